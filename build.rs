@@ -8,11 +8,13 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// Discards what only unwinding reads: the binary of the release profile aborts instead.
-const DISCARD: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) } } INSERT AFTER .text;\n";
+const DISCARD: &str =
+    "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) } } INSERT AFTER .text;\n";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let is = |variable: &str, value: &str| env::var_os(variable).is_some_and(|found| found == value);
+    let is =
+        |variable: &str, value: &str| env::var_os(variable).is_some_and(|found| found == value);
     if is("CARGO_CFG_TARGET_ARCH", "x86_64")
         && is("CARGO_CFG_TARGET_OS", "linux")
         && is("CARGO_CFG_TARGET_ENV", "gnu")
@@ -20,7 +22,9 @@ fn main() {
         // A position-independent executable has thousands of addresses to be filled in at each start, which takes
         // longer than a short command does. Libraries, heap and stack stay where the system puts them at random.
         println!("cargo:rustc-link-arg-bins=-no-pie");
-        let Some(place) = env::var_os("OUT_DIR").map(PathBuf::from) else { return };
+        let Some(place) = env::var_os("OUT_DIR").map(PathBuf::from) else {
+            return;
+        };
         // One shared library less to load at each start.
         if has_static_unwinder() && stand_in_for_unwinder(&place) {
             println!("cargo:rustc-link-search=native={}", place.display());
@@ -53,12 +57,21 @@ fn links(place: &Path, arguments: &[String]) -> bool {
     let text = "fn main() { std::thread::spawn(|| std::env::args().count()).join().unwrap(); }\n";
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
     let mut linking = Command::new(compiler);
-    linking.args(["-Cpanic=abort", "-Copt-level=1", "--edition=2024", "-o"]).arg(&program).arg(&source);
+    linking
+        .args(["-Cpanic=abort", "-Copt-level=1", "--edition=2024", "-o"])
+        .arg(&program)
+        .arg(&source);
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         linking.arg(format!("-Clinker={}", linker.display()));
     }
-    linking.args(arguments.iter().map(|argument| format!("-Clink-arg={argument}")));
-    fs::write(&source, text).is_ok() && succeeds(&mut linking) && succeeds(&mut Command::new(&program))
+    linking.args(
+        arguments
+            .iter()
+            .map(|argument| format!("-Clink-arg={argument}")),
+    );
+    fs::write(&source, text).is_ok()
+        && succeeds(&mut linking)
+        && succeeds(&mut Command::new(&program))
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -72,7 +85,9 @@ fn succeeds(command: &mut Command) -> bool {
 
 /// Whether the C compiler that links has the unwinder as a static library.
 fn has_static_unwinder() -> bool {
-    let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
+    let asked = Command::new("cc")
+        .arg("-print-file-name=libgcc_eh.a")
+        .output();
     // Where there is none, it prints the name alone.
     asked.is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_absolute())
 }

@@ -19,12 +19,16 @@ const SAME: f64 = 1.1;
 /// Adds a row for everything that must not get slower.
 pub(super) fn against(table: &mut Table) {
     let Ok(old) = std::env::var("ORCH_BENCH_OLD") else {
-        table.add(Row::skipped("against another build", "ORCH_BENCH_OLD names none"));
+        table.add(Row::skipped(
+            "against another build",
+            "ORCH_BENCH_OLD names none",
+        ));
         return;
     };
     let new = std::env::var("ORCH_BENCH_NEW").unwrap_or_else(|_| ORCH.to_owned());
     let place = tempfile::tempdir().expect("a directory");
-    let both = [("old", old), ("new", new)].map(|(name, program)| copied(&program, &place.path().join(name)));
+    let both = [("old", old), ("new", new)]
+        .map(|(name, program)| copied(&program, &place.path().join(name)));
     let both = [both[0].as_str(), both[1].as_str()];
     suggestions(table, both);
     staged(table, both);
@@ -35,7 +39,11 @@ pub(super) fn against(table: &mut Table) {
 }
 
 fn tell(table: &mut Table, what: &str, size: &str, unit: Unit, [old, new]: [f64; 2]) {
-    table.add(Row::new(what, size, unit, new).beside("old build", old).target(Target::MostTimes(SAME)));
+    table.add(
+        Row::new(what, size, unit, new)
+            .beside("old build", old)
+            .target(Target::MostTimes(SAME)),
+    );
 }
 
 /// The medians of what two worlds take, in turn, so that drift of the machine hits both alike.
@@ -63,10 +71,30 @@ fn suggestions(table: &mut Table, both: [&str; 2]) {
         world.orch(&["watch", "--once"]);
         world
     });
-    let time = |arguments: &[&str]| alternating(&worlds, RUNS, |world, _| world.time(&world.orch, arguments));
-    tell(table, "suggest TASK", "100 tasks", MS, time(&["suggest", "t-042", "--json"]));
-    tell(table, "suggest", "100 tasks", MS, time(&["suggest", "--json"]));
-    tell(table, "help exit-codes", "100 tasks", MS, time(&["help", "exit-codes"]));
+    let time = |arguments: &[&str]| {
+        alternating(&worlds, RUNS, |world, _| world.time(&world.orch, arguments))
+    };
+    tell(
+        table,
+        "suggest TASK",
+        "100 tasks",
+        MS,
+        time(&["suggest", "t-042", "--json"]),
+    );
+    tell(
+        table,
+        "suggest",
+        "100 tasks",
+        MS,
+        time(&["suggest", "--json"]),
+    );
+    tell(
+        table,
+        "help exit-codes",
+        "100 tasks",
+        MS,
+        time(&["help", "exit-codes"]),
+    );
 }
 
 fn staged(table: &mut Table, both: [&str; 2]) {
@@ -83,7 +111,13 @@ fn staged(table: &mut Table, both: [&str; 2]) {
         world
     });
     let check = |world: &World, _| world.time(&world.orch, &["check", "--staged"]);
-    tell(table, "check --staged", "15,000 files", MS, alternating(&worlds, RUNS, check));
+    tell(
+        table,
+        "check --staged",
+        "15,000 files",
+        MS,
+        alternating(&worlds, RUNS, check),
+    );
 }
 
 fn transition(table: &mut Table, both: [&str; 2]) {
@@ -93,7 +127,13 @@ fn transition(table: &mut Table, both: [&str; 2]) {
         world.task(&task);
         world.time(&world.orch, &["next", &task])
     };
-    tell(table, "next TASK", "1 task", MS, alternating(&worlds, RUNS, next));
+    tell(
+        table,
+        "next TASK",
+        "1 task",
+        MS,
+        alternating(&worlds, RUNS, next),
+    );
 }
 
 /// A repository in which every turn of a run counts one further.
@@ -112,13 +152,30 @@ fn turn(table: &mut Table, both: [&str; 2]) {
         let task = format!("t-{round}");
         world.orch(&["new", &task, "--workflow", "count"]);
         let run = |turns: &str| {
-            world.time(&world.orch, &["run", &task, "--max-turns", turns, "--", "sh", "executor.sh"])
+            world.time(
+                &world.orch,
+                &[
+                    "run",
+                    &task,
+                    "--max-turns",
+                    turns,
+                    "--",
+                    "sh",
+                    "executor.sh",
+                ],
+            )
         };
         // The start of the process, and of the run, is that of a run of one turn.
         let (one, many) = (run("1"), run(&(TURNS + 1).to_string()));
         many.saturating_sub(one) / TURNS
     };
-    tell(table, "run, a turn", "1 task", MS, alternating(&worlds, RUNS / 4, turns));
+    tell(
+        table,
+        "run, a turn",
+        "1 task",
+        MS,
+        alternating(&worlds, RUNS / 4, turns),
+    );
 }
 
 fn syncs(table: &mut Table, both: [&str; 2]) {
@@ -139,7 +196,20 @@ fn syncs(table: &mut Table, both: [&str; 2]) {
     let turn = both.map(|orch| {
         let world = counting(orch);
         world.orch(&["new", "many", "--workflow", "count"]);
-        let run = |turns| counted(&world, &["run", "many", "--max-turns", turns, "--", "sh", "executor.sh"]);
+        let run = |turns| {
+            counted(
+                &world,
+                &[
+                    "run",
+                    "many",
+                    "--max-turns",
+                    turns,
+                    "--",
+                    "sh",
+                    "executor.sh",
+                ],
+            )
+        };
         let (one, many) = (run("1"), run("21"));
         [(many[0] - one[0]) / 20.0, (many[1] - one[1]) / 20.0]
     });
@@ -151,7 +221,13 @@ fn syncs(table: &mut Table, both: [&str; 2]) {
             Unit::Count,
             transition.map(|counted| counted[at]),
         );
-        tell(table, &format!("run, a turn, {what}"), "1 task", Unit::Count, turn.map(|counted| counted[at]));
+        tell(
+            table,
+            &format!("run, a turn, {what}"),
+            "1 task",
+            Unit::Count,
+            turn.map(|counted| counted[at]),
+        );
     }
 }
 
@@ -162,14 +238,27 @@ fn audited(table: &mut Table, both: [&str; 2]) {
         ids.iter().for_each(|id| world.orch(&["new", id]));
         for scene in lifecycle() {
             if let Scene::File(path, text) = scene {
-                ids.iter().for_each(|id| world.write(&format!("tasks/{id}/{path}"), &text));
+                ids.iter()
+                    .for_each(|id| world.write(&format!("tasks/{id}/{path}"), &text));
                 world.orch(&["watch", "--once"]);
             }
         }
         world
     });
     let commits = worlds.each_ref().map(|world| world.commits("HEAD") as f64);
-    tell(table, "audit, commits", &format!("{LIVES} tasks"), Unit::Count, commits);
+    tell(
+        table,
+        "audit, commits",
+        &format!("{LIVES} tasks"),
+        Unit::Count,
+        commits,
+    );
     let audit = |world: &World, _| world.time(&world.orch, &["audit"]);
-    tell(table, "audit", &format!("{LIVES} tasks"), MS, alternating(&worlds, 5, audit));
+    tell(
+        table,
+        "audit",
+        &format!("{LIVES} tasks"),
+        MS,
+        alternating(&worlds, 5, audit),
+    );
 }

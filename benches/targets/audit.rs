@@ -22,11 +22,16 @@ fn stream(moments: &[Moment]) -> String {
                 "commit refs/heads/main\ncommitter Bench <bench@example.com> {seconds} +0000\ndata 5\nmove\n\n"
             );
             let changed = |path: &str, text: &str| {
-                at.checked_sub(1).and_then(|at| life[at].get(path)).is_none_or(|before| before != text)
+                at.checked_sub(1)
+                    .and_then(|at| life[at].get(path))
+                    .is_none_or(|before| before != text)
             };
             for (path, text) in life[at].iter().filter(|(path, text)| changed(path, text)) {
                 let length = text.len();
-                let _ = write!(stream, "M 100644 inline tasks/{id}/{path}\ndata {length}\n{text}\n");
+                let _ = write!(
+                    stream,
+                    "M 100644 inline tasks/{id}/{path}\ndata {length}\n{text}\n"
+                );
             }
         }
     }
@@ -35,7 +40,9 @@ fn stream(moments: &[Moment]) -> String {
 
 pub fn audit(table: &mut Table) {
     let world = World::new();
-    let moments = play(world.root(), "t", &lifecycle(), &|arguments| world.orch(arguments));
+    let moments = play(world.root(), "t", &lifecycle(), &|arguments| {
+        world.orch(arguments)
+    });
     let place = world.root().join(".git/stream");
     fs::write(&place, stream(&moments)).expect("written");
     let mut import = world.command("git", &["fast-import", "--quiet"]);
@@ -44,12 +51,26 @@ pub fn audit(table: &mut Table) {
     let _ = fs::remove_file(&place);
     let commits = (TASKS * moments.len()) as f64;
     world.orch(&["audit"]);
-    let time =
-        |program: &str, arguments: &[&str]| median((0..3).map(|_| world.time(program, arguments)).collect());
+    let time = |program: &str, arguments: &[&str]| {
+        median((0..3).map(|_| world.time(program, arguments)).collect())
+    };
     let rate = |program: &str, arguments: &[&str]| commits / time(program, arguments) * 1000.0;
     let size = format!("{commits} steps");
-    let row = Row::new("audit, steps", &size, Unit::PerSecond, rate(ORCH, &["audit"]));
+    let row = Row::new(
+        "audit, steps",
+        &size,
+        Unit::PerSecond,
+        rate(ORCH, &["audit"]),
+    );
     let stat = rate("git", &["log", "--stat"]);
-    table.add(row.beside("git log --stat", stat).target(Target::Least(5000.0)));
-    table.add(Row::new("audit, memory", &size, Unit::Megabytes, world.memory(&["audit"])));
+    table.add(
+        row.beside("git log --stat", stat)
+            .target(Target::Least(5000.0)),
+    );
+    table.add(Row::new(
+        "audit, memory",
+        &size,
+        Unit::Megabytes,
+        world.memory(&["audit"]),
+    ));
 }

@@ -29,24 +29,41 @@ fn in_process(table: &mut Table) {
     prepare(&world);
     let path = std::env::var("PATH").unwrap_or_default();
     let caller = Caller::from_environment(|name| (name == "PATH").then(|| path.clone()));
-    let workspace = Workspace::open(world.root(), caller.environment.clone()).expect("a repository");
+    let workspace =
+        Workspace::open(world.root(), caller.environment.clone()).expect("a repository");
     let writer = Writer::new(&workspace, &caller);
     std::thread::sleep(Duration::from_millis(60));
     let before = workspace.counted();
-    let plan = AdvancePlan { may: &|_| true, once: false, own: true, dry_run: false, adopt: &|_| false };
+    let plan = AdvancePlan {
+        may: &|_| true,
+        once: false,
+        own: true,
+        dry_run: false,
+        adopt: &|_| false,
+    };
     let task = workspace.task("one").expect("a task");
     writer.advance(&[task], &plan).expect("applied");
     tell(table, "transition", &workspace.counted().since(&before), 1);
     let mut counted: Vec<Counted> = Vec::new();
     let command = ["sh", "executor.sh"].map(str::to_owned).to_vec();
     let turns = u32::try_from(TURNS + 1).expect("few");
-    let options = RunOptions { command, max_turns: Some(turns), ..RunOptions::default() };
+    let options = RunOptions {
+        command,
+        max_turns: Some(turns),
+        ..RunOptions::default()
+    };
     let task = workspace.task("many").expect("a task");
-    drive::run(&writer, &task, &options, &StopFlag::default(), &mut |happened| {
-        if let Happened::Turn { .. } = happened {
-            counted.push(workspace.counted());
-        }
-    })
+    drive::run(
+        &writer,
+        &task,
+        &options,
+        &StopFlag::default(),
+        &mut |happened| {
+            if let Happened::Turn { .. } = happened {
+                counted.push(workspace.counted());
+            }
+        },
+    )
     .expect("it runs");
     if let (Some(first), Some(last)) = (counted.first(), counted.last()) {
         tell(table, "turn", &last.since(first), TURNS);
@@ -63,7 +80,14 @@ fn prepare(world: &World) {
 }
 
 fn tell(table: &mut Table, what: &str, cost: &Counted, times: u64) {
-    let Counted { looks, reads, evaluations, heads, locks, .. } = *cost;
+    let Counted {
+        looks,
+        reads,
+        evaluations,
+        heads,
+        locks,
+        ..
+    } = *cost;
     for (counter, number) in [
         ("looks", looks),
         ("files read", reads),
@@ -71,7 +95,10 @@ fn tell(table: &mut Table, what: &str, cost: &Counted, times: u64) {
         ("HEAD opened", heads),
         ("locks", locks),
     ] {
-        table.add(count(&format!("{what}, {counter}"), number as f64 / times as f64));
+        table.add(count(
+            &format!("{what}, {counter}"),
+            number as f64 / times as f64,
+        ));
     }
 }
 
@@ -81,7 +108,12 @@ fn count(what: &str, count: f64) -> Row {
 
 /// What the system counts, of a watch and of a run; nothing where there is no strace.
 fn traced(table: &mut Table) {
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
+    if Command::new("strace")
+        .arg("-V")
+        .stdout(Stdio::null())
+        .status()
+        .is_err()
+    {
         table.add(Row::skipped("opens and syncs", "needs strace"));
         return;
     }
@@ -99,19 +131,39 @@ fn traced(table: &mut Table) {
     let after = calls(&trace);
     let _ = watch.kill();
     let _ = watch.wait();
-    table.add(count("transition in watch, opens", (after.0 - before.0) as f64));
-    table.add(count("transition in watch, syncs", (after.1 - before.1) as f64));
+    table.add(count(
+        "transition in watch, opens",
+        (after.0 - before.0) as f64,
+    ));
+    table.add(count(
+        "transition in watch, syncs",
+        (after.1 - before.1) as f64,
+    ));
     prepare(&world);
     let mut traced = Vec::new();
     for turns in ["1", "21"] {
-        let mut run =
-            strace(&world, &trace, &["run", "many", "--max-turns", turns, "--", "sh", "executor.sh"]);
+        let mut run = strace(
+            &world,
+            &trace,
+            &[
+                "run",
+                "many",
+                "--max-turns",
+                turns,
+                "--",
+                "sh",
+                "executor.sh",
+            ],
+        );
         let _ = run.wait();
         std::thread::sleep(Duration::from_millis(300));
         traced.push(calls(&trace));
     }
     let each = |one: usize, many: usize| many.saturating_sub(one) as f64 / TURNS as f64;
-    let (opens, syncs) = (each(traced[0].0, traced[1].0), each(traced[0].1, traced[1].1));
+    let (opens, syncs) = (
+        each(traced[0].0, traced[1].0),
+        each(traced[0].1, traced[1].1),
+    );
     // Those of the executor are included.
     table.add(count("turn of run, opens", opens));
     table.add(count("turn of run, syncs", syncs));
@@ -120,8 +172,20 @@ fn traced(table: &mut Table) {
 pub(super) fn strace(world: &World, trace: &Path, arguments: &[&str]) -> Child {
     let trace = trace.to_string_lossy();
     // Detached, so that the child is `orch` itself: killed, it ends with its tracer.
-    let options = ["-D", "-f", "-qq", "-o", &trace, "-e", "trace=openat,fsync,fdatasync", &world.orch];
-    world.command("strace", &[&options[..], arguments].concat()).spawn().expect("strace starts")
+    let options = [
+        "-D",
+        "-f",
+        "-qq",
+        "-o",
+        &trace,
+        "-e",
+        "trace=openat,fsync,fdatasync",
+        &world.orch,
+    ];
+    world
+        .command("strace", &[&options[..], arguments].concat())
+        .spawn()
+        .expect("strace starts")
 }
 
 /// How many files were opened and synced so far.

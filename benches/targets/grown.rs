@@ -13,7 +13,10 @@ fn change() -> Vec<Scene> {
     let file = |path: &'static str, text: &str| Scene::File(path, format!("{text}\n"));
     vec![
         Scene::Order(&["new", "c", "--workflow", "openspec"]),
-        file("proposal.md", "# Change\n\n## Why\n\nIt fails.\n\n## What Changes\n\n- Mend it."),
+        file(
+            "proposal.md",
+            "# Change\n\n## Why\n\nIt fails.\n\n## What Changes\n\n- Mend it.",
+        ),
         file(
             "specs/login/spec.md",
             "## ADDED Requirements\n\n### Requirement: Login\n\nThe system SHALL let people in.\n\n\
@@ -35,7 +38,10 @@ impl Lives {
     /// Plays the lives in a repository that is ready for tasks, and removes them from the work tree.
     pub fn played(root: &Path, orch: &dyn Fn(&[&str])) -> Self {
         let lives = [("t", lifecycle()), ("c", change()), ("l", development())];
-        let moments = lives.iter().map(|(id, scenes)| play(root, id, scenes, orch)).collect();
+        let moments = lives
+            .iter()
+            .map(|(id, scenes)| play(root, id, scenes, orch))
+            .collect();
         for (id, _) in lives {
             fs::remove_dir_all(root.join("tasks").join(id)).expect("removed");
         }
@@ -52,17 +58,33 @@ impl Lives {
             _ => &self.0[0],
         };
         let finished = life.len().saturating_sub(2);
-        let at = if nth % 5 < 2 { finished } else { (nth * 7) % life.len() };
+        let at = if nth % 5 < 2 {
+            finished
+        } else {
+            (nth * 7) % life.len()
+        };
         let mut task = told_of(&id(number), &life[at]);
-        task.insert("notes/day.md".to_owned(), format!("# Notes on {number}\n\nNothing to tell.\n"));
+        task.insert(
+            "notes/day.md".to_owned(),
+            format!("# Notes on {number}\n\nNothing to tell.\n"),
+        );
         task.insert("notes/log.txt".to_owned(), format!("begun {number}\n"));
-        let artifacts = ["planning/plan.json", "proposal.md", "review/code-review.json"];
-        let artifact = artifacts.into_iter().find(|path| task.contains_key(*path)).map(str::to_owned);
+        let artifacts = [
+            "planning/plan.json",
+            "proposal.md",
+            "review/code-review.json",
+        ];
+        let artifact = artifacts
+            .into_iter()
+            .find(|path| task.contains_key(*path))
+            .map(str::to_owned);
         match (nth % 8, artifact) {
             (5, Some(path)) => drop(task.insert(path, format!("{{\"title\": \"cut {number}"))),
             (6, _) => drop(task.insert("planning/plan.json".to_owned(), plan(number))),
             // Nobody has adopted it.
-            (7, _) => ["state.json", "transcript.jsonl"].iter().for_each(|name| drop(task.remove(*name))),
+            (7, _) => ["state.json", "transcript.jsonl"]
+                .iter()
+                .for_each(|name| drop(task.remove(*name))),
             _ => {}
         }
         task

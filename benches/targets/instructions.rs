@@ -23,13 +23,21 @@ struct Kept {
     millions: BTreeMap<String, f64>,
 }
 
-const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/targets/instructions.json");
+const KEPT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/benches/targets/instructions.json"
+);
 /// How many tasks the repository of `orch status` holds.
 const MANY: usize = 5 * PERIOD;
 
 /// Adds a row for each of three main paths. Skips them without valgrind.
 pub fn instructions(table: &mut Table) {
-    if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
+    if Command::new("valgrind")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_err()
+    {
         table.add(Row::skipped("instructions", "needs valgrind"));
         return;
     }
@@ -39,17 +47,24 @@ pub fn instructions(table: &mut Table) {
     let machine = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
     let is_comparable = kept.machine == machine;
     if is_kept_anew {
-        kept = Kept { machine, millions: BTreeMap::new(), ..kept };
+        kept = Kept {
+            machine,
+            millions: BTreeMap::new(),
+            ..kept
+        };
     }
     for (what, size, count) in counts() {
         let before = kept.millions.get(what).copied().filter(|_| is_comparable);
         let row = Row::new(what, &size, Unit::Instructions, count);
         table.add(match before {
-            Some(before) => row.beside("kept", before).target(Target::MostTimes(kept.tolerance)),
+            Some(before) => row
+                .beside("kept", before)
+                .target(Target::MostTimes(kept.tolerance)),
             None => row,
         });
         if is_kept_anew {
-            kept.millions.insert(what.to_owned(), (count * 100.0).round() / 100.0);
+            kept.millions
+                .insert(what.to_owned(), (count * 100.0).round() / 100.0);
         }
     }
     if is_kept_anew {
@@ -71,9 +86,17 @@ fn counts() -> [(&'static str, String, f64); 3] {
     let _ = fs::remove_dir_all(large.root().join(".git/orch"));
     let (one, many) = ("1 task".to_owned(), format!("{MANY} tasks, first"));
     [
-        ("suggest TASK --json", format!("{one}, first"), counted(&small, &["suggest", "one", "--json"])),
+        (
+            "suggest TASK --json",
+            format!("{one}, first"),
+            counted(&small, &["suggest", "one", "--json"]),
+        ),
         ("next TASK", one, counted(&small, &["next", "one"])),
-        ("status --json", many, counted(&large, &["status", "--json"])),
+        (
+            "status --json",
+            many,
+            counted(&large, &["status", "--json"]),
+        ),
     ]
 }
 
@@ -83,10 +106,18 @@ fn counted(world: &World, arguments: &[&str]) -> f64 {
     let out = aside.path().join("out");
     let option = format!("--callgrind-out-file={}", out.display());
     let traced = [&["-q", "--tool=callgrind", &option, ORCH], arguments].concat();
-    let status = world.command("valgrind", &traced).status().expect("valgrind starts");
+    let status = world
+        .command("valgrind", &traced)
+        .status()
+        .expect("valgrind starts");
     // 1 says that a task is in error.
-    assert!(status.code().is_some_and(|code| code <= 1), "{arguments:?}: {status}");
+    assert!(
+        status.code().is_some_and(|code| code <= 1),
+        "{arguments:?}: {status}"
+    );
     let text = fs::read_to_string(&out).expect("what callgrind has counted");
-    let summary = text.lines().find_map(|line| line.strip_prefix("summary: ")?.parse::<f64>().ok());
+    let summary = text
+        .lines()
+        .find_map(|line| line.strip_prefix("summary: ")?.parse::<f64>().ok());
     summary.expect("a number of instructions") / 1e6
 }

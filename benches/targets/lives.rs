@@ -20,8 +20,9 @@ pub enum Scene {
 /// A whole life: the tests fail four times, and after all that somebody opens the task again.
 pub fn lifecycle() -> Vec<Scene> {
     let file = |path: &'static str, text: &str| Scene::File(path, format!("{text}\n"));
-    let verdict =
-        |nth: usize| format!(r#"{{"ok": true, "issues": [], "finished_at": "2026-11-21T04:{nth:02}:00Z"}}"#);
+    let verdict = |nth: usize| {
+        format!(r#"{{"ok": true, "issues": [], "finished_at": "2026-11-21T04:{nth:02}:00Z"}}"#)
+    };
     let mut scenes = vec![
         Scene::Order(&["new", "t"]),
         file(
@@ -31,12 +32,22 @@ pub fn lifecycle() -> Vec<Scene> {
         file("review/plan-review.json", &verdict(0)),
     ];
     for nth in 1..=5 {
-        let failure = if nth < 5 { "<failure message=\"no\"/>" } else { "" };
-        let (failures, case) = (usize::from(nth < 5), format!("<testcase name=\"a\">{failure}</testcase>"));
-        let run =
-            format!("<testsuite name=\"run {nth}\" tests=\"1\" failures=\"{failures}\">{case}</testsuite>");
-        scenes
-            .push(file("code/diff.patch", &format!("--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-old\n+new {nth}")));
+        let failure = if nth < 5 {
+            "<failure message=\"no\"/>"
+        } else {
+            ""
+        };
+        let (failures, case) = (
+            usize::from(nth < 5),
+            format!("<testcase name=\"a\">{failure}</testcase>"),
+        );
+        let run = format!(
+            "<testsuite name=\"run {nth}\" tests=\"1\" failures=\"{failures}\">{case}</testsuite>"
+        );
+        scenes.push(file(
+            "code/diff.patch",
+            &format!("--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-old\n+new {nth}"),
+        ));
         scenes.push(file("review/code-review.json", &verdict(nth)));
         scenes.push(file("eval/junit.xml", &run));
     }
@@ -67,7 +78,10 @@ pub fn play(root: &Path, id: &str, scenes: &[Scene], orch: &dyn Fn(&[&str])) -> 
 }
 
 fn collect(directory: &Path, prefix: &str, moment: &mut Moment) {
-    for entry in fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry")) {
+    for entry in fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry"))
+    {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
             collect(&entry.path(), &format!("{name}/"), moment);
@@ -83,12 +97,17 @@ pub fn told_of(id: &str, moment: &Moment) -> Moment {
     let (log, faults) = EventLog::parse(lines.as_bytes());
     assert!(faults.is_empty(), "{faults:?}");
     let head = log.heads().first().copied().expect("a head");
-    let state = log.state_at(&head, &mut FoldCache::default()).expect("a state");
+    let state = log
+        .state_at(&head, &mut FoldCache::default())
+        .expect("a state");
     let value: Value = serde_json::from_str(&moment["state.json"]).expect("JSON");
     let schema = value["$schema"].as_str().expect("a schema");
     let mut moment = moment.clone();
     let extent = LogExtent::of(lines.as_bytes(), state.format());
-    moment.insert("state.json".to_owned(), write_state(&state, "phase", schema, extent));
+    moment.insert(
+        "state.json".to_owned(),
+        write_state(&state, "phase", schema, extent),
+    );
     moment.insert("transcript.jsonl".to_owned(), lines);
     moment
 }

@@ -6,8 +6,11 @@ use orch::record::{EventLog, FoldCache, LogExtent, record_steps, write_state};
 /// The log and the state of a task as if so many steps more had been recorded, each of which changes nothing.
 pub fn longer(log: &str, many: usize) -> (String, String) {
     let events = EventLog::parse(log.as_bytes()).0;
-    let last =
-        State::clone(&events.state_at(&events.heads()[0], &mut FoldCache::default()).expect("a state"));
+    let last = State::clone(
+        &events
+            .state_at(&events.heads()[0], &mut FoldCache::default())
+            .expect("a state"),
+    );
     let next = |before: &State| {
         let mut state = before.clone();
         state.rev += 1;
@@ -17,8 +20,9 @@ pub fn longer(log: &str, many: usize) -> (String, String) {
         keep_latest(&mut state.history);
         state
     };
-    let row: Vec<State> =
-        std::iter::successors(Some(next(&last)), |state| Some(next(state))).take(many).collect();
+    let row: Vec<State> = std::iter::successors(Some(next(&last)), |state| Some(next(state)))
+        .take(many)
+        .collect();
     let recorded = record_steps(&last, &last, &row);
     let mut log = log.to_owned();
     log.extend(recorded.iter().map(|step| step.event.line()));

@@ -45,9 +45,12 @@ type Part = fn(&mut Table);
 
 fn main() -> ExitCode {
     // `cargo test --all-targets` runs benches too; there they only have to build and start.
-    let (options, names): (Vec<_>, Vec<_>) =
-        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
-    if !options.iter().any(|option| option == "--bench") || options.iter().any(|option| option == "--test") {
+    let (options, names): (Vec<_>, Vec<_>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument.starts_with('-'));
+    if !options.iter().any(|option| option == "--bench")
+        || options.iter().any(|option| option == "--test")
+    {
         return ExitCode::SUCCESS;
     }
     let parts: [(&str, Part); 17] = [
@@ -70,7 +73,9 @@ fn main() -> ExitCode {
         ("against", against::against),
     ];
     let place = tempfile::tempdir().expect("a directory");
-    INSTALLED.set(copied(ORCH, &place.path().join("orch"))).expect("the only one");
+    INSTALLED
+        .set(copied(ORCH, &place.path().join("orch")))
+        .expect("the only one");
     eprintln!("medians of {RUNS} runs each, of fewer where one takes long");
     let mut table = Table::new(|line| eprintln!("{line}"));
     for (name, part) in parts {
@@ -80,7 +85,11 @@ fn main() -> ExitCode {
     }
     println!("\n{}", table.text());
     KEPT.lock().expect("no panic").clear();
-    if table.has_regression() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if table.has_regression() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// The repositories on the disk, which are removed at the end: for some minutes after many files were removed, a file system
@@ -104,13 +113,18 @@ impl World {
 
     /// A repository in a new directory below another one.
     fn within(place: &Path, orch: &str) -> Self {
-        let directory =
-            tempfile::Builder::new().prefix("orch-bench-").tempdir_in(place).expect("a directory");
+        let directory = tempfile::Builder::new()
+            .prefix("orch-bench-")
+            .tempdir_in(place)
+            .expect("a directory");
         let directory = Arc::new(directory);
         if place == std::env::temp_dir() {
             KEPT.lock().expect("no panic").push(Arc::clone(&directory));
         }
-        let world = Self { directory, orch: orch.to_owned() };
+        let world = Self {
+            directory,
+            orch: orch.to_owned(),
+        };
         world.run("git", &["init", "-q", "-b", "main"]);
         world.orch(&["init"]);
         // Nobody sits at a terminal.
@@ -156,14 +170,21 @@ impl World {
 
     /// What a program prints.
     fn said(&self, program: &str, arguments: &[&str]) -> String {
-        let said = self.command(program, arguments).stdout(Stdio::piped()).output().expect("starts");
+        let said = self
+            .command(program, arguments)
+            .stdout(Stdio::piped())
+            .output()
+            .expect("starts");
         assert!(said.status.success(), "{program} {arguments:?}");
         String::from_utf8(said.stdout).expect("text")
     }
 
     /// The number of commits in a range.
     fn commits(&self, range: &str) -> usize {
-        self.said("git", &["rev-list", "--count", range]).trim().parse().expect("a number")
+        self.said("git", &["rev-list", "--count", range])
+            .trim()
+            .parse()
+            .expect("a number")
     }
 
     fn orch(&self, arguments: &[&str]) {
@@ -210,7 +231,10 @@ static INSTALLED: OnceLock<String> = OnceLock::new();
 
 /// The program to start: the copy of `orch`, or any other.
 fn installed(program: &str) -> &str {
-    INSTALLED.get().filter(|_| program == ORCH).map_or(program, String::as_str)
+    INSTALLED
+        .get()
+        .filter(|_| program == ORCH)
+        .map_or(program, String::as_str)
 }
 
 /// Copies a program, as `make install` does, and returns the path of the copy. The file that the linker has written lies
@@ -224,7 +248,9 @@ fn copied(program: &str, to: &Path) -> String {
 fn places() -> Vec<(&'static str, PathBuf)> {
     let memory = PathBuf::from("/dev/shm");
     let memory = memory.is_dir().then_some(("in memory", memory));
-    std::iter::once(("on a disk", std::env::temp_dir())).chain(memory).collect()
+    std::iter::once(("on a disk", std::env::temp_dir()))
+        .chain(memory)
+        .collect()
 }
 
 fn median(mut times: Vec<Duration>) -> f64 {
@@ -269,7 +295,11 @@ fn suggest(table: &mut Table) {
     let size = "100 tasks";
     // Both have to hold: a time, and a time beside git.
     let most = f64::min(8.0, 1.3 * log + 3.0);
-    table.add(Row::ms("suggest TASK", size, one).beside("git log -1", log).target(Target::Most(most)));
+    table.add(
+        Row::ms("suggest TASK", size, one)
+            .beside("git log -1", log)
+            .target(Target::Most(most)),
+    );
     table.add(Row::ms("suggest", size, all).beside("git status", status));
 }
 
@@ -290,7 +320,10 @@ fn events(table: &mut Table) {
         Box::new(|| long.time(ORCH, &["suggest", "t", "--json"])),
     ]);
     let row = Row::ms("suggest TASK", "10,000 events", many);
-    table.add(row.beside("of 10 events", few).target(Target::MostTimes(1.1)));
+    table.add(
+        row.beside("of 10 events", few)
+            .target(Target::MostTimes(1.1)),
+    );
 }
 
 fn transitions(table: &mut Table) {
@@ -310,7 +343,9 @@ fn transitions(table: &mut Table) {
         // The start of the process is included.
         let row = Row::ms("  up to the moved branch", size, moved);
         table.add(match to_ref[..] {
-            [small, _] => row.beside("at 1,000 files", small).target(Target::MostTimes(1.3)),
+            [small, _] => row
+                .beside("at 1,000 files", small)
+                .target(Target::MostTimes(1.3)),
             _ => row,
         });
         if files == 100_000 {
@@ -319,7 +354,8 @@ fn transitions(table: &mut Table) {
             world.run("git", &["update-index", "--index-version", "4"]);
             world.run("git", &["status"]);
             let [orch, by_git, _] = steps(&world, "many");
-            let row = Row::ms("  feature.manyFiles", size, orch).beside("git add + git commit", by_git);
+            let row =
+                Row::ms("  feature.manyFiles", size, orch).beside("git add + git commit", by_git);
             table.add(row.target(Target::MostTimes(most)));
         }
     }
@@ -334,10 +370,13 @@ fn steps(world: &World, name: &str) -> [f64; 3] {
         let orch = world.time(ORCH, &["next", &timed]);
         let moved = until_moved(world, &watched);
         world.write("by-hand.txt", &format!("{name} {run}\n"));
-        let by_git =
-            world.time("git", &["add", "by-hand.txt"]) + world.time("git", &["commit", "-qm", "by hand"]);
+        let by_git = world.time("git", &["add", "by-hand.txt"])
+            + world.time("git", &["commit", "-qm", "by hand"]);
         if run > 0 {
-            times.iter_mut().zip([orch, by_git, moved]).for_each(|(all, time)| all.push(time));
+            times
+                .iter_mut()
+                .zip([orch, by_git, moved])
+                .for_each(|(all, time)| all.push(time));
         }
     }
     times.map(median)
@@ -348,8 +387,13 @@ fn steps(world: &World, name: &str) -> [f64; 3] {
 fn until_moved(world: &World, task: &str) -> Duration {
     let before = fs::read(head(world)).expect("a branch");
     let begun = Instant::now();
-    let mut child = world.command(ORCH, &["next", task]).spawn().expect("starts");
-    while fs::read(head(world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5) {
+    let mut child = world
+        .command(ORCH, &["next", task])
+        .spawn()
+        .expect("starts");
+    while fs::read(head(world)).unwrap_or_default() == before
+        && begun.elapsed() < Duration::from_secs(5)
+    {
         std::thread::sleep(Duration::from_micros(20));
     }
     let moved = begun.elapsed();
@@ -359,8 +403,11 @@ fn until_moved(world: &World, task: &str) -> Duration {
 
 /// Starts `orch watch` and waits until it watches.
 fn watch(world: &World) -> Child {
-    let mut child =
-        world.command(ORCH, &["watch", "--json"]).stdout(Stdio::piped()).spawn().expect("orch watch starts");
+    let mut child = world
+        .command(ORCH, &["watch", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("orch watch starts");
     let stdout = child.stdout.take().expect("piped");
     let mut lines = BufReader::new(stdout).lines();
     lines.next();
@@ -381,13 +428,16 @@ fn latency(table: &mut Table) {
     std::thread::sleep(Duration::from_millis(300));
     let mut times = Vec::new();
     for id in &ids {
-        let path = world.root().join(format!("tasks/{id}/planning/planning.ai.json"));
+        let path = world
+            .root()
+            .join(format!("tasks/{id}/planning/planning.ai.json"));
         fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
         std::thread::sleep(Duration::from_millis(250));
         let before = fs::read(head(&world)).expect("a branch");
         fs::write(&path, PLAN).expect("written");
         let begun = Instant::now();
-        while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5)
+        while fs::read(head(&world)).unwrap_or_default() == before
+            && begun.elapsed() < Duration::from_secs(5)
         {
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -396,7 +446,9 @@ fn latency(table: &mut Table) {
     let _ = child.kill();
     let _ = child.wait();
     // From the close of an artifact to the moved branch. The settle time is 50 ms.
-    table.add(Row::ms("watch, one transition", "21 tasks", median(times)).target(Target::Most(65.0)));
+    table.add(
+        Row::ms("watch, one transition", "21 tasks", median(times)).target(Target::Most(65.0)),
+    );
 }
 
 fn idle(table: &mut Table) {
@@ -415,7 +467,12 @@ fn idle(table: &mut Table) {
     // A tick has 10 ms.
     let used = (after.0 - before.0) as f64 * 10.0;
     table.add(Row::ms("watch, idle for 30 s, CPU", size, used).target(Target::Most(10.0)));
-    let resident = Row::new("watch, idle, memory", size, Unit::Megabytes, after.1 as f64 / 1024.0);
+    let resident = Row::new(
+        "watch, idle, memory",
+        size,
+        Unit::Megabytes,
+        after.1 as f64 / 1024.0,
+    );
     table.add(resident.target(Target::Most(30.0)));
 }
 
@@ -440,19 +497,41 @@ fn check(table: &mut Table) {
     ]);
     let row = Row::ms("check --staged", "20,000 files", check);
     let most = f64::min(15.0, diff + 10.0);
-    table.add(row.beside("git diff --cached", diff).target(Target::Most(most)));
+    table.add(
+        row.beside("git diff --cached", diff)
+            .target(Target::Most(most)),
+    );
 }
 
 /// CPU ticks used so far, and resident kilobytes.
 fn usage(process: u32) -> (u64, u64) {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-    (ticks(11) + ticks(12), status(process, "VmRSS:").unwrap_or(0))
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = |index: usize| {
+        fields
+            .get(index)
+            .and_then(|field| field.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    (
+        ticks(11) + ticks(12),
+        status(process, "VmRSS:").unwrap_or(0),
+    )
 }
 
 /// A number in what the system says about a process; `None` once it has ended.
 fn status(process: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+    status.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    })
 }

@@ -15,7 +15,10 @@ pub fn many(table: &mut Table) {
             world.orch(&["new", &format!("m-{number:04}")]);
         }
         for number in 0..MANY {
-            world.write(&format!("tasks/m-{number:04}/planning/planning.ai.json"), PLAN);
+            world.write(
+                &format!("tasks/m-{number:04}/planning/planning.ai.json"),
+                PLAN,
+            );
         }
         let orch = world.time(&world.orch, &["watch", "--once"]).as_secs_f64();
         let mut git = 0.0;
@@ -23,11 +26,16 @@ pub fn many(table: &mut Table) {
             let path = format!("tasks/m-{number:04}/by-hand.txt");
             world.write(&path, "x\n");
             git += world.time("git", &["add", "--", &path]).as_secs_f64();
-            git += world.time("git", &["commit", "-q", "-m", "by hand"]).as_secs_f64();
+            git += world
+                .time("git", &["commit", "-q", "-m", "by hand"])
+                .as_secs_f64();
         }
         let (steps, commits) = (MANY as f64 / orch, MANY as f64 / git);
         let size = format!("{MANY} {what}");
         let row = Row::new("watch --once, steps", &size, Unit::PerSecond, steps);
-        table.add(row.beside("git add + git commit", commits).target(Target::Least(target)));
+        table.add(
+            row.beside("git add + git commit", commits)
+                .target(Target::Least(target)),
+        );
     }
 }

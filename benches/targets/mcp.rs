@@ -17,12 +17,18 @@ pub fn mcp(table: &mut Table) {
     world.task("t-1");
     let mut command = world.command(ORCH, &["mcp"]);
     let begun = Instant::now();
-    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("orch starts");
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("orch starts");
     let mut input = server.stdin.take().expect("a pipe");
     let mut output = BufReader::new(server.stdout.take().expect("a pipe"));
     let mut call = |line: &str| -> (String, Duration) {
         let begun = Instant::now();
-        input.write_all(format!("{line}\n").as_bytes()).expect("written");
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .expect("written");
         let mut answer = String::new();
         output.read_line(&mut answer).expect("an answer");
         (answer, begun.elapsed())
@@ -37,7 +43,10 @@ pub fn mcp(table: &mut Table) {
     };
     let mut timed = |line: &str| {
         let answers: Vec<(String, Duration)> = (0..super::RUNS).map(|_| call(line)).collect();
-        (answers[0].0.len(), median(answers.iter().map(|(_, time)| *time).collect()))
+        (
+            answers[0].0.len(),
+            median(answers.iter().map(|(_, time)| *time).collect()),
+        )
     };
     let (brief, brief_time) = timed(&tool("suggest", r#"{"task":"t-1","brief":true}"#));
     let (whole, whole_time) = timed(&tool("suggest", r#"{"task":"t-1"}"#));
@@ -46,7 +55,12 @@ pub fn mcp(table: &mut Table) {
     server.wait().expect("ends");
     table.add(Row::ms("mcp, start to handshake", "1 task", start));
     let tokens = |what: &str, bytes: usize| {
-        Row::new(&format!("mcp {what}, tokens"), "1 task", Unit::Count, (bytes / TOKEN) as f64)
+        Row::new(
+            &format!("mcp {what}, tokens"),
+            "1 task",
+            Unit::Count,
+            (bytes / TOKEN) as f64,
+        )
     };
     table.add(tokens("tools/list", tools));
     for (what, time, bytes) in [

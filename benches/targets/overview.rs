@@ -10,7 +10,8 @@ const TASKS: usize = 60;
 const LISTED: &str =
     "git for-each-ref --format='%(objectname)' refs/heads | xargs -I{} git ls-tree -r {} tasks";
 /// The same in two processes: every branch, and the tree of its tasks.
-const READ: &str = "git for-each-ref --format='%(objectname):tasks' refs/heads | git cat-file --batch";
+const READ: &str =
+    "git for-each-ref --format='%(objectname):tasks' refs/heads | git cat-file --batch";
 
 /// Branches that share most tasks: each has moved one of them.
 pub fn overview(table: &mut Table) {
@@ -20,16 +21,28 @@ pub fn overview(table: &mut Table) {
     }
     // One branch for each task that has moved, and the others on the same commits.
     for number in 0..TASKS {
-        world.run("git", &["switch", "-q", "-c", &format!("b-{number:03}"), "main"]);
+        world.run(
+            "git",
+            &["switch", "-q", "-c", &format!("b-{number:03}"), "main"],
+        );
         let id = format!("t-{number:02}");
-        world.write(&format!("tasks/{id}/planning/planning.ai.json"), super::PLAN);
+        world.write(
+            &format!("tasks/{id}/planning/planning.ai.json"),
+            super::PLAN,
+        );
         world.orch(&["next", &id]);
     }
     for number in TASKS..BRANCHES {
         // An own commit, with a tree of its own outside the tasks.
         world.run(
             "git",
-            &["switch", "-q", "-c", &format!("b-{number:03}"), &format!("b-{:03}", number % TASKS)],
+            &[
+                "switch",
+                "-q",
+                "-c",
+                &format!("b-{number:03}"),
+                &format!("b-{:03}", number % TASKS),
+            ],
         );
         world.write("note.txt", &format!("{number}\n"));
         world.run("git", &["add", "-A"]);
@@ -45,7 +58,11 @@ pub fn overview(table: &mut Table) {
     ]);
     let size = format!("{BRANCHES} branches");
     let row = || Row::ms("status --everywhere", &size, everywhere);
-    table.add(row().beside("for-each-ref, ls-tree", listed).target(Target::Most(200.0)));
+    table.add(
+        row()
+            .beside("for-each-ref, ls-tree", listed)
+            .target(Target::Most(200.0)),
+    );
     table.add(row().beside("for-each-ref, cat-file", read));
     table.add(row().beside("status of one branch", here));
 }

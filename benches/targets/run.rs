@@ -52,7 +52,10 @@ pub(super) fn run(table: &mut Table) {
     let own = || {
         let begun = Instant::now();
         let mut command = world.command("sh", &["executor.sh"]);
-        let _ = command.env("ORCH_ACTION", "count").status().expect("starts");
+        let _ = command
+            .env("ORCH_ACTION", "count")
+            .status()
+            .expect("starts");
         begun.elapsed()
     };
     let (mut turns, mut alone, mut commits) = (Vec::new(), Vec::new(), Vec::new());
@@ -60,22 +63,41 @@ pub(super) fn run(table: &mut Table) {
         let task = format!("t{round}");
         world.orch(&["new", &task, "--workflow", "count"]);
         let run = |turns: &str| {
-            world.time(super::ORCH, &["run", &task, "--max-turns", turns, "--", "sh", "executor.sh"])
+            world.time(
+                super::ORCH,
+                &[
+                    "run",
+                    &task,
+                    "--max-turns",
+                    turns,
+                    "--",
+                    "sh",
+                    "executor.sh",
+                ],
+            )
         };
         // The start of the process, and of the run, is that of a run of one turn.
         let (one, many) = (run("1"), run(&(TURNS + 1).to_string()));
         if round > 0 {
             turns.push(many.saturating_sub(one) / TURNS);
             alone.extend((0..8).map(|_| own()));
-            commits.extend((0..8).map(|_| world.time("git", &["commit", "-q", "--allow-empty", "-m", "x"])));
+            commits.extend(
+                (0..8).map(|_| world.time("git", &["commit", "-q", "--allow-empty", "-m", "x"])),
+            );
         }
     }
     // Nothing but what was performed has counted, and all of it was recorded.
     let rounds = u32::try_from(RUNS / 4).expect("few");
     let counted = fs::read_to_string(world.root().join("count")).expect("counted");
-    assert_eq!(counted.trim().parse::<u32>().ok(), Some((TURNS + 2) * (rounds + 1) + 8 * rounds));
+    assert_eq!(
+        counted.trim().parse::<u32>().ok(),
+        Some((TURNS + 2) * (rounds + 1) + 8 * rounds)
+    );
     let (turn, alone, commit) = (median(turns), median(alone), median(commits));
     let own = Row::ms("run, a turn of its own", "1 task", turn - alone);
-    table.add(own.beside("git commit, empty", commit).target(Target::Most(6.0)));
+    table.add(
+        own.beside("git commit, empty", commit)
+            .target(Target::Most(6.0)),
+    );
     table.add(Row::ms("run, a whole turn", "1 task", turn).beside("its executor alone", alone));
 }

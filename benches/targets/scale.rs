@@ -30,7 +30,10 @@ fn grown(tasks: usize) -> World {
 pub fn scale(table: &mut Table) {
     let sizes = std::env::var("ORCH_BENCH_TASKS").unwrap_or_else(|_| "400 1600".to_owned());
     let mut smallest = None;
-    for tasks in sizes.split_whitespace().filter_map(|size| size.parse().ok()) {
+    for tasks in sizes
+        .split_whitespace()
+        .filter_map(|size| size.parse().ok())
+    {
         let world = grown(tasks);
         let size = format!("{tasks} tasks");
         let time = |program: &str, arguments: &[&str], is_first: bool| {
@@ -54,7 +57,10 @@ pub fn scale(table: &mut Table) {
         ];
         for (what, arguments, is_first, target) in rows {
             let row = Row::ms(what, &size, time(ORCH, arguments, is_first));
-            table.add(row.beside("git status", yardstick).target(Target::MostTimes(target)));
+            table.add(
+                row.beside("git status", yardstick)
+                    .target(Target::MostTimes(target)),
+            );
         }
         let reading = (0..ROUNDS).map(|_| {
             // The new index knows no stamps, so that git compares the bytes of each file.
@@ -68,7 +74,14 @@ pub fn scale(table: &mut Table) {
         let (name, least) = smallest.get_or_insert_with(|| (format!("of {size}"), one));
         table.add(row.beside(name, *least).target(Target::MostTimes(1.5)));
         let _ = fs::remove_dir_all(world.root().join(".git/orch/looks"));
-        let memory = |what: &str| Row::new(what, &size, Unit::Megabytes, world.memory(&["status", "--json"]));
+        let memory = |what: &str| {
+            Row::new(
+                what,
+                &size,
+                Unit::Megabytes,
+                world.memory(&["status", "--json"]),
+            )
+        };
         table.add(memory("status, first, memory").target(Target::Most(300.0)));
         table.add(memory("status, memory").target(Target::Most(300.0)));
         let begin = world.said("git", &["rev-parse", "HEAD"]);
@@ -76,8 +89,17 @@ pub fn scale(table: &mut Table) {
         let watch = ["watch", "--once", "--quiet"];
         time(ORCH, &watch, false);
         let ready = Row::ms("watch, ready", &size, time(ORCH, &watch, false));
-        table.add(ready.beside("git status", yardstick).target(Target::Most(2000.0)));
-        let resident = Row::new("watch, memory", &size, Unit::Megabytes, world.memory(&watch));
+        table.add(
+            ready
+                .beside("git status", yardstick)
+                .target(Target::Most(2000.0)),
+        );
+        let resident = Row::new(
+            "watch, memory",
+            &size,
+            Unit::Megabytes,
+            world.memory(&watch),
+        );
         table.add(resident.target(Target::Most(60.0)));
         storm(table, &world, tasks, begin.trim());
     }

@@ -49,17 +49,31 @@ impl Server {
         let mut command = world.command(ORCH, &["serve", "--listen", "127.0.0.1:0", "--no-watch"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("orch starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let rest = line.trim().strip_prefix("http://127.0.0.1:").expect("an address");
+        BufReader::new(child.stdout.take().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        let rest = line
+            .trim()
+            .strip_prefix("http://127.0.0.1:")
+            .expect("an address");
         let (port, token) = rest.split_once("/?token=").expect("a token");
-        Self { child, port: port.parse().expect("a port"), token: token.to_owned() }
+        Self {
+            child,
+            port: port.parse().expect("a port"),
+            token: token.to_owned(),
+        }
     }
 
     fn client(&self) -> Client<'_> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connected");
         stream.set_nodelay(true).expect("set");
-        stream.set_read_timeout(Some(Duration::from_secs(120))).expect("set");
-        Client { stream: BufReader::new(stream), server: self }
+        stream
+            .set_read_timeout(Some(Duration::from_secs(120)))
+            .expect("set");
+        Client {
+            stream: BufReader::new(stream),
+            server: self,
+        }
     }
 }
 
@@ -71,14 +85,20 @@ impl Client<'_> {
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        self.stream.get_mut().write_all(head.as_bytes()).expect("sent");
+        self.stream
+            .get_mut()
+            .write_all(head.as_bytes())
+            .expect("sent");
     }
 
     /// The head of an answer, in small letters.
     fn head(&mut self) -> String {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
-            assert!(self.stream.read_line(&mut head).expect("a line") > 0, "{head}");
+            assert!(
+                self.stream.read_line(&mut head).expect("a line") > 0,
+                "{head}"
+            );
         }
         head.to_ascii_lowercase()
     }
@@ -88,12 +108,21 @@ impl Client<'_> {
         let begun = Instant::now();
         self.send(method, path, body);
         let head = self.head();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
         let mut body = vec![0; length.expect("a length")];
         self.stream.read_exact(&mut body).expect("a body");
         let time = begun.elapsed();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Answer { status: status.expect("a status"), time, body: String::from_utf8(body).expect("text") }
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        Answer {
+            status: status.expect("a status"),
+            time,
+            body: String::from_utf8(body).expect("text"),
+        }
     }
 }
 
@@ -117,10 +146,15 @@ fn listen(server: &Server, ready: &AtomicUsize, reads: bool) -> Heard {
         (Heard::default(), None::<u64>, String::new(), String::new());
     loop {
         line.clear();
-        assert!(client.stream.read_line(&mut line).expect("an event") > 0, "the stream has ended");
+        assert!(
+            client.stream.read_line(&mut line).expect("an event") > 0,
+            "the stream has ended"
+        );
         match line.trim_end().split_once(": ") {
             Some(("id", id)) => {
-                let now = id.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
+                let now = id
+                    .rsplit_once('-')
+                    .and_then(|(_, number)| number.parse().ok());
                 heard.missed |= number.is_some() && now != number.map(|number| number + 1);
                 number = now;
                 heard.last = now;
@@ -147,11 +181,15 @@ fn listen(server: &Server, ready: &AtomicUsize, reads: bool) -> Heard {
 /// Adds rows for each kind of request, for a repository on the disk and one in memory. `ORCH_BENCH_SECONDS` is how long
 /// orders are sent.
 pub fn serve(table: &mut Table) {
-    places().iter().for_each(|(what, place)| serve_in(what, place, table));
+    places()
+        .iter()
+        .for_each(|(what, place)| serve_in(what, place, table));
 }
 
 fn serve_in(what: &str, place: &Path, table: &mut Table) {
-    let seconds = std::env::var("ORCH_BENCH_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let seconds = std::env::var("ORCH_BENCH_SECONDS")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok());
     let seconds: u32 = seconds.unwrap_or(5);
     let world = World::within(place, ORCH);
     for number in 0..TASKS {
@@ -171,17 +209,27 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
     let (mut heard, mut lasted) = (Vec::new(), Duration::ZERO);
     thread::scope(|scope| {
         let (server, world, ready, sent) = (&server, &world, &ready, &sent);
-        let listeners: Vec<_> =
-            (0..LISTENERS).map(|at| scope.spawn(move || listen(server, ready, at == 0))).collect();
+        let listeners: Vec<_> = (0..LISTENERS)
+            .map(|at| scope.spawn(move || listen(server, ready, at == 0)))
+            .collect();
         while ready.load(Ordering::SeqCst) < LISTENERS {
             thread::sleep(Duration::from_millis(10));
         }
         let mut reader = server.client();
-        idle = (0..READS).map(|at| reader.ask("GET", &format!("tasks/s-{}", at % TASKS), "").time).collect();
-        alone = (0..ALONE).map(|at| reader.ask("POST", &format!("tasks/a-{at}/next"), "{}").time).collect();
+        idle = (0..READS)
+            .map(|at| {
+                reader
+                    .ask("GET", &format!("tasks/s-{}", at % TASKS), "")
+                    .time
+            })
+            .collect();
+        alone = (0..ALONE)
+            .map(|at| reader.ask("POST", &format!("tasks/a-{at}/next"), "{}").time)
+            .collect();
         let begun = Instant::now();
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|_| scope.spawn(move || order(server, world, sent, total, begun))).collect();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(move || order(server, world, sent, total, begun)))
+            .collect();
         while clients.iter().any(|client| !client.is_finished()) {
             reads.push(reader.ask("GET", "tasks/last", "").time);
             thread::sleep(Duration::from_millis(10));
@@ -193,14 +241,23 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
             moved += steps;
         }
         server.client().ask("POST", "tasks/last/next", "");
-        heard = listeners.into_iter().map(|listener| listener.join().expect("it listens")).collect();
+        heard = listeners
+            .into_iter()
+            .map(|listener| listener.join().expect("it listens"))
+            .collect();
     });
     let _ = server.child.kill();
     let _ = server.child.wait();
     // The step of `last` is no order of these.
     let recorded = world.commits("HEAD") - before - 1;
-    let told = heard.first().map(|reader| reader.steps.clone()).unwrap_or_default();
-    let lost = heard.iter().filter(|one| one.missed || one.last != heard[0].last).count();
+    let told = heard
+        .first()
+        .map(|reader| reader.steps.clone())
+        .unwrap_or_default();
+    let lost = heard
+        .iter()
+        .filter(|one| one.missed || one.last != heard[0].last)
+        .count();
     let twice = told.values().filter(|count| **count > 1).count();
     let size = format!("{LISTENERS} clients {what}");
     let most = Target::Most;
@@ -210,14 +267,28 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
         table.add(Row::ms("  99 of 100 within", &size, slow));
     };
     let order = |what: &str, took| Row::ms(what, &size, took).beside("git commit, empty", commit);
-    tell(idle, &|took| Row::ms("serve, read", &size, took).target(most(5.0)));
-    tell(reads, &|took| Row::ms("serve, read among orders", &size, took).target(most(5.0)));
-    tell(alone, &|took| order("serve, order", took).target(most(25.0 + commit)));
-    tell(orders, &|took| order("serve, order among others", took).target(most(25.0 + commit)));
+    tell(idle, &|took| {
+        Row::ms("serve, read", &size, took).target(most(5.0))
+    });
+    tell(reads, &|took| {
+        Row::ms("serve, read among orders", &size, took).target(most(5.0))
+    });
+    tell(alone, &|took| {
+        order("serve, order", took).target(most(25.0 + commit))
+    });
+    tell(orders, &|took| {
+        order("serve, order among others", took).target(most(25.0 + commit))
+    });
     let answered = f64::from(seconds * RATE) / lasted.as_secs_f64();
     let row = Row::new("serve, orders answered", &size, Unit::PerSecond, answered);
-    table.add(row.beside("ordered", f64::from(RATE)).target(Target::Least(0.99 * f64::from(RATE))));
-    for (what, count) in [("serve, clients that missed", lost), ("serve, events twice", twice)] {
+    table.add(
+        row.beside("ordered", f64::from(RATE))
+            .target(Target::Least(0.99 * f64::from(RATE))),
+    );
+    for (what, count) in [
+        ("serve, clients that missed", lost),
+        ("serve, events twice", twice),
+    ] {
         table.add(Row::new(what, &size, Unit::Count, count as f64).target(most(0.0)));
     }
     let all_told = told.len() == moved + 1;
@@ -248,7 +319,11 @@ fn order(
         let place = number % (3 * TASKS);
         let (task, order, body) = match place.checked_sub(2 * TASKS) {
             None => (place / 2, "next", "{\"expect\": \"plan_review\"}"),
-            Some(task) => (task, "rollback", "{\"to\": \"planning\", \"reason\": \"again\"}"),
+            Some(task) => (
+                task,
+                "rollback",
+                "{\"to\": \"planning\", \"reason\": \"again\"}",
+            ),
         };
         let answer = client.ask("POST", &format!("tasks/s-{task}/{order}"), body);
         assert_eq!(answer.status, 200, "{order}: {}", answer.body);

@@ -6,7 +6,12 @@ use std::fs;
 
 pub fn start(table: &mut Table) {
     let bytes = fs::metadata(ORCH).expect("the program").len();
-    let row = Row::new("the program", "stripped", Unit::Megabytes, bytes as f64 / 1e6);
+    let row = Row::new(
+        "the program",
+        "stripped",
+        Unit::Megabytes,
+        bytes as f64 / 1e6,
+    );
     table.add(row.target(Target::Most(12.0)));
     let world = World::new();
     let [ours, git] = paired([

@@ -24,7 +24,11 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
         scope.spawn(|| {
             world.run("git", &["reset", "-q", "--hard", begin]);
             for number in 0..tasks {
-                let path = world.root().join("tasks").join(id(number)).join("notes/log.txt");
+                let path = world
+                    .root()
+                    .join("tasks")
+                    .join(id(number))
+                    .join("notes/log.txt");
                 fs::write(path, format!("begun {number}, and touched\n")).expect("written");
             }
             let (begun, mut moved, mut last) = (Instant::now(), Instant::now(), head(world));
@@ -52,7 +56,9 @@ pub fn storm(table: &mut Table, world: &World, tasks: usize, begin: &str) {
     let row = Row::ms("suggest TASK in a storm, 99 of 100", &size, slow);
     table.add(row.beside("half of them", half).target(Target::Most(30.0)));
     let steps = world.commits(&format!("{begin}..HEAD")) as f64;
-    table.add(Row::new("steps recorded in it", &size, Unit::Count, steps).target(Target::Least(1.0)));
+    table.add(
+        Row::new("steps recorded in it", &size, Unit::Count, steps).target(Target::Least(1.0)),
+    );
 }
 
 /// The ids of the tasks, of which there are fewer than directories.
@@ -60,7 +66,10 @@ fn tasks_of(world: &World) -> Vec<String> {
     let status = world.said(ORCH, &["status", "--all", "--json"]);
     let status: Value = serde_json::from_str(&status).expect("JSON");
     let tasks = status["tasks"].as_array().expect("a list");
-    tasks.iter().map(|task| task["task"].as_str().expect("an id").to_owned()).collect()
+    tasks
+        .iter()
+        .map(|task| task["task"].as_str().expect("an id").to_owned())
+        .collect()
 }
 
 /// The commit that the branch is at.

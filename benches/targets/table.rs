@@ -55,7 +55,15 @@ impl Row {
     /// A measure of something in a repository of a size.
     pub fn new(what: &str, size: &str, unit: Unit, ours: f64) -> Self {
         let (what, size) = (what.to_owned(), size.to_owned());
-        Self { what, size, unit, ours, yardstick: None, target: None, skipped: None }
+        Self {
+            what,
+            size,
+            unit,
+            ours,
+            yardstick: None,
+            target: None,
+            skipped: None,
+        }
     }
 
     /// A time in milliseconds.
@@ -65,16 +73,25 @@ impl Row {
 
     /// Says that something is not measured here, and why.
     pub fn skipped(what: &str, why: &'static str) -> Self {
-        Self { skipped: Some(why), ..Self::new(what, "", Unit::Count, 0.0) }
+        Self {
+            skipped: Some(why),
+            ..Self::new(what, "", Unit::Count, 0.0)
+        }
     }
 
     /// Compares it with what something else took in the same run.
     pub fn beside(self, yardstick: &str, took: f64) -> Self {
-        Self { yardstick: Some((yardstick.to_owned(), took)), ..self }
+        Self {
+            yardstick: Some((yardstick.to_owned(), took)),
+            ..self
+        }
     }
 
     pub fn target(self, target: Target) -> Self {
-        Self { target: Some(target), ..self }
+        Self {
+            target: Some(target),
+            ..self
+        }
     }
 
     fn ratio(&self) -> Option<f64> {
@@ -108,15 +125,19 @@ impl Row {
                 "skipped".into(),
             ];
         }
-        let yardstick =
-            self.yardstick.as_ref().map(|(name, took)| format!("{name} {}", self.unit.shown(*took)));
+        let yardstick = self
+            .yardstick
+            .as_ref()
+            .map(|(name, took)| format!("{name} {}", self.unit.shown(*took)));
         let target = self.target.map(|target| match target {
             Target::Most(most) => format!("<= {}", self.unit.shown(most)),
             Target::Least(least) => format!(">= {}", self.unit.shown(least)),
             Target::MostTimes(most) => format!("<= {most} x"),
         });
         let ratio = self.ratio().map(|ratio| Unit::Count.shown(ratio));
-        let verdict = self.is_met().map(|is_met| if is_met { "met" } else { "missed" }.to_owned());
+        let verdict = self
+            .is_met()
+            .map(|is_met| if is_met { "met" } else { "missed" }.to_owned());
         let ours = self.unit.shown(self.ours);
         let [yardstick, ratio, target, verdict] =
             [yardstick, ratio, target, verdict].map(Option::unwrap_or_default);
@@ -139,7 +160,11 @@ const COLUMNS: [(&str, i8); 7] = [
 fn line(cells: &[String; COLUMNS.len()]) -> String {
     let padded = cells.iter().zip(COLUMNS).map(|(cell, (_, width))| {
         let columns = usize::from(width.unsigned_abs());
-        if width < 0 { format!("{cell:>columns$}") } else { format!("{cell:columns$}") }
+        if width < 0 {
+            format!("{cell:>columns$}")
+        } else {
+            format!("{cell:columns$}")
+        }
     });
     padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
@@ -154,7 +179,10 @@ pub struct Table {
 impl Table {
     pub fn new(tell: fn(&str)) -> Self {
         tell(&head());
-        Self { rows: Vec::new(), tell }
+        Self {
+            rows: Vec::new(),
+            tell,
+        }
     }
 
     pub fn add(&mut self, row: Row) {
@@ -165,8 +193,19 @@ impl Table {
     /// All lines, and how many targets are met.
     pub fn text(&self) -> String {
         let lines: Vec<String> = self.rows.iter().map(|row| line(&row.cells())).collect();
-        let count = |verdict| self.rows.iter().filter(|row| row.is_met() == Some(verdict)).count();
-        format!("{}\n{}\n\n{} met, {} missed\n", head(), lines.join("\n"), count(true), count(false))
+        let count = |verdict| {
+            self.rows
+                .iter()
+                .filter(|row| row.is_met() == Some(verdict))
+                .count()
+        };
+        format!(
+            "{}\n{}\n\n{} met, {} missed\n",
+            head(),
+            lines.join("\n"),
+            count(true),
+            count(false)
+        )
     }
 
     /// Whether a count of instructions exceeds what is kept of it.

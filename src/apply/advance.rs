@@ -5,7 +5,9 @@ use super::Writer;
 use super::attempts::CommitAttempts;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, TaskId};
-use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
+use crate::decide::{
+    HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
+};
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
 use crate::survey::{Error, Sight, TaskRef};
@@ -61,17 +63,28 @@ pub struct AppliedStep {
 impl AppliedStep {
     /// A step with its commit, if there is one.
     pub(super) fn new(step: Step, commit: Option<Digest>) -> Self {
-        let Step { transition, mut state } = step;
+        let Step {
+            transition,
+            mut state,
+        } = step;
         // The entry is the last one here; the state after the last step may not contain it any more.
         let entry = commit.and_then(|_| state.history.pop());
-        Self { transition, entry, commit, shares_commit: false }
+        Self {
+            transition,
+            entry,
+            commit,
+            shares_commit: false,
+        }
     }
 }
 
 impl Applied {
     /// Logs every transition.
     pub(super) fn trace(&self) {
-        for AppliedStep { transition, commit, .. } in &self.steps {
+        for AppliedStep {
+            transition, commit, ..
+        } in &self.steps
+        {
             let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
             tracing::info!(
                 task = %self.judged.task.id,
@@ -104,38 +117,59 @@ pub(crate) struct Foreseen {
 
 impl Foreseen {
     fn of(judged: Sight, settled: Settled) -> Self {
-        Self { judged, settled, records: None }
+        Self {
+            judged,
+            settled,
+            records: None,
+        }
     }
 
     /// The record after each of the steps. Returns an error if one cannot be made.
     pub(super) fn take_records(&mut self, writer: &Writer<'_>) -> Result<Vec<RecordFiles>, Error> {
         let made = self.records.take();
-        made.map_or_else(|| writer.record_files(&self.judged, &self.settled.steps), Ok)
+        made.map_or_else(
+            || writer.record_files(&self.judged, &self.settled.steps),
+            Ok,
+        )
     }
 }
 
 impl From<Foreseen> for Wanted {
     fn from(foreseen: Foreseen) -> Self {
-        Self { task: foreseen.judged.task.clone(), seen: Some(foreseen) }
+        Self {
+            task: foreseen.judged.task.clone(),
+            seen: Some(foreseen),
+        }
     }
 }
 
 impl Wanted {
     /// A task that is looked at under the lock.
     pub(crate) fn unseen(task: &TaskRef) -> Self {
-        Self { task: task.clone(), seen: None }
+        Self {
+            task: task.clone(),
+            seen: None,
+        }
     }
 
     /// Whether a step is due, according to the look.
     pub(crate) fn is_due(&self) -> bool {
-        self.seen.as_ref().is_some_and(|seen| !seen.settled.steps.is_empty())
+        self.seen
+            .as_ref()
+            .is_some_and(|seen| !seen.settled.steps.is_empty())
     }
 
     /// The same under a HEAD that has moved by steps of other tasks; `None` if the look has to be made again, or there was
     /// none.
     pub(crate) fn under(self, before: &Option<Head>, now: &Option<Head>) -> Option<Self> {
         let seen = self.seen?;
-        Some(Foreseen { judged: seen.judged.under(before, now)?, ..seen }.into())
+        Some(
+            Foreseen {
+                judged: seen.judged.under(before, now)?,
+                ..seen
+            }
+            .into(),
+        )
     }
 
     /// A task with the result of a look.
@@ -158,7 +192,11 @@ impl Wanted {
 impl Writer<'_> {
     /// Applies what the rules decide for each task, as one batch with one update of the index. Returns an
     /// error if a task cannot be read or a commit is not possible now.
-    pub fn advance(&self, tasks: &[TaskRef], plan: &AdvancePlan<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    pub fn advance(
+        &self,
+        tasks: &[TaskRef],
+        plan: &AdvancePlan<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
@@ -172,9 +210,14 @@ impl Writer<'_> {
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
     fn due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
-        let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
+        let stamp = if plan.own {
+            self.caller.own_stamp()
+        } else {
+            self.stamp()
+        };
         let taken = std::cell::Cell::new(false);
-        let is_held = |transition: &Transition| self.holds.is_some_and(|holds| holds(judged, transition));
+        let is_held =
+            |transition: &Transition| self.holds.is_some_and(|holds| holds(judged, transition));
         let may = |transition: &Transition| {
             (plan.may)(transition) && !is_held(transition) && !(plan.once && taken.replace(true))
         };
@@ -185,7 +228,12 @@ impl Writer<'_> {
             return Ok(settled);
         }
         // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
-        let is_unknown = matches!(judged.decision.verdict, Verdict::Error { code: Code::UnknownPhase });
+        let is_unknown = matches!(
+            judged.decision.verdict,
+            Verdict::Error {
+                code: Code::UnknownPhase
+            }
+        );
         let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
         if !usable || is_unknown || !(plan.adopt)(&judged.task.id) {
             return Ok(self.workspace.after(judged, Vec::new()));
@@ -258,7 +306,9 @@ impl Writer<'_> {
         head: Option<&Head>,
         steps_of: &Steps<'_>,
     ) -> Result<(), Error> {
-        let stands = |Foreseen { judged, settled, .. }: &Foreseen| {
+        let stands = |Foreseen {
+                          judged, settled, ..
+                      }: &Foreseen| {
             is_enough(judged, settled) && self.workspace.still_stands(judged, head)
         };
         if !wanted.seen.as_ref().is_some_and(stands) {
@@ -279,9 +329,15 @@ impl Writer<'_> {
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;
-            let Some(mut seen) = one.seen.take() else { continue };
+            let Some(mut seen) = one.seen.take() else {
+                continue;
+            };
             let last = seen.take_records(self)?.pop();
-            let Foreseen { judged, settled: Settled { steps, decision }, .. } = seen;
+            let Foreseen {
+                judged,
+                settled: Settled { steps, decision },
+                ..
+            } = seen;
             let Some(last) = last else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
@@ -294,9 +350,18 @@ impl Writer<'_> {
             }
             let stamps = self.write_record(&judged.task, &last)?;
             let (commit, head) = (None, head.clone());
-            let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));
-            let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
-            let applied = Applied { judged, steps, notes: Vec::new() };
+            let judged = self
+                .workspace
+                .sight_after(judged, last.placed(decision, commit, head, &stamps));
+            let steps = steps
+                .into_iter()
+                .map(|step| AppliedStep::new(step, None))
+                .collect();
+            let applied = Applied {
+                judged,
+                steps,
+                notes: Vec::new(),
+            };
             applied.trace();
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
@@ -310,7 +375,9 @@ impl Writer<'_> {
         let mut wait = LockWait::at_most(self.workspace.wait.unwrap_or(PATIENCE));
         while directory.try_lock().is_err() {
             if !wait.again() {
-                return Err(Error::busy("another orch process is writing in this directory".to_owned()));
+                return Err(Error::busy(
+                    "another orch process is writing in this directory".to_owned(),
+                ));
             }
         }
         Ok(directory)
@@ -320,12 +387,23 @@ impl Writer<'_> {
 impl Wanted {
     /// The outcome without applying anything; `None` for a task without a look.
     pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
-        let Foreseen { judged, settled: Settled { steps, .. }, .. } = self.seen?;
+        let Foreseen {
+            judged,
+            settled: Settled { steps, .. },
+            ..
+        } = self.seen?;
         if steps.is_empty() {
             return Some(TaskOutcome::Nothing(Box::new(judged)));
         }
-        let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
-        Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
+        let steps = steps
+            .into_iter()
+            .map(|step| AppliedStep::new(step, None))
+            .collect();
+        Some(TaskOutcome::Applied(Box::new(Applied {
+            judged,
+            steps,
+            notes: Vec::new(),
+        })))
     }
 }
 

@@ -20,7 +20,11 @@ pub(super) struct CommitAttempts {
 impl CommitAttempts {
     /// Attempts that wait at most this long for other processes, in addition to the usual number of tries.
     pub(super) fn within(wait: Option<Duration>) -> Self {
-        Self { wait: LockWait::at_most(wait.unwrap_or_default()), is_limited: wait.is_some(), number: 0 }
+        Self {
+            wait: LockWait::at_most(wait.unwrap_or_default()),
+            is_limited: wait.is_some(),
+            number: 0,
+        }
     }
 
     /// Begins a transaction; returns the errors of [`Store::begin`].
@@ -30,7 +34,11 @@ impl CommitAttempts {
 
     /// How long to wait for others of this process.
     pub(super) fn patience(&self) -> Duration {
-        if self.is_limited { self.wait.left() } else { PATIENCE }
+        if self.is_limited {
+            self.wait.left()
+        } else {
+            PATIENCE
+        }
     }
 
     /// Whether to decide and commit again after this error. Pauses before it says so.
@@ -51,7 +59,9 @@ impl CommitAttempts {
 /// again.
 fn pause_before(attempt: u32) {
     let uneven = (std::process::id() + 7 * attempt) % 11;
-    sleep(Duration::from_millis(u64::from((2 << attempt.min(5)) + uneven)));
+    sleep(Duration::from_millis(u64::from(
+        (2 << attempt.min(5)) + uneven,
+    )));
 }
 
 #[cfg(test)]
@@ -60,7 +70,10 @@ mod tests {
     use crate::base::Code;
 
     fn after(number: u32, wait: Option<u64>) -> CommitAttempts {
-        CommitAttempts { number, ..CommitAttempts::within(wait.map(Duration::from_secs)) }
+        CommitAttempts {
+            number,
+            ..CommitAttempts::within(wait.map(Duration::from_secs))
+        }
     }
 
     #[test]
@@ -76,7 +89,11 @@ mod tests {
             (0, Some(60), open, true),
             (0, Some(60), other, false),
         ] {
-            assert_eq!(after(number, wait).again(&error), expected, "{number} {wait:?} {error}");
+            assert_eq!(
+                after(number, wait).again(&error),
+                expected,
+                "{number} {wait:?} {error}"
+            );
         }
     }
 }

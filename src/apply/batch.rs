@@ -36,7 +36,9 @@ impl Writer<'_> {
         attempts: &mut CommitAttempts,
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
+        let Some(store) = &self.workspace.store else {
+            return Ok(Vec::new());
+        };
         let (plan, landed) = match self.group {
             None => {
                 let mut transaction = attempts.begin(store)?;
@@ -72,7 +74,10 @@ impl Writer<'_> {
             self.renew(one, Some(head), steps_of)?;
             looked += 1;
         }
-        let seen = wanted.iter_mut().take(looked).filter_map(|one| one.seen.as_mut());
+        let seen = wanted
+            .iter_mut()
+            .take(looked)
+            .filter_map(|one| one.seen.as_mut());
         let due = seen.filter(|seen| !seen.settled.steps.is_empty());
         let tasks = due.map(|seen| self.task_commit(store, seen));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
@@ -85,40 +90,92 @@ impl Writer<'_> {
             ends.extend((!is_one).then_some(usize::from(has_kept) + number_of_steps));
         }
         let records = tasks.into_iter().map(|task| task.record).collect();
-        Ok((BatchPlan { looked, has_kept, is_one, number_of_steps, ends, records }, commits))
+        Ok((
+            BatchPlan {
+                looked,
+                has_kept,
+                is_one,
+                number_of_steps,
+                ends,
+                records,
+            },
+            commits,
+        ))
     }
 
     /// What came of each task whose steps are committed, or that has none; the others were left.
-    fn outcomes(&self, wanted: &mut [Wanted], plan: BatchPlan, landed: &Landed) -> Vec<TaskOutcome> {
-        let BatchPlan { has_kept, is_one, number_of_steps, mut records, .. } = plan;
+    fn outcomes(
+        &self,
+        wanted: &mut [Wanted],
+        plan: BatchPlan,
+        landed: &Landed,
+    ) -> Vec<TaskOutcome> {
+        let BatchPlan {
+            has_kept,
+            is_one,
+            number_of_steps,
+            mut records,
+            ..
+        } = plan;
         let Landed { committed, head } = landed;
-        let mut ids = committed.commits.iter().copied().skip(usize::from(has_kept));
+        let mut ids = committed
+            .commits
+            .iter()
+            .copied()
+            .skip(usize::from(has_kept));
         let has_several = is_one && number_of_steps > 1;
         let mut left = if is_one { number_of_steps } else { ids.len() };
-        let mut next = || if is_one { ids.clone().next() } else { ids.next() };
+        let mut next = || {
+            if is_one {
+                ids.clone().next()
+            } else {
+                ids.next()
+            }
+        };
         let mut outcomes = Vec::new();
         for one in wanted {
             let due = one.seen.as_ref().map_or(0, |seen| seen.settled.steps.len());
-            let Some(others) = left.checked_sub(due) else { break };
+            let Some(others) = left.checked_sub(due) else {
+                break;
+            };
             left = others;
-            let Some(Foreseen { judged, settled: Settled { steps, decision }, .. }) = one.seen.take() else {
+            let Some(Foreseen {
+                judged,
+                settled: Settled { steps, decision },
+                ..
+            }) = one.seen.take()
+            else {
                 continue;
             };
-            let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
+            let Some(record) = (if steps.is_empty() {
+                None
+            } else {
+                records.pop_front()
+            }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &judged.task);
-            let made = steps
-                .into_iter()
-                .map(|step| AppliedStep { shares_commit: has_several, ..AppliedStep::new(step, next()) });
+            let made = steps.into_iter().map(|step| AppliedStep {
+                shares_commit: has_several,
+                ..AppliedStep::new(step, next())
+            });
             let made: Vec<_> = made.collect();
             let commit = made.last().and_then(|step| step.commit);
             let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
-            notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
+            notes.extend(
+                committed
+                    .unfinished
+                    .iter()
+                    .map(|problem| unfinished_note(problem)),
+            );
             let judged = self.workspace.sight_after(judged, placed);
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
-            let applied = Applied { judged, steps: made, notes };
+            let applied = Applied {
+                judged,
+                steps: made,
+                notes,
+            };
             applied.trace();
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }

@@ -47,7 +47,14 @@ impl Writer<'_> {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };
         let (writes, removes) = evidence(store, judged)?;
-        Ok(TaskCommit { judged, steps, writes, removes, earlier, record })
+        Ok(TaskCommit {
+            judged,
+            steps,
+            writes,
+            removes,
+            earlier,
+            record,
+        })
     }
 
     /// The commits that record all these steps: a single one if `is_one`, else one for each step, of which the
@@ -78,8 +85,12 @@ impl Writer<'_> {
                 changes.push((writes, removes));
             }
         }
-        let planned =
-            |message, (writes, removes)| PlannedCommit { message, writes, removes, moves: Vec::new() };
+        let planned = |message, (writes, removes)| PlannedCommit {
+            message,
+            writes,
+            removes,
+            moves: Vec::new(),
+        };
         let kept = originals.map(|(message, writes)| planned(message, (writes, Vec::new())));
         let has_kept = kept.is_some();
         let mut all: Vec<PlannedCommit> = kept.into_iter().collect();
@@ -87,15 +98,25 @@ impl Writer<'_> {
             let each = messages.iter().zip(changes);
             all.extend(each.map(|(message, change)| planned(message.text(), change)));
         } else if !changes.is_empty() {
-            let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = changes.into_iter().unzip();
-            all.push(planned(Message::text_of_all(&messages), (writes.concat(), removes.concat())));
+            let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) =
+                changes.into_iter().unzip();
+            all.push(planned(
+                Message::text_of_all(&messages),
+                (writes.concat(), removes.concat()),
+            ));
         }
         Ok((all, has_kept))
     }
 
     /// Who signs a commit off, if the settings ask for it. Returns an error if git has no identity.
     pub(super) fn sign_off(&self, store: &Store) -> Result<Option<String>, Error> {
-        self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()
+        self.workspace
+            .setting
+            .config
+            .git
+            .sign_off
+            .then(|| store.identity_line())
+            .transpose()
     }
 
     /// The message of the commit that records a step; `place` is the task after the step.
@@ -125,11 +146,24 @@ pub(super) fn record_writes(
     record: &RecordFiles,
 ) -> [Write; 2] {
     let (task, observed) = (&judged.task, &judged.observed);
-    let state = observed.state.as_ref().map(|file| store.format().blob(&file.bytes));
+    let state = observed
+        .state
+        .as_ref()
+        .map(|file| store.format().blob(&file.bytes));
     let log = observed.log.whole().map(|log| store.format().blob(log));
     [
-        Write::own(place.state_path(), task.state_path(), record.state.clone(), state),
-        Write::own(place.transcript_path(), task.transcript_path(), record.log.clone(), log),
+        Write::own(
+            place.state_path(),
+            task.state_path(),
+            record.state.clone(),
+            state,
+        ),
+        Write::own(
+            place.transcript_path(),
+            task.transcript_path(),
+            record.log.clone(),
+            log,
+        ),
     ]
 }
 
@@ -141,9 +175,13 @@ fn originals(
 ) -> Result<Option<(String, Vec<Write>)>, Error> {
     let (mut writes, mut ids) = (Vec::new(), Vec::new());
     for TaskCommit { judged, .. } in tasks {
-        let Some(original) = judged.state().and_then(|state| state.original.as_ref()) else { continue };
+        let Some(original) = judged.state().and_then(|state| state.original.as_ref()) else {
+            continue;
+        };
         let (path, file) = (judged.task.state_path(), judged.observed.state.as_ref());
-        let is_held = store.source_at(judged.head_commit()).holds(&path, original.digest, false)?;
+        let is_held = store
+            .source_at(judged.head_commit())
+            .holds(&path, original.digest, false)?;
         if let Some(file) = file.filter(|_| !is_held) {
             writes.push(Write::evidence(path, file.bytes.clone(), false));
             ids.push(&judged.task.id);
@@ -169,14 +207,22 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
     }
     let mut removes = Vec::new();
     for entry in head.list_task(&judged.task.place)? {
-        let Ok(path) = RepoPath::new(&entry.path) else { continue };
-        let Some(below) = judged.task.place.name(&path) else { continue };
+        let Ok(path) = RepoPath::new(&entry.path) else {
+            continue;
+        };
+        let Some(below) = judged.task.place.name(&path) else {
+            continue;
+        };
         let is_there = judged.observed.files.iter().any(|file| file.path == path);
         if judged.compiled.matcher.matches_committed(below) && !is_there {
             removes.push(path);
         }
     }
-    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
+    if let Some(file) = if removes.is_empty() {
+        None
+    } else {
+        store.left_out(&removes)?.into_iter().next()
+    } {
         // The file was not deleted: git left it out of the work tree.
         return Err(left_out(store, &file.path, judged.task.directory()));
     }
@@ -186,8 +232,14 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
 /// Refuses a task whose state or log is not checked out, because both are written in place.
 fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
     let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
-    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
-    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
+    let known = [
+        (state, judged.observed.state.is_some()),
+        (transcript, judged.observed.log.is_there()),
+    ];
+    match known
+        .iter()
+        .find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err())
+    {
         Some((path, _)) => Err(left_out(store, path, judged.task.directory())),
         None => Ok(()),
     }
@@ -198,8 +250,17 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     let hint = if store.is_sparse() {
         format!("git sparse-checkout add {directory}")
     } else {
-        let keep = command(&["git", "update-index", "--no-skip-worktree", "--", path.as_str()]);
-        format!("{keep}, then {}", command(&["git", "restore", "--", path.as_str()]))
+        let keep = command(&[
+            "git",
+            "update-index",
+            "--no-skip-worktree",
+            "--",
+            path.as_str(),
+        ]);
+        format!(
+            "{keep}, then {}",
+            command(&["git", "restore", "--", path.as_str()])
+        )
     };
     Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }
@@ -212,14 +273,20 @@ pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
         Err(Error::new(code, message).with_hint(hint))
     };
     if let Some(path) = judged.observed.nested.first() {
-        let message = format!("{path} is a separate repository, so the transition cannot commit its files");
+        let message =
+            format!("{path} is a separate repository, so the transition cannot commit its files");
         let hint = "move it out of the task, or remove its .git".to_owned();
         return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
     if let Some(path) = judged.observed.unread.first() {
         return refuse(Code::EvidenceUnreadable, path);
     }
-    if let Some(problem) = judged.observed.state.as_ref().and_then(|state| state.problems.first()) {
+    if let Some(problem) = judged
+        .observed
+        .state
+        .as_ref()
+        .and_then(|state| state.problems.first())
+    {
         // The state is written in place, and only a regular file can be replaced.
         let message = format!("{}: {}", judged.task.state_path(), problem.message);
         let hint = "remove it, and run the command again; orch writes it from the log".to_owned();
@@ -233,12 +300,18 @@ pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
 
 /// Refuses a transition whose evidence git ignores. It is never added by force.
 fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
-    match ignored((store, judged.head_commit()), &judged.observed, log, |path| store.is_ignored(path))?
-        .first()
+    match ignored(
+        (store, judged.head_commit()),
+        &judged.observed,
+        log,
+        |path| store.is_ignored(path),
+    )?
+    .first()
     {
         None => Ok(()),
         Some(path) => {
-            let message = format!("git ignores {path}, so the transition cannot commit it as evidence");
+            let message =
+                format!("git ignores {path}, so the transition cannot commit it as evidence");
             Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
         }
     }

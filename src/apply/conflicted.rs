@@ -18,7 +18,10 @@ impl LogSides {
     /// The two sides between conflict markers; `None` without markers.
     fn in_text(bytes: &[u8]) -> Option<Self> {
         let sides = sides(std::str::from_utf8(bytes).ok()?)?;
-        Some(Self { ours: sides.ours.into_bytes(), theirs: sides.theirs.into_bytes() })
+        Some(Self {
+            ours: sides.ours.into_bytes(),
+            theirs: sides.theirs.into_bytes(),
+        })
     }
 
     /// The lines of both sides, without repetitions.
@@ -33,7 +36,10 @@ impl Writer<'_> {
         let unmerged = self.unmerged()?;
         let mut tasks = self.workspace.tasks()?;
         // One side may have deleted a task that the other moved.
-        for task in unmerged.iter().filter_map(|one| self.task_of_record(&one.path)) {
+        for task in unmerged
+            .iter()
+            .filter_map(|one| self.task_of_record(&one.path))
+        {
             if !tasks.contains(&task) {
                 tasks.push(task);
             }
@@ -49,7 +55,11 @@ impl Writer<'_> {
     }
 
     /// Whether a file of the task's record is unmerged or contains conflict markers.
-    pub(super) fn is_conflicted(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<bool, Error> {
+    pub(super) fn is_conflicted(
+        &self,
+        task: &TaskRef,
+        unmerged: &[Unmerged],
+    ) -> Result<bool, Error> {
         let own = [task.state_path(), task.transcript_path()];
         let is_unmerged = unmerged.iter().any(|one| own.contains(&one.path));
         let mut is_conflicted = is_unmerged;
@@ -67,7 +77,10 @@ impl Writer<'_> {
     }
 
     pub(super) fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
-        self.workspace.store.as_ref().map_or(Ok(Vec::new()), |store| store.unmerged())
+        self.workspace
+            .store
+            .as_ref()
+            .map_or(Ok(Vec::new()), |store| store.unmerged())
     }
 
     /// The task whose record contains this path, whether or not its files exist.
@@ -80,14 +93,23 @@ impl Writer<'_> {
     /// Both sides of a log in conflict: from the index, or else from its conflict markers.
     ///
     /// Returns an error if one side deleted the log, because a person must decide whether to keep it.
-    pub(super) fn log_sides(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<LogSides>, Error> {
+    pub(super) fn log_sides(
+        &self,
+        task: &TaskRef,
+        unmerged: &[Unmerged],
+    ) -> Result<Option<LogSides>, Error> {
         let path = task.transcript_path();
-        let (Some(store), Some(one)) = (&self.workspace.store, unmerged.iter().find(|one| one.path == path))
-        else {
+        let (Some(store), Some(one)) = (
+            &self.workspace.store,
+            unmerged.iter().find(|one| one.path == path),
+        ) else {
             return Ok(LogSides::in_text(&self.bytes_at(&path)?));
         };
         let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
-            Ok(one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten())
+            Ok(one.stages[stage]
+                .map(|blob| store.blob(blob))
+                .transpose()?
+                .flatten())
         };
         let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
             let message = format!("one side deleted {path}, and the other changed it");
@@ -99,8 +121,14 @@ impl Writer<'_> {
 
     /// The heads of our side of a log that is already united: those of the log in HEAD or, if HEAD is the
     /// merge itself, in its first parent.
-    pub(super) fn heads_of_ours(&self, task: &TaskRef, log: &EventLog) -> Result<Vec<Digest>, Error> {
-        let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
+    pub(super) fn heads_of_ours(
+        &self,
+        task: &TaskRef,
+        log: &EventLog,
+    ) -> Result<Vec<Digest>, Error> {
+        let Some(store) = &self.workspace.store else {
+            return Ok(Vec::new());
+        };
         let path = task.transcript_path();
         let all = log.heads();
         let mut commit = store.head()?.commit;
@@ -111,7 +139,9 @@ impl Writer<'_> {
                 return Ok(heads);
             }
             let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
-            let Some(changed) = changed.first().copied().flatten() else { break };
+            let Some(changed) = changed.first().copied().flatten() else {
+                break;
+            };
             commit = store.visit(changed)?.parents.first().copied();
         }
         Ok(Vec::new())

@@ -46,7 +46,10 @@ impl Writer<'_> {
         let task = self.new_place(name, &new.place)?;
         let id = &task.id;
         self.refuse_nested(&task)?;
-        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))? {
+        if self
+            .workspace
+            .snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))?
+        {
             let message = format!("the path {} contains a symbolic link", task.directory());
             let hint = "replace the link with a directory; a task must be inside the repository";
             return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
@@ -57,7 +60,10 @@ impl Writer<'_> {
         if !self.stands(&task)? {
             check_new_id(id, Naming::New(new.title))?;
         }
-        let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
+        let brief = new
+            .brief
+            .map(|text| Ok::<_, Error>((self.brief_path(&task)?, text)))
+            .transpose()?;
         let mut renewed = None;
         if adopted {
             let judged = self.workspace.look(&task)?;
@@ -65,7 +71,11 @@ impl Writer<'_> {
             refuse_misplaced(&judged)?;
             renewed = self.renew_log_ids(&task)?;
         }
-        let file = if adopted { None } else { self.new_file(&task, new.title)? };
+        let file = if adopted {
+            None
+        } else {
+            self.new_file(&task, new.title)?
+        };
         let root = &self.workspace.root;
         let is_made = directory.symlink_metadata().is_err();
         Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
@@ -74,17 +84,29 @@ impl Writer<'_> {
             Ok::<_, Error>(path)
         });
         let file = file.transpose()?;
-        let written = brief.map(|(path, text)| write_brief(root, &path, text)).transpose()?.flatten();
+        let written = brief
+            .map(|(path, text)| write_brief(root, &path, text))
+            .transpose()?
+            .flatten();
         let note = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             refuse_existing(judged)?;
             note.replace(imported(judged));
-            Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, new.title, &self.stamp())?]))
+            Ok(self.workspace.after(
+                judged,
+                vec![self.creation(judged, adopted, new.title, &self.stamp())?],
+            ))
         });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {
-                applied.notes.extend(renewed.into_iter().chain(note.into_inner()));
-                Ok(Created { task, adopted, applied })
+                applied
+                    .notes
+                    .extend(renewed.into_iter().chain(note.into_inner()));
+                Ok(Created {
+                    task,
+                    adopted,
+                    applied,
+                })
             }
             Err(error) => {
                 // Without its record it would be left behind as an untracked task.
@@ -107,18 +129,28 @@ impl Writer<'_> {
         let parent = directory.parent().unwrap_or_else(RepoPath::root);
         if let Some(above) = self.workspace.task_of_path(&parent)? {
             let above = above.id;
-            return refused(format!("`{id}` would be inside task `{above}`; a task cannot contain a task"));
+            return refused(format!(
+                "`{id}` would be inside task `{above}`; a task cannot contain a task"
+            ));
         }
         if place.place.file().is_some() {
             return Ok(());
         }
-        for below in
-            self.workspace.tasks_below(directory)?.iter().filter(|task| task.directory() != directory)
+        for below in self
+            .workspace
+            .tasks_below(directory)?
+            .iter()
+            .filter(|task| task.directory() != directory)
         {
             let record = [below.state_path(), below.transcript_path()];
-            if record.iter().any(|path| path.under(&self.workspace.root).symlink_metadata().is_ok()) {
+            if record
+                .iter()
+                .any(|path| path.under(&self.workspace.root).symlink_metadata().is_ok())
+            {
                 let below = &below.id;
-                return refused(format!("`{id}` would contain task `{below}`; a task cannot contain a task"));
+                return refused(format!(
+                    "`{id}` would contain task `{below}`; a task cannot contain a task"
+                ));
             }
         }
         Ok(())
@@ -127,8 +159,14 @@ impl Writer<'_> {
     /// The path and the text of the file that a new task is, from the example of its artifact; `None` if the
     /// task is a directory. Returns an error if something is there, its name needs a title, or the workflow has
     /// no example.
-    fn new_file(&self, task: &TaskRef, title: Option<&str>) -> Result<Option<(PathBuf, String)>, Error> {
-        let Some(file) = task.place.file() else { return Ok(None) };
+    fn new_file(
+        &self,
+        task: &TaskRef,
+        title: Option<&str>,
+    ) -> Result<Option<(PathBuf, String)>, Error> {
+        let Some(file) = task.place.file() else {
+            return Ok(None);
+        };
         let path = match (file.path(), title) {
             (Some(path), _) => path,
             (None, Some(title)) => {
@@ -149,7 +187,10 @@ impl Writer<'_> {
             let message = match artifact {
                 None => format!("workflow `{}` has no artifact for {path}", task.workflow),
                 Some(artifact) => {
-                    format!("artifact `{}` of workflow `{}` has no `example`", artifact.name, task.workflow)
+                    format!(
+                        "artifact `{}` of workflow `{}` has no `example`",
+                        artifact.name, task.workflow
+                    )
                 }
             };
             let hint = format!("write {path}; then orch new adopts it");
@@ -157,7 +198,10 @@ impl Writer<'_> {
         };
         let target = path.under(&self.workspace.root);
         if target.symlink_metadata().is_ok() {
-            return Err(Error::new(Code::TaskExists, format!("{path} is there already")));
+            return Err(Error::new(
+                Code::TaskExists,
+                format!("{path} is there already"),
+            ));
         }
         Ok(Some((target, format!("{}\n", text.trim_end()))))
     }
@@ -166,11 +210,18 @@ impl Writer<'_> {
     fn brief_path(&self, task: &TaskRef) -> Result<PathBuf, Error> {
         let loaded = self.workspace.workflow(task.workflow.as_str())?;
         let workflow = &loaded.usable()?.workflow;
-        let artifact = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == BRIEF);
-        let path =
-            artifact.filter(|artifact| !artifact.is_glob()).and_then(|artifact| artifact.paths.first());
+        let artifact = workflow
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.name.as_str() == BRIEF);
+        let path = artifact
+            .filter(|artifact| !artifact.is_glob())
+            .and_then(|artifact| artifact.paths.first());
         let Some(path) = path else {
-            let message = format!("workflow `{}` has no artifact `{BRIEF}` with a plain path", workflow.name);
+            let message = format!(
+                "workflow `{}` has no artifact `{BRIEF}` with a plain path",
+                workflow.name
+            );
             return Err(Error::new(Code::NoBrief, message));
         };
         Ok(task.file(path)?.under(&self.workspace.root))
@@ -199,9 +250,15 @@ impl Writer<'_> {
                 return Err(fault.clone().into());
             }
             Recorded::Lost | Recorded::Broken(_) => {
-                let own = judged.decision.diagnostics.iter().find(|finding| finding.is_error());
+                let own = judged
+                    .decision
+                    .diagnostics
+                    .iter()
+                    .find(|finding| finding.is_error());
                 let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
-                let hint = own.and_then(|finding| finding.hint.clone()).unwrap_or_else(recover);
+                let hint = own
+                    .and_then(|finding| finding.hint.clone())
+                    .unwrap_or_else(recover);
                 return Err(judged.unusable(Some(hint)));
             }
         };
@@ -229,8 +286,12 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
         "adopted the state of another tool"
     };
     let message = format!("{what}; left out: {}", original.left_out());
-    let hint = format!("the file as it was: git cat-file blob {}", original.digest.short());
-    let note = Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
+    let hint = format!(
+        "the file as it was: git cat-file blob {}",
+        original.digest.short()
+    );
+    let note =
+        Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
     Some(note.hint(hint))
 }
 
@@ -242,19 +303,30 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
     let message = format!("task `{}` already exists", judged.task.id);
     // Its directory is gone or was moved, so no other command knows the task.
     let hint = match judged.recorded {
-        Recorded::Lost => {
-            command(&["git", "restore", "--source=HEAD", "--", judged.task.directory().as_str()])
-        }
-        _ => format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str())),
+        Recorded::Lost => command(&[
+            "git",
+            "restore",
+            "--source=HEAD",
+            "--",
+            judged.task.directory().as_str(),
+        ]),
+        _ => format!(
+            "orch status, or: orch suggest {}",
+            shell_word(judged.task.id.as_str())
+        ),
     };
-    Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
+    Err(Diagnostic::error(Code::TaskExists, message)
+        .hint(hint)
+        .into())
 }
 
 /// Returns an error if the directory holds the record of another task.
 pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
     match &judged.recorded {
         Recorded::Broken(faults)
-            if let Some(fault) = faults.iter().find(|fault| fault.code == Code::RecordElsewhere) =>
+            if let Some(fault) = faults
+                .iter()
+                .find(|fault| fault.code == Code::RecordElsewhere) =>
         {
             Err(fault.clone().into())
         }
@@ -265,11 +337,21 @@ pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
 /// Returns an error if a state names a phase that its workflow does not have: adopting a task never moves it.
 pub(super) fn refuse_unknown_phase(judged: &Sight, state: &State) -> Result<(), Error> {
     let workflow = judged.workflow();
-    let unknown = state.phase.as_deref().filter(|name| workflow.phase_named(name).is_none());
+    let unknown = state
+        .phase
+        .as_deref()
+        .filter(|name| workflow.phase_named(name).is_none());
     let Some(name) = unknown else { return Ok(()) };
-    let phases: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+    let phases: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.as_str())
+        .collect();
     let message = format!("{} names the phase `{name}`", judged.task.state_path());
-    let message = format!("{message}, which workflow `{}` does not have", workflow.name);
+    let message = format!(
+        "{message}, which workflow `{}` does not have",
+        workflow.name
+    );
     let hint = format!(
         "name one of {} there, or add `{name}` to the `aliases` of one of them; another workflow is chosen with --workflow",
         phases.join(", ")
@@ -283,16 +365,20 @@ fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, 
     let text = format!("{}\n", text.trim_end());
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
         if metadata.is_symlink() {
-            let message = format!("{} is a symbolic link; a brief is a file of its task", path.display());
-            return Err(Diagnostic::error(Code::Symlink, message).hint("remove the link").into());
+            let message = format!(
+                "{} is a symbolic link; a brief is a file of its task",
+                path.display()
+            );
+            return Err(Diagnostic::error(Code::Symlink, message)
+                .hint("remove the link")
+                .into());
         }
         if durable::read_regular(path).is_some_and(|present| present == text.as_bytes()) {
             return Ok(None);
         }
         let message = format!("{} is there already, with another text", path.display());
-        return Err(
-            Error::new(Code::BriefExists, message).with_hint("edit it, and leave --brief out".to_owned())
-        );
+        return Err(Error::new(Code::BriefExists, message)
+            .with_hint("edit it, and leave --brief out".to_owned()));
     }
     Directory::make(root, durable::parent(path)).map_err(|source| io_error(path, source))?;
     durable::write_atomic(root, path, text.as_bytes())?;

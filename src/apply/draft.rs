@@ -48,17 +48,31 @@ impl Writer<'_> {
         let (mut drafted, draft) = self.drafted(&sight, artifact)?;
         let name = draft.artifact.as_str();
         let print = command(&["orch", "draft", task.id.as_str(), name, "--stdout"]);
-        let refused =
-            |message: String, hint: String| Err(Error::new(Code::NothingToDraft, message).with_hint(hint));
+        let refused = |message: String, hint: String| {
+            Err(Error::new(Code::NothingToDraft, message).with_hint(hint))
+        };
         if let Some(blank) = blank(&draft.path) {
             let hint = format!("choose it, and redirect the draft: {print} > FILE");
-            return refused(format!("`{blank}` in {} stands for a name that you choose", drafted.path), hint);
+            return refused(
+                format!(
+                    "`{blank}` in {} stands for a name that you choose",
+                    drafted.path
+                ),
+                hint,
+            );
         }
         if self.counts_as_finished(&sight, &draft) {
-            let message = format!("the rules would take a draft of {} as finished", drafted.path);
+            let message = format!(
+                "the rules would take a draft of {} as finished",
+                drafted.path
+            );
             return refused(message, format!("write it elsewhere first: {print} > FILE"));
         }
-        let seen = sight.decision.artifacts.iter().filter(|derived| derived.name == draft.artifact);
+        let seen = sight
+            .decision
+            .artifacts
+            .iter()
+            .filter(|derived| derived.name == draft.artifact);
         let mut files = seen.flat_map(|derived| &derived.files);
         let present = files.find(|file| file.path == draft.path);
         if present.is_some_and(|file| file.valid && file.not_counted.is_none()) {
@@ -68,16 +82,19 @@ impl Writer<'_> {
         let file = drafted.path.under(&self.workspace.root);
         let written = if replace {
             drafted.kept = self.kept_aside(&drafted.path)?;
-            durable::write_atomic(&self.workspace.root, &file, drafted.text.as_bytes()).map(|_| ())?;
+            durable::write_atomic(&self.workspace.root, &file, drafted.text.as_bytes())
+                .map(|_| ())?;
             Ok(())
         } else {
             let directory = Directory::make(&self.workspace.root, durable::parent(&file));
-            let opened = directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
+            let opened =
+                directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
             opened.and_then(|mut file| file.write_all(drafted.text.as_bytes()))
         };
         match written {
             Ok(()) => {
-                self.workspace.see_written(task, &draft.path, &self.stamp().writer());
+                self.workspace
+                    .see_written(task, &draft.path, &self.stamp().writer());
                 Ok(drafted)
             }
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
@@ -97,7 +114,11 @@ impl Writer<'_> {
         let in_head = match &self.workspace.store {
             Some(store) => {
                 let source = store.source_at(store.head()?.commit);
-                source.blob_at(path)?.map(|blob| store.blob(blob)).transpose()?.flatten()
+                source
+                    .blob_at(path)?
+                    .map(|blob| store.blob(blob))
+                    .transpose()?
+                    .flatten()
             }
             None => None,
         };
@@ -105,11 +126,17 @@ impl Writer<'_> {
             return Ok(None);
         }
         let kept = self.keep_copy(path, "old")?;
-        let name = kept.as_deref().and_then(|kept| kept.strip_prefix(&self.workspace.root).ok()?.to_str());
+        let name = kept
+            .as_deref()
+            .and_then(|kept| kept.strip_prefix(&self.workspace.root).ok()?.to_str());
         Ok(name.and_then(|name| RepoPath::new(name).ok()))
     }
 
-    fn drafted(&self, sight: &Sight, artifact: Option<&str>) -> Result<(TaskDraft, DraftFile), Error> {
+    fn drafted(
+        &self,
+        sight: &Sight,
+        artifact: Option<&str>,
+    ) -> Result<(TaskDraft, DraftFile), Error> {
         let state = usable_state(sight)?;
         let facts = &sight.observed.facts;
         let draft = decide::draft(sight.workflow(), &state, facts, artifact, &self.stamp())?;
@@ -127,22 +154,35 @@ impl Writer<'_> {
     /// file.
     fn counts_as_finished(&self, sight: &Sight, draft: &DraftFile) -> bool {
         let workflow = sight.workflow();
-        let Some(artifact) = workflow.artifact(&draft.artifact) else { return false };
+        let Some(artifact) = workflow.artifact(&draft.artifact) else {
+            return false;
+        };
         let mut facts = sight.observed.facts.clone();
         self.put(&mut facts, artifact, draft, workflow.digest.format());
         let moves = |facts: &Facts| {
-            matches!(evaluate(workflow, &sight.recorded, facts).verdict, Verdict::Transition(_))
+            matches!(
+                evaluate(workflow, &sight.recorded, facts).verdict,
+                Verdict::Transition(_)
+            )
         };
         moves(&facts) && !moves(&sight.observed.facts)
     }
 
     fn put(&self, facts: &mut Facts, artifact: &Artifact, draft: &DraftFile, format: ObjectFormat) {
-        let Ok(path) = RepoPath::new(&draft.path) else { return };
+        let Ok(path) = RepoPath::new(&draft.path) else {
+            return;
+        };
         let found = read(artifact.format, &path, draft.text.as_bytes());
         let mut problems = found.problems;
         if let (Some(data), Some(schema)) = (&found.data, &artifact.schema) {
             let schemas = &self.workspace.setting.schemas;
-            problems.extend(schemas.validate(schema, data, &path, artifact.format, draft.text.as_bytes()));
+            problems.extend(schemas.validate(
+                schema,
+                data,
+                &path,
+                artifact.format,
+                draft.text.as_bytes(),
+            ));
         }
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         files.retain(|file| file.path != draft.path);

@@ -101,7 +101,13 @@ impl CommitGroup {
                 // After an error, dropping the sender tells that there is no plan.
                 let (plan, commits) = decide(&head)?;
                 if commits.is_empty() {
-                    return Ok((plan, Landed { committed: Committed::default(), head }));
+                    return Ok((
+                        plan,
+                        Landed {
+                            committed: Committed::default(),
+                            head,
+                        },
+                    ));
                 }
                 let (done, landed) = channel();
                 // If nobody receives it, nobody answers either.
@@ -122,7 +128,11 @@ impl CommitGroup {
         let (role, told) = channel();
         waiting.came += 1;
         let number = waiting.came;
-        waiting.seats.push_back(Seat { number, tasks: tasks.to_vec(), role });
+        waiting.seats.push_back(Seat {
+            number,
+            tasks: tasks.to_vec(),
+            role,
+        });
         drop(waiting);
         match told.recv_timeout(patience) {
             Err(RecvTimeoutError::Timeout) => self.leave(number, &told),
@@ -136,7 +146,9 @@ impl CommitGroup {
         let before = waiting.seats.len();
         waiting.seats.retain(|seat| seat.number != number);
         if waiting.seats.len() < before {
-            return Err(Error::busy("other orders are being committed in this repository"));
+            return Err(Error::busy(
+                "other orders are being committed in this repository",
+            ));
         }
         drop(waiting);
         told.recv().map_err(|_| Error::moved())
@@ -150,7 +162,11 @@ impl CommitGroup {
         for seat in std::mem::take(&mut waiting.seats) {
             let is_free = !seat.tasks.iter().any(|task| known.contains(task));
             known.extend(seat.tasks.iter().cloned());
-            if is_free { taken.push(seat) } else { left.push_back(seat) }
+            if is_free {
+                taken.push(seat)
+            } else {
+                left.push_back(seat)
+            }
         }
         waiting.seats = left;
         taken
@@ -173,12 +189,19 @@ impl CommitGroup {
         let others: Vec<_> = self.take_along(tasks).into_iter().map(tell).collect();
         let own = decide(&head);
         // Waits for each of the others until it has sent its plan or given up.
-        let others: Vec<Plan> = others.iter().filter_map(|planned| planned.recv().ok()).collect();
+        let others: Vec<Plan> = others
+            .iter()
+            .filter_map(|planned| planned.recv().ok())
+            .collect();
         let mut batch = Batch::default();
         let own = own.map(|(plan, commits)| (plan, batch.add(commits)));
-        let others: Vec<_> = others.into_iter().map(|plan| (plan.done, batch.add(plan.commits))).collect();
+        let others: Vec<_> = others
+            .into_iter()
+            .map(|plan| (plan.done, batch.add(plan.commits)))
+            .collect();
         let mut landed = batch.commit(transaction);
-        let mut landed_of = |part: usize| landed[part].take().unwrap_or_else(|| Err(Error::moved()));
+        let mut landed_of =
+            |part: usize| landed[part].take().unwrap_or_else(|| Err(Error::moved()));
         for (done, part) in others {
             // One that is gone finds its commits in git.
             let _ = done.send(landed_of(part));
@@ -211,12 +234,21 @@ impl Batch {
             Some(match &whole {
                 Ok(committed) => {
                     let commits = committed.commits[part.clone()].to_vec();
-                    Ok(Landed { committed: Committed { commits, ..committed.clone() }, head: head.clone() })
+                    Ok(Landed {
+                        committed: Committed {
+                            commits,
+                            ..committed.clone()
+                        },
+                        head: head.clone(),
+                    })
                 }
                 Err(error) if self.parts.len() == 1 => Err(error.clone()),
                 Err(_) => transaction
                     .commit(&self.commits[part.clone()])
-                    .map(|committed| Landed { committed, head: transaction.head().clone() }),
+                    .map(|committed| Landed {
+                        committed,
+                        head: transaction.head().clone(),
+                    }),
             })
         });
         landed.collect()
@@ -254,7 +286,9 @@ mod tests {
     type Came = Result<(Option<Digest>, Option<Digest>, Option<Digest>), Code>;
 
     fn store(root: &Path) -> Store {
-        Store::discover(root, &Environment::default()).expect("opened").expect("a repository")
+        Store::discover(root, &Environment::default())
+            .expect("opened")
+            .expect("a repository")
     }
 
     fn plan(task: &str, does: Does) -> Result<Vec<PlannedCommit>, Error> {
@@ -262,7 +296,12 @@ mod tests {
         let judged = (does == Stale).then(|| ObjectFormat::Sha1.blob(b"another"));
         let write = Write::own(path.clone(), path, task.as_bytes().to_vec(), judged);
         let message = format!("{task}\n");
-        let commit = PlannedCommit { message, writes: vec![write], removes: Vec::new(), moves: Vec::new() };
+        let commit = PlannedCommit {
+            message,
+            writes: vec![write],
+            removes: Vec::new(),
+            moves: Vec::new(),
+        };
         match does {
             Refuse => Err(Error::new(Code::ByHuman, "refused")),
             Nothing => Ok(Vec::new()),
@@ -270,17 +309,33 @@ mod tests {
         }
     }
 
-    fn give(root: &Path, group: &CommitGroup, task: &str, does: Does, held: &mut dyn FnMut()) -> Came {
+    fn give(
+        root: &Path,
+        group: &CommitGroup,
+        task: &str,
+        does: Does,
+        held: &mut dyn FnMut(),
+    ) -> Came {
         let store = store(root);
         let begin = || {
             held();
-            if does == NoLock { Err(Error::busy("no lock")) } else { store.begin() }
+            if does == NoLock {
+                Err(Error::busy("no lock"))
+            } else {
+                store.begin()
+            }
         };
         let tasks = vec![TaskId::new(task).expect("valid")];
         let decide = |head: &Head| Ok((head.commit, plan(task, does)?));
         let done = group.commit(tasks, LONG, begin, decide);
-        done.map(|(before, landed)| (before, landed.committed.commits.first().copied(), landed.head.commit))
-            .map_err(|error| error.code())
+        done.map(|(before, landed)| {
+            (
+                before,
+                landed.committed.commits.first().copied(),
+                landed.head.commit,
+            )
+        })
+        .map_err(|error| error.code())
     }
 
     /// Gives orders at the same time: the others wait in this order while the first one takes the lock.
@@ -288,7 +343,9 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let (root, group) = (home.path(), CommitGroup::default());
         Store::create(root).expect("created");
-        orders.iter().for_each(|(task, _)| fs::create_dir_all(root.join(task)).expect("created"));
+        orders
+            .iter()
+            .for_each(|(task, _)| fs::create_dir_all(root.join(task)).expect("created"));
         let (took, is_taking) = channel();
         let wait_for = |number: usize| {
             while locked(&group.0).seats.len() < number {
@@ -315,11 +372,15 @@ mod tests {
                     _ => {}
                 }
             }
-            given.into_iter().map(|given| given.join().expect("it ends")).collect()
+            given
+                .into_iter()
+                .map(|given| given.join().expect("it ends"))
+                .collect()
         });
         assert!(!locked(&group.0).is_led, "{orders:?}");
         let head = store(root).head().expect("read").commit;
-        let commits = |came: &Vec<Came>| came.iter().flatten().filter(|one| one.1.is_some()).count();
+        let commits =
+            |came: &Vec<Came>| came.iter().flatten().filter(|one| one.1.is_some()).count();
         let landed = |came: &Vec<Came>| came.iter().flatten().any(|one| one.2 == head);
         assert!(commits(&came) == 0 || landed(&came), "{orders:?}");
         came
@@ -330,7 +391,11 @@ mod tests {
         let came = together(&[("a", Land), ("b", Land), ("c", Land)]);
         let came: Vec<_> = came.into_iter().map(|came| came.expect("landed")).collect();
         // All were decided about the same HEAD, and see the same one after.
-        assert!(came.iter().all(|(before, _, after)| before.is_none() && *after == came[2].1), "{came:?}");
+        assert!(
+            came.iter()
+                .all(|(before, _, after)| before.is_none() && *after == came[2].1),
+            "{came:?}"
+        );
         let commits: HashSet<_> = came.iter().filter_map(|came| came.1).collect();
         assert_eq!(commits.len(), 3);
     }
@@ -338,7 +403,10 @@ mod tests {
     #[test]
     fn an_order_about_the_same_task_is_decided_about_what_the_first_one_left() {
         let came = together(&[("a", Land), ("a", Nothing), ("b", Land), ("b", Nothing)]);
-        let came: Vec<_> = came.into_iter().map(|came| came.expect("decided")).collect();
+        let came: Vec<_> = came
+            .into_iter()
+            .map(|came| came.expect("decided"))
+            .collect();
         let befores: Vec<_> = came.iter().map(|came| came.0).collect();
         assert_eq!(befores, [None, came[2].1, None, came[2].1]);
     }
@@ -366,7 +434,11 @@ mod tests {
             let came = together(&named);
             for (does, came) in orders.into_iter().zip(came) {
                 assert_eq!(came.err(), fails(does), "{does:?} of {orders:?}");
-                assert_eq!(came.is_ok_and(|came| came.1.is_some()), does == Land, "{does:?} of {orders:?}");
+                assert_eq!(
+                    came.is_ok_and(|came| came.1.is_some()),
+                    does == Land,
+                    "{does:?} of {orders:?}"
+                );
             }
         }
     }
@@ -378,9 +450,14 @@ mod tests {
         let first = group.role(&tasks, LONG);
         assert!(matches!(first, Ok(Role::Lead)));
         let lead = Lead(&group);
-        let late = group.role(&tasks, Duration::from_millis(5)).expect_err("too late");
+        let late = group
+            .role(&tasks, Duration::from_millis(5))
+            .expect_err("too late");
         assert_eq!((late.code(), locked(&group.0).seats.len()), (Code::Busy, 0));
         drop(lead);
-        assert!(matches!(group.role(&tasks, Duration::ZERO), Ok(Role::Lead)), "the next one leads");
+        assert!(
+            matches!(group.role(&tasks, Duration::ZERO), Ok(Role::Lead)),
+            "the next one leads"
+        );
     }
 }

@@ -31,9 +31,15 @@ impl Writer<'_> {
         let store = self.workspace.repository_or_refuse()?;
         // A file with such a name is a record only if it belongs to a task.
         let outer = self.workspace.task_of_path(path)?;
-        let is_outer =
-            |task: &TaskRef| outer.as_ref().is_none_or(|outer| outer.directory() == task.directory());
-        let own = self.task_of_record(path).filter(is_outer).map(|_| path.name());
+        let is_outer = |task: &TaskRef| {
+            outer
+                .as_ref()
+                .is_none_or(|outer| outer.directory() == task.directory())
+        };
+        let own = self
+            .task_of_record(path)
+            .filter(is_outer)
+            .map(|_| path.name());
         match own {
             Some(STATE_FILE) => Ok(true),
             Some(TRANSCRIPT_FILE) => {

@@ -72,7 +72,13 @@ impl<'w> Writer<'w> {
     /// A writer for a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller, stops: None, group: None, holds: None }
+        Self {
+            workspace,
+            caller,
+            stops: None,
+            group: None,
+            holds: None,
+        }
     }
 
     /// The same, but it commits steps together with the others of this group.
@@ -84,13 +90,19 @@ impl<'w> Writer<'w> {
     /// The same, but of several tasks it leaves those that it has not begun with as soon as `stops` says so.
     #[must_use]
     pub fn until(self, stops: &'w (dyn Fn() -> bool + 'w)) -> Self {
-        Self { stops: Some(stops), ..self }
+        Self {
+            stops: Some(stops),
+            ..self
+        }
     }
 
     /// The same, but it leaves transitions that are held back.
     #[must_use]
     pub(crate) fn holding(self, holds: &'w Holds<'w>) -> Self {
-        Self { holds: Some(holds), ..self }
+        Self {
+            holds: Some(holds),
+            ..self
+        }
     }
 
     /// Whether the tasks that were not begun are left.
@@ -111,7 +123,11 @@ impl<'w> Writer<'w> {
         let mut stamp = self.caller.stamp(identity.as_deref());
         // Who gives another name than that of git may be somebody else.
         let is_of_git = self.caller.name.is_none();
-        let address = self.workspace.store.as_ref().and_then(Store::identity_address);
+        let address = self
+            .workspace
+            .store
+            .as_ref()
+            .and_then(Store::identity_address);
         stamp.address = address.filter(|_| is_of_git);
         if self.workspace.agent_because(self.caller).is_some() {
             stamp.by.kind = ActorKind::Agent;
@@ -122,7 +138,10 @@ impl<'w> Writer<'w> {
     /// Commits everything in the work tree; only for repositories that `orch` created. Returns an error if
     /// git fails.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
-        self.workspace.store.as_ref().map_or(Ok(()), |store| store.commit_everything(message))
+        self.workspace
+            .store
+            .as_ref()
+            .map_or(Ok(()), |store| store.commit_everything(message))
     }
 }
 
@@ -133,10 +152,15 @@ mod tests {
     /// A server takes an order on one thread and carries it out on another.
     #[test]
     fn a_writer_is_made_on_the_thread_that_its_workspace_was_sent_to() {
-        fn on_another_thread<T: Send>(order: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
+        fn on_another_thread<T: Send>(
+            order: impl FnOnce() -> T + Send,
+        ) -> impl FnOnce() -> T + Send {
             order
         }
-        let _ = |workspace: Workspace, caller: Caller, task: crate::survey::TaskRef, order: Order| {
+        let _ = |workspace: Workspace,
+                 caller: Caller,
+                 task: crate::survey::TaskRef,
+                 order: Order| {
             on_another_thread(move || Writer::new(&workspace, &caller).order(&task, &order, false))
         };
     }

@@ -28,9 +28,17 @@ pub(super) fn check_new_id(id: &TaskId, naming: Naming<'_>) -> Result<(), Error>
     let first = id.as_str().split('/').next();
     let is_of_archive = first == Some(ARCHIVE);
     let archived = "archived tasks have it; see `orch archive`";
-    let reason = if is_of_archive { Some(archived) } else { id.as_str().split('/').find_map(unfit) };
+    let reason = if is_of_archive {
+        Some(archived)
+    } else {
+        id.as_str().split('/').find_map(unfit)
+    };
     let Some(reason) = reason else { return Ok(()) };
-    Err(refused(id.as_str(), &format!("`{id}` cannot be the id of a task: {reason}"), naming))
+    Err(refused(
+        id.as_str(),
+        &format!("`{id}` cannot be the id of a task: {reason}"),
+        naming,
+    ))
 }
 
 /// Why a part of an id is not fit for a new task.
@@ -47,12 +55,15 @@ fn unfit(part: &str) -> Option<&'static str> {
         return Some("git uses this name for a commit");
     }
     if !part.chars().all(is_fit) {
-        return Some("it may contain only letters, digits, `-`, `_`, `.` and, between its parts, `/`");
+        return Some(
+            "it may contain only letters, digits, `-`, `_`, `.` and, between its parts, `/`",
+        );
     }
     if part.starts_with('.') || part.ends_with('.') || part.contains("..") {
         return Some("a part must not start or end with `.`, or contain `..`");
     }
-    part.ends_with(".lock").then_some("a part must not end with `.lock`, because no git branch may")
+    part.ends_with(".lock")
+        .then_some("a part must not end with `.lock`, because no git branch may")
 }
 
 fn refused(text: &str, message: &str, naming: Naming<'_>) -> Error {
@@ -60,7 +71,8 @@ fn refused(text: &str, message: &str, naming: Naming<'_>) -> Error {
         Naming::Rename(old) => command(&["orch", "rename", old.as_str(), id.as_str()]),
         Naming::New(title) => {
             let title = title.unwrap_or(text).trim();
-            let has_words = title.contains(char::is_whitespace) && !title.contains(char::is_control);
+            let has_words =
+                title.contains(char::is_whitespace) && !title.contains(char::is_control);
             let words = ["orch", "new", id.as_str(), "--title", title];
             command(if has_words { &words } else { &words[..3] })
         }
@@ -70,18 +82,31 @@ fn refused(text: &str, message: &str, naming: Naming<'_>) -> Error {
 
 /// The fit id that is most like a text; `None` if nothing of the text can be part of an id.
 fn similar(text: &str) -> Option<TaskId> {
-    let parts = text.split(['/', '\\']).map(similar_part).filter(|part| !part.is_empty());
+    let parts = text
+        .split(['/', '\\'])
+        .map(similar_part)
+        .filter(|part| !part.is_empty());
     let parts = parts.skip_while(|part| part == ARCHIVE);
     let id = TaskId::new(parts.collect::<Vec<_>>().join("/")).ok()?;
-    id.as_str().split('/').all(|part| unfit(part).is_none()).then_some(id)
+    id.as_str()
+        .split('/')
+        .all(|part| unfit(part).is_none())
+        .then_some(id)
 }
 
 /// Small letters and digits, with one `-` for everything between them; `.` and `_` stay inside a word.
 fn similar_part(part: &str) -> String {
     let is_reserved = unfit(part).is_some() && part.is_ascii() && !part.contains(' ');
-    let kept = |letter: char| letter.is_alphanumeric() || (['_', '.'].contains(&letter) && !is_reserved);
-    let words = part.split(|letter| !kept(letter)).map(|word| word.trim_matches('.'));
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
+    let kept =
+        |letter: char| letter.is_alphanumeric() || (['_', '.'].contains(&letter) && !is_reserved);
+    let words = part
+        .split(|letter| !kept(letter))
+        .map(|word| word.trim_matches('.'));
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+        .to_lowercase()
 }
 
 #[cfg(test)]
@@ -90,22 +115,41 @@ mod tests {
 
     #[test]
     fn a_new_id_can_be_typed_and_can_name_a_branch() {
-        for good in
-            ["fix-login", "T-42", "v1.2", "team/fix_login", "日本", "caf\u{e9}", "cafe\u{301}", "state"]
-        {
-            assert!(check_new_id(&TaskId::new(good).expect("an id"), Naming::New(None)).is_ok(), "{good}");
+        for good in [
+            "fix-login",
+            "T-42",
+            "v1.2",
+            "team/fix_login",
+            "日本",
+            "caf\u{e9}",
+            "cafe\u{301}",
+            "state",
+        ] {
+            assert!(
+                check_new_id(&TaskId::new(good).expect("an id"), Naming::New(None)).is_ok(),
+                "{good}"
+            );
         }
         for (bad, suggested) in [
             ("Fix login", Some("orch new fix-login --title 'Fix login'")),
             ("state.json", Some("orch new state-json")),
-            ("team/Transcript.jsonl", Some("orch new team/transcript-jsonl")),
+            (
+                "team/Transcript.jsonl",
+                Some("orch new team/transcript-jsonl"),
+            ),
             ("it's", Some("orch new it-s")),
             ("a:b", Some("orch new a-b")),
             ("v1..2", Some("orch new v1-2")),
             ("a.lock", Some("orch new a-lock")),
             (".hidden", Some("orch new hidden")),
-            ("Release 1.2 now", Some("orch new release-1.2-now --title 'Release 1.2 now'")),
-            ("über uns/x", Some("orch new über-uns/x --title 'über uns/x'")),
+            (
+                "Release 1.2 now",
+                Some("orch new release-1.2-now --title 'Release 1.2 now'"),
+            ),
+            (
+                "über uns/x",
+                Some("orch new über-uns/x --title 'über uns/x'"),
+            ),
             ("archive/login", Some("orch new login")),
             ("archive", None),
             ("HEAD", Some("orch new head")),
@@ -113,16 +157,21 @@ mod tests {
             ("@", None),
             ("*", None),
         ] {
-            let error = check_new_id(&TaskId::new(bad).expect("an id"), Naming::New(None)).expect_err(bad);
-            assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
+            let error =
+                check_new_id(&TaskId::new(bad).expect("an id"), Naming::New(None)).expect_err(bad);
+            assert_eq!(
+                (error.code(), error.hint().as_deref()),
+                (Code::BadTaskId, suggested),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn a_rename_to_a_bad_id_suggests_a_rename() {
         let old = TaskId::new("a").expect("an id");
-        let error =
-            check_new_id(&TaskId::new("Bad Id").expect("an id"), Naming::Rename(&old)).expect_err("refused");
+        let error = check_new_id(&TaskId::new("Bad Id").expect("an id"), Naming::Rename(&old))
+            .expect_err("refused");
         assert_eq!(error.hint().as_deref(), Some("orch rename a bad-id"));
         let error = parse_task_id("-rf", Naming::Rename(&old)).expect_err("refused");
         assert_eq!(error.hint().as_deref(), Some("orch rename a rf"));
@@ -139,7 +188,11 @@ mod tests {
             ("a\nb", Some("orch new a-b")),
         ] {
             let error = parse_task_id(bad, Naming::New(None)).expect_err(bad);
-            assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
+            assert_eq!(
+                (error.code(), error.hint().as_deref()),
+                (Code::BadTaskId, suggested),
+                "{bad}"
+            );
         }
     }
 }

@@ -47,13 +47,17 @@ impl Writer<'_> {
     /// Refuses the path of a directory that is below a root, but that the root does not match: as an id, it would
     /// name another directory.
     fn refuse_unmatched(&self, name: &str) -> Result<(), Error> {
-        let Ok(path) = RepoPath::new(name.trim_end_matches('/')) else { return Ok(()) };
+        let Ok(path) = RepoPath::new(name.trim_end_matches('/')) else {
+            return Ok(());
+        };
         let is_directory = path.under(&self.workspace.root).is_dir();
         let mut bases = self.workspace.setting.config.roots.bases();
         match bases.find(|base| is_directory && path.below(base).is_some()) {
             Some(base) => {
-                let message = format!("{path} is below the root {base}, which excludes or does not match it");
-                Err(Error::new(Code::NoRoot, message).with_hint("see [[root]] in orch.toml".to_owned()))
+                let message =
+                    format!("{path} is below the root {base}, which excludes or does not match it");
+                Err(Error::new(Code::NoRoot, message)
+                    .with_hint("see [[root]] in orch.toml".to_owned()))
             }
             None => Ok(()),
         }
@@ -63,21 +67,32 @@ impl Writer<'_> {
     /// existing one from the current directory.
     fn standing(&self, name: &str, here: Option<&RepoPath>) -> Option<TaskRef> {
         let name = name.trim_end_matches('/');
-        let from_here =
-            here.and_then(|here| if name == "." { Some(here.clone()) } else { here.join(name).ok() });
+        let from_here = here.and_then(|here| {
+            if name == "." {
+                Some(here.clone())
+            } else {
+                here.join(name).ok()
+            }
+        });
         let from_root = RepoPath::new(name).ok();
         let roots = &self.workspace.setting.config.roots;
         let from_here = from_here.into_iter().map(|path| (path, false));
-        from_here.chain(from_root.map(|path| (path, true))).find_map(|(path, is_from_root)| {
-            let there = path.under(&self.workspace.root);
-            let directory = || roots.match_directory(&path).filter(|_| is_from_root || there.is_dir());
-            let is_path = name.contains('/') || name == ".";
-            let (root, directory, id) = match directory().filter(|_| is_path) {
-                Some((root, id)) => (root, path, id),
-                None => roots.match_file(&path).filter(|_| there.is_file())?,
-            };
-            TaskRef::in_root(roots.get(root)?, id, &directory).ok()
-        })
+        from_here
+            .chain(from_root.map(|path| (path, true)))
+            .find_map(|(path, is_from_root)| {
+                let there = path.under(&self.workspace.root);
+                let directory = || {
+                    roots
+                        .match_directory(&path)
+                        .filter(|_| is_from_root || there.is_dir())
+                };
+                let is_path = name.contains('/') || name == ".";
+                let (root, directory, id) = match directory().filter(|_| is_path) {
+                    Some((root, id)) => (root, path, id),
+                    None => roots.match_file(&path).filter(|_| there.is_file())?,
+                };
+                TaskRef::in_root(roots.get(root)?, id, &directory).ok()
+            })
     }
 
     /// Whether the directory of a task exists, or the file that it is.
@@ -99,9 +114,14 @@ impl Writer<'_> {
                 root.path.as_str() == name || root.path.base().as_str() == name
             })
         };
-        let places: Vec<_> = permitted.into_iter().filter(|(root, _)| is_wished(root)).collect();
+        let places: Vec<_> = permitted
+            .into_iter()
+            .filter(|(root, _)| is_wished(root))
+            .collect();
         if let Some(task) = standing
-            && let Some(place) = places.iter().find(|(_, place)| place.directory() == task.directory())
+            && let Some(place) = places
+                .iter()
+                .find(|(_, place)| place.directory() == task.directory())
         {
             return Ok(place.clone());
         }
@@ -110,12 +130,16 @@ impl Writer<'_> {
             standing.extend(self.stands(&place.1)?.then_some(place));
         }
         match standing.as_slice() {
-            [] => preferred(&places, wish).cloned().ok_or_else(|| self.no_place(id, wish.root)),
+            [] => preferred(&places, wish)
+                .cloned()
+                .ok_or_else(|| self.no_place(id, wish.root)),
             [only] => Ok((*only).clone()),
             [(_, one), (_, other), ..] => {
                 let message = format!("`{id}` could be {} or {}", one.shown(), other.shown());
                 let hint = "rename or remove one of the directories: each id names one task";
-                Err(Diagnostic::error(Code::DuplicateTask, message).hint(hint).into())
+                Err(Diagnostic::error(Code::DuplicateTask, message)
+                    .hint(hint)
+                    .into())
             }
         }
     }
@@ -123,21 +147,33 @@ impl Writer<'_> {
     /// Returns an error if another directory is a task with the same id.
     fn refuse_second(&self, task: &TaskRef) -> Result<(), Error> {
         for (_, other) in self.workspace.setting.places(&task.id) {
-            if other.directory() != task.directory() && self.workspace.task_at(other.directory())?.is_some() {
+            if other.directory() != task.directory()
+                && self.workspace.task_at(other.directory())?.is_some()
+            {
                 let message = format!("task `{}` is already in {}", task.id, other.shown());
                 let hint = "choose another id: each id names one task of the repository";
-                return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
+                return Err(Diagnostic::error(Code::TaskExists, message)
+                    .hint(hint)
+                    .into());
             }
         }
         Ok(())
     }
 
     fn no_place(&self, id: &TaskId, root: Option<&str>) -> Error {
-        let roots: Vec<String> =
-            self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
+        let roots: Vec<String> = self
+            .workspace
+            .setting
+            .config
+            .roots
+            .iter()
+            .map(|root| root.path.to_string())
+            .collect();
         let roots = roots.join(", ");
         let message = match root {
-            Some(root) => format!("the root `{root}` permits no task `{id}`; the roots are {roots}"),
+            Some(root) => {
+                format!("the root `{root}` permits no task `{id}`; the roots are {roots}")
+            }
             None => format!("no root permits a task `{id}`; the roots are {roots}"),
         };
         Diagnostic::error(Code::NoRoot, message)
@@ -154,8 +190,12 @@ fn preferred<'p, 'r>(
 ) -> Option<&'p (&'r Root, TaskRef)> {
     let rank = |root: &Root| {
         let base = root.path.base();
-        let is_around = wish.here.is_some_and(|here| here == base || here.below(base).is_some());
-        let has_workflow = wish.workflow.is_some_and(|name| root.workflow.as_str() == name);
+        let is_around = wish
+            .here
+            .is_some_and(|here| here == base || here.below(base).is_some());
+        let has_workflow = wish
+            .workflow
+            .is_some_and(|name| root.workflow.as_str() == name);
         (has_workflow, is_around.then_some(base.as_str().len()))
     };
     // `max_by_key` returns the last of several, and the first root has precedence.

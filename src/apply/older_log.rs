@@ -20,28 +20,40 @@ impl Writer<'_> {
         }
         let _lock = self.lock_directory()?;
         // Another process may have done it meanwhile.
-        let Some((log, format)) = self.log_of_other_format(task)? else { return Ok(None) };
+        let Some((log, format)) = self.log_of_other_format(task)? else {
+            return Ok(None);
+        };
         let known = self.known_digests(task, format)?;
-        let Some(renewed) = log_in_format(&log, format, |digest| known.get(&digest).copied()) else {
+        let Some(renewed) = log_in_format(&log, format, |digest| known.get(&digest).copied())
+        else {
             return Ok(None);
         };
         let (root, path) = (&self.workspace.root, task.transcript_path());
         // The adoption can still fail, and no commit has the old log.
         self.keep_copy(&path, "original")?;
         durable::write_atomic(root, &path.under(root), renewed.as_bytes())?;
-        let message = format!("the ids in the log were those of another object format, and are {format} now");
+        let message =
+            format!("the ids in the log were those of another object format, and are {format} now");
         let hint = format!("the log as it was: {path}.original");
-        Ok(Some(Diagnostic::note(Code::OtherObjectFormat, message).at(Place::file(&path)).hint(hint)))
+        Ok(Some(
+            Diagnostic::note(Code::OtherObjectFormat, message)
+                .at(Place::file(&path))
+                .hint(hint),
+        ))
     }
 
     /// The log of a task whose ids have another format than those of the repository, and the format of the
     /// repository. Returns an error if the log cannot be read.
     fn log_of_other_format(&self, task: &TaskRef) -> Result<Option<(String, ObjectFormat)>, Error> {
         let (content, format) = self.workspace.snapshot(|snapshot| {
-            let content = snapshot.source.read(&task.transcript_path(), u64::MAX - 1)?;
+            let content = snapshot
+                .source
+                .read(&task.transcript_path(), u64::MAX - 1)?;
             Ok::<_, Error>((content, snapshot.source.format()))
         })?;
-        let Content::Bytes(bytes) = content else { return Ok(None) };
+        let Content::Bytes(bytes) = content else {
+            return Ok(None);
+        };
         let log = String::from_utf8(bytes).ok();
         let is_other = |log: &String| format_of_log(log).is_some_and(|own| own != format);
         Ok(log.filter(is_other).map(|log| (log, format)))
@@ -50,7 +62,11 @@ impl Writer<'_> {
     /// The digests of the files of a task, of its artifacts with several files and of its workflow, in the other
     /// format, each with the digest in this one. Outside git the bytes of a file are hashed as they are; in a
     /// repository its clean filters come first.
-    fn known_digests(&self, task: &TaskRef, format: ObjectFormat) -> Result<HashMap<Digest, Digest>, Error> {
+    fn known_digests(
+        &self,
+        task: &TaskRef,
+        format: ObjectFormat,
+    ) -> Result<HashMap<Digest, Digest>, Error> {
         let other = match format {
             ObjectFormat::Sha1 => ObjectFormat::Sha256,
             ObjectFormat::Sha256 => ObjectFormat::Sha1,
@@ -59,11 +75,17 @@ impl Writer<'_> {
         let loaded = self.workspace.workflow(name)?;
         let elsewhere = Setting::read(&OnDisk(&self.workspace.root), other);
         let mut known = HashMap::new();
-        if let (Some(own), Some(older)) = (loaded.workflow(), elsewhere.workflow(name)?.workflow()) {
+        if let (Some(own), Some(older)) = (loaded.workflow(), elsewhere.workflow(name)?.workflow())
+        {
             known.insert(older.digest, own.digest);
         }
         let files = self.workspace.snapshot(|snapshot| {
-            digested(snapshot.source, task, other, snapshot.setting.config.limit_bytes)
+            digested(
+                snapshot.source,
+                task,
+                other,
+                snapshot.setting.config.limit_bytes,
+            )
         })?;
         // The files of an artifact that one of its patterns matches have a digest together.
         let mut groups: HashMap<(usize, usize), Vec<&DigestedFile>> = HashMap::new();
@@ -76,7 +98,10 @@ impl Writer<'_> {
         }
         for group in groups.into_values() {
             let digest = |of: fn(&DigestedFile) -> Digest| {
-                let files: Vec<_> = group.iter().map(|file| (file.name.as_str(), of(file))).collect();
+                let files: Vec<_> = group
+                    .iter()
+                    .map(|file| (file.name.as_str(), of(file)))
+                    .collect();
                 Digest::of_files(&files)
             };
             known.insert(digest(|file| file.older), digest(|file| file.own));
@@ -100,10 +125,16 @@ fn digested(
     limit: u64,
 ) -> Result<Vec<DigestedFile>, Error> {
     let files = FileSet::of(source, &task.place, limit)?;
-    let known = files.paths().filter_map(|path| Some((path, task.place.name(path)?, files.bytes(path)?)));
+    let known = files
+        .paths()
+        .filter_map(|path| Some((path, task.place.name(path)?, files.bytes(path)?)));
     let digests = known.map(|(path, name, bytes)| {
         let own = source.digest(path, bytes)?;
-        Ok(DigestedFile { name: name.to_owned(), older: other.blob(bytes), own })
+        Ok(DigestedFile {
+            name: name.to_owned(),
+            older: other.blob(bytes),
+            own,
+        })
     });
     digests.collect()
 }

@@ -5,8 +5,8 @@ use super::advance::{Applied, TaskOutcome};
 use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
-    self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step, TakenBack,
-    Transition, initial_state, of_another_file, other_format, unknown_in_record,
+    self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step,
+    TakenBack, Transition, initial_state, of_another_file, other_format, unknown_in_record,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Sight, TaskRef};
@@ -84,30 +84,57 @@ impl Order {
     /// The step that the order asks for.
     fn step(&self, task: &TaskRef) -> OrderedStep {
         let (kind, by_human, mut words) = match self {
-            Self::Override { reason, .. } => {
-                (Kind::Override, false, vec!["next", task.id.as_str(), "--override", reason])
-            }
-            Self::Rollback { reason, .. } => {
-                (Kind::Rollback, false, vec!["rollback", task.id.as_str(), "--reason", reason])
-            }
-            Self::Reopen { reason, .. } => {
-                (Kind::Reopen, false, vec!["reopen", task.id.as_str(), "--reason", reason])
-            }
-            Self::Confirm { artifact, reason } => {
-                (Kind::Confirm, false, vec!["confirm", task.id.as_str(), artifact, "--reason", reason])
-            }
+            Self::Override { reason, .. } => (
+                Kind::Override,
+                false,
+                vec!["next", task.id.as_str(), "--override", reason],
+            ),
+            Self::Rollback { reason, .. } => (
+                Kind::Rollback,
+                false,
+                vec!["rollback", task.id.as_str(), "--reason", reason],
+            ),
+            Self::Reopen { reason, .. } => (
+                Kind::Reopen,
+                false,
+                vec!["reopen", task.id.as_str(), "--reason", reason],
+            ),
+            Self::Confirm { artifact, reason } => (
+                Kind::Confirm,
+                false,
+                vec!["confirm", task.id.as_str(), artifact, "--reason", reason],
+            ),
             Self::Undo { reason } => {
-                let why = reason.iter().flat_map(|reason| ["--reason", reason.as_str()]);
-                (Kind::Undo, false, ["undo", task.id.as_str()].into_iter().chain(why).collect())
+                let why = reason
+                    .iter()
+                    .flat_map(|reason| ["--reason", reason.as_str()]);
+                (
+                    Kind::Undo,
+                    false,
+                    ["undo", task.id.as_str()].into_iter().chain(why).collect(),
+                )
             }
             Self::Approve { although, .. } => {
-                let kind = if although.is_some() { Kind::Override } else { Kind::Advance };
+                let kind = if although.is_some() {
+                    Kind::Override
+                } else {
+                    Kind::Advance
+                };
                 let why = although.iter().flat_map(|why| ["--override", why.as_str()]);
-                (kind, true, ["approve", task.id.as_str()].into_iter().chain(why).collect())
+                (
+                    kind,
+                    true,
+                    ["approve", task.id.as_str()]
+                        .into_iter()
+                        .chain(why)
+                        .collect(),
+                )
             }
-            Self::Reject { reason, .. } => {
-                (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason])
-            }
+            Self::Reject { reason, .. } => (
+                Kind::Regress,
+                true,
+                vec!["reject", task.id.as_str(), "--reason", reason],
+            ),
         };
         if let Self::Override { to: Some(to), .. }
         | Self::Rollback { to: Some(to), .. }
@@ -117,23 +144,41 @@ impl Order {
             words.extend(["--to", to]);
         }
         if let Self::Approve { objections, .. } | Self::Reject { objections, .. } = self {
-            words.extend(objections.iter().flat_map(|objection| ["--issue", objection.text()]));
+            words.extend(
+                objections
+                    .iter()
+                    .flat_map(|objection| ["--issue", objection.text()]),
+            );
         }
-        let argv = std::iter::once("orch").chain(words).map(str::to_owned).collect();
-        OrderedStep { kind, by_human, argv }
+        let argv = std::iter::once("orch")
+            .chain(words)
+            .map(str::to_owned)
+            .collect();
+        OrderedStep {
+            kind,
+            by_human,
+            argv,
+        }
     }
 
     /// What a person decides; `None` for an order against the rules.
     pub(super) fn ruling(&self) -> Option<RulingOrder<'_>> {
         match self {
-            Self::Approve { objections, although } => Some(RulingOrder {
+            Self::Approve {
+                objections,
+                although,
+            } => Some(RulingOrder {
                 ruling: Ruling::Approve,
                 to: None,
                 reason: although.as_deref(),
                 overrides: although.is_some(),
                 objections,
             }),
-            Self::Reject { to, reason, objections } => Some(RulingOrder {
+            Self::Reject {
+                to,
+                reason,
+                objections,
+            } => Some(RulingOrder {
                 ruling: Ruling::Reject,
                 to: to.as_deref(),
                 reason: Some(reason),
@@ -161,19 +206,32 @@ impl Order {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         if let Some(ruling) = self.ruling() {
             let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
-            let is_said = ruled.draft.as_ref().is_some_and(|draft| draft.facts.is_none());
+            let is_said = ruled
+                .draft
+                .as_ref()
+                .is_some_and(|draft| draft.facts.is_none());
             if ruled.draft.is_some() && !is_trial && !is_said {
                 // The decision was written, and something else has replaced it since.
                 let message = "the file with the decision changed meanwhile";
                 return Err(Error::new(Code::NothingToApply, message));
             }
-            let drafted = ruled.draft.and_then(|draft| draft.facts).or(ruled.written).map(Cow::Owned);
+            let drafted = ruled
+                .draft
+                .and_then(|draft| draft.facts)
+                .or(ruled.written)
+                .map(Cow::Owned);
             return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
         }
         let transition = match self {
-            Self::Rollback { to, reason } => decide::rollback(workflow, state, facts, to.as_deref(), reason),
-            Self::Reopen { to, reason } => decide::reopen(workflow, state, facts, to.as_deref(), reason),
-            Self::Confirm { artifact, reason } => decide::confirm(workflow, state, facts, artifact, reason),
+            Self::Rollback { to, reason } => {
+                decide::rollback(workflow, state, facts, to.as_deref(), reason)
+            }
+            Self::Reopen { to, reason } => {
+                decide::reopen(workflow, state, facts, to.as_deref(), reason)
+            }
+            Self::Confirm { artifact, reason } => {
+                decide::confirm(workflow, state, facts, artifact, reason)
+            }
             Self::Override { to, reason } => {
                 decide::override_to(workflow, state, facts, to.as_deref(), reason)
             }
@@ -193,20 +251,36 @@ impl Writer<'_> {
     /// caller may not give the order, or if it is refused or cannot be committed now.
     pub fn order(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
         order.reason().map_or(Ok(()), decide::refuse_placeholder)?;
-        let stamp = if dry_run { self.stamp() } else { self.stamp_of(&order.step(task))? };
-        let written = if dry_run { None } else { self.write_decision(task, order, &stamp)? };
+        let stamp = if dry_run {
+            self.stamp()
+        } else {
+            self.stamp_of(&order.step(task))?
+        };
+        let written = if dry_run {
+            None
+        } else {
+            self.write_decision(task, order, &stamp)?
+        };
         let taken = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|judged| {
             let state = usable_state(judged)?;
-            let undone =
-                if matches!(order, Order::Undo { .. }) { Some(self.last_order(judged)?) } else { None };
-            let (transition, facts) = order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
+            let undone = if matches!(order, Order::Undo { .. }) {
+                Some(self.last_order(judged)?)
+            } else {
+                None
+            };
+            let (transition, facts) =
+                order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
             let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
             taken.replace(undone);
-            Ok(self.workspace.after(judged, vec![Step { transition, state }]))
+            Ok(self
+                .workspace
+                .after(judged, vec![Step { transition, state }]))
         });
         let applied = outcomes.and_then(first_applied).map(|mut applied| {
-            applied.notes.extend(taken.borrow().as_ref().map(taken_back));
+            applied
+                .notes
+                .extend(taken.borrow().as_ref().map(taken_back));
             applied
         });
         match (applied, written) {
@@ -237,7 +311,8 @@ impl Writer<'_> {
         last.map_err(|why| {
             let message = format!("nothing of `{}` can be taken back: {why}", judged.task.id);
             let timeline = command(&["orch", "log", judged.task.id.as_str()]);
-            let hint = format!("see {timeline}; to go back: orch rollback, or git revert of a commit");
+            let hint =
+                format!("see {timeline}; to go back: orch rollback, or git revert of a commit");
             Error::new(Code::NothingToUndo, message).with_hint(hint)
         })
     }
@@ -250,15 +325,26 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
         format!("{from} -> {}", entry.to)
     };
     let order = &taken.order;
-    let confirmed = order.confirmed.as_ref().map(|artifact| format!(" of `{artifact}`")).unwrap_or_default();
+    let confirmed = order
+        .confirmed
+        .as_ref()
+        .map(|artifact| format!(" of `{artifact}`"))
+        .unwrap_or_default();
     let (kind, name) = (order.kind.as_str(), &order.actor.name);
-    let message =
-        format!("step {} ({kind}{confirmed}, {}, by {name}): {}", order.seq, step(order), order.reason);
+    let message = format!(
+        "step {} ({kind}{confirmed}, {}, by {name}): {}",
+        order.seq,
+        step(order),
+        order.reason
+    );
     let found = Diagnostic::note(Code::TakenBack, format!("takes back {message}"));
     let since: Vec<String> = taken.steps.iter().map(|entry| step(entry)).collect();
     match since.as_slice() {
         [] => found,
-        _ => found.hint(format!("the steps that followed by the rules go too: {}", since.join(", "))),
+        _ => found.hint(format!(
+            "the steps that followed by the rules go too: {}",
+            since.join(", ")
+        )),
     }
 }
 
@@ -283,14 +369,19 @@ pub(super) fn movable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
             if state.is_of_another_format(format) {
                 return Err(other_format(&judged.observed.facts, format).into());
             }
-            if let Some(found) = unknown_in_record(judged.workflow(), state, &judged.observed.facts) {
+            if let Some(found) = unknown_in_record(judged.workflow(), state, &judged.observed.facts)
+            {
                 return Err(found.into());
             }
             Ok(Cow::Borrowed(state))
         }
         Recorded::New => Ok(Cow::Owned(initial_state(judged.workflow()))),
         Recorded::Lost | Recorded::Broken(_) => {
-            let way_out = judged.decision.options.first().map(|choice| command(&choice.argv));
+            let way_out = judged
+                .decision
+                .options
+                .first()
+                .map(|choice| command(&choice.argv));
             let hint = way_out.unwrap_or_else(|| command(&["orch", "recover", task]));
             Err(judged.unusable(Some(hint)))
         }
@@ -301,6 +392,9 @@ pub(super) fn movable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
 pub(crate) fn first_applied(outcomes: Vec<TaskOutcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
         Some(TaskOutcome::Applied(applied)) => Ok(*applied),
-        _ => Err(Error::new(Code::NothingToApply, "there is nothing to apply")),
+        _ => Err(Error::new(
+            Code::NothingToApply,
+            "there is nothing to apply",
+        )),
     }
 }

@@ -34,7 +34,11 @@ impl Writer<'_> {
             self.tell_run(task, run, ordered);
         }
         let signs = people.orders == OrdersBy::Signed && self.workspace.signs_verifiably()?;
-        let sender = Sender { kind: stamp.by.kind, at_terminal: self.caller.at_terminal, signs };
+        let sender = Sender {
+            kind: stamp.by.kind,
+            at_terminal: self.caller.at_terminal,
+            signs,
+        };
         match people.refuses(ordered.kind, ordered.by_human, sender) {
             None => Ok(stamp),
             Some(who) => Err(self.refused(&people, ordered, who)),
@@ -52,8 +56,11 @@ impl Writer<'_> {
     /// Returns [`Code::ByHuman`] unless the caller is a person at a terminal. The settings of the repository loosen
     /// nothing here: they may have come with a clone.
     pub(crate) fn require_person(&self, argv: &[&str]) -> Result<(), Error> {
-        let sender =
-            Sender { kind: self.stamp().by.kind, at_terminal: self.caller.at_terminal, signs: false };
+        let sender = Sender {
+            kind: self.stamp().by.kind,
+            at_terminal: self.caller.at_terminal,
+            signs: false,
+        };
         match People::default().refuses_sender(sender) {
             None => Ok(()),
             Some(who) => Err(self.needs_person(argv, who)),
@@ -62,40 +69,63 @@ impl Writer<'_> {
 
     fn needs_person(&self, argv: &[&str], who: &str) -> Error {
         let typed = command(argv);
-        let message = format!("`{typed}` needs a person, and {who} ordered it{}", self.because(who));
-        Error::new(Code::ByHuman, message).with_hint(format!("ask a person to type at a terminal: {typed}"))
+        let message = format!(
+            "`{typed}` needs a person, and {who} ordered it{}",
+            self.because(who)
+        );
+        Error::new(Code::ByHuman, message)
+            .with_hint(format!("ask a person to type at a terminal: {typed}"))
     }
 
     /// Why the caller counts as an agent, in parentheses.
     fn because(&self, who: &str) -> String {
-        let because = self.workspace.agent_because(self.caller).filter(|_| who == "an agent");
-        because.map(|because| format!(" ({because})")).unwrap_or_default()
+        let because = self
+            .workspace
+            .agent_because(self.caller)
+            .filter(|_| who == "an agent");
+        because
+            .map(|because| format!(" ({because})"))
+            .unwrap_or_default()
     }
 
     /// Asks the run to end, because its executor gave an order that needs a person.
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
         let files = self.workspace.run_files(task);
         let work = run.unsettled().map_or("the run", |work| work.work.name());
-        let why =
-            format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));
+        let why = format!(
+            "the executor of `{work}` ordered `{}`, which needs a person",
+            command(&ordered.argv)
+        );
         // The order is checked whether or not the run can be told.
         if let Err(error) = files.send(Some(ControlRequest::AskPerson), &why) {
-            tracing::warn!(error = error.logged(), "cannot tell the run about an order of its executor");
+            tracing::warn!(
+                error = error.logged(),
+                "cannot tell the run about an order of its executor"
+            );
         }
     }
 
     fn refused(&self, people: &People, ordered: &OrderedStep, who: &str) -> Error {
         let typed = command(&ordered.argv);
         let because = self.because(who);
-        let message = format!("{} needs a person, and {who} ordered it{because}", what(ordered));
+        let message = format!(
+            "{} needs a person, and {who} ordered it{because}",
+            what(ordered)
+        );
         let hint = match people.orders {
             OrdersBy::Signed => format!(
                 "ask a person whose commits git verifies (commit.gpgSign, and an allowed signer) to type: {typed}"
             ),
-            OrdersBy::Terminal | OrdersBy::Anyone => format!("ask a person to type at a terminal: {typed}"),
+            OrdersBy::Terminal | OrdersBy::Anyone => {
+                format!("ask a person to type at a terminal: {typed}")
+            }
         };
         let is_uncommitted = !self.workspace.states_people(people);
-        let note = if is_uncommitted { "; [people] counts as it is in HEAD: commit orch.toml" } else { "" };
+        let note = if is_uncommitted {
+            "; [people] counts as it is in HEAD: commit orch.toml"
+        } else {
+            ""
+        };
         Error::new(Code::ByHuman, message).with_hint(format!("{hint}{note}"))
     }
 }

@@ -14,7 +14,10 @@ impl Writer<'_> {
     }
 
     fn unreadable(&self, workflow: &Workflow, state: &State) -> Option<String> {
-        let deep = state.extra.iter().find(|(_, value)| nests_deeper(value, DEEPEST - 1));
+        let deep = state
+            .extra
+            .iter()
+            .find(|(_, value)| nests_deeper(value, DEEPEST - 1));
         if let Some((key, _)) = deep {
             return Some(format!("`{key}` would nest deeper than {DEEPEST} levels"));
         }
@@ -27,19 +30,31 @@ impl Writer<'_> {
     /// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
     pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
         let directory = judged.task.directory();
-        if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
+        if !self
+            .workspace
+            .snapshot(|snapshot| snapshot.source.is_behind_link(directory))?
+        {
             return Ok(());
         }
-        let message = format!("{directory} is a symbolic link, so its files may be outside this repository");
+        let message =
+            format!("{directory} is a symbolic link, so its files may be outside this repository");
         let hint = Some("replace the link with the directory itself".to_owned());
         Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
     }
 
     /// Returns an error if a schema rejects the data of a step, no matter who changed it.
     pub(crate) fn refuse_data(&self, workflow: &Workflow, steps: &[Step]) -> Result<(), Error> {
-        match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
+        match steps
+            .iter()
+            .find_map(|step| self.refused_data(workflow, &step.state))
+        {
             Some(message) => {
-                let hint = Some(command(&["orch", "workflow", "check", workflow.name.as_str()]));
+                let hint = Some(command(&[
+                    "orch",
+                    "workflow",
+                    "check",
+                    workflow.name.as_str(),
+                ]));
                 Err(Error::new(Code::StateSchema, message).with_hint(hint))
             }
             None => Ok(()),

@@ -32,14 +32,25 @@ impl RecordFiles {
         head: Option<Head>,
         stamps: &[(RepoPath, FileStamp)],
     ) -> Placed<'_> {
-        Placed { state: (self.folded, self.state), transcript: self.log, decision, commit, head, stamps }
+        Placed {
+            state: (self.folded, self.state),
+            transcript: self.log,
+            decision,
+            commit,
+            head,
+            stamps,
+        }
     }
 }
 
 impl Writer<'_> {
     /// The record of a task after each step. The first step follows the heads of its state. Returns an error
     /// if the log does not fold to that state.
-    pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
+    pub(super) fn record_files(
+        &self,
+        judged: &Sight,
+        steps: &[Step],
+    ) -> Result<Vec<RecordFiles>, Error> {
         let workflow = judged.workflow();
         let log = log_before(judged.observed.log.whole().unwrap_or_default());
         if let (false, Some(known)) = (steps.is_empty(), judged.state()) {
@@ -57,7 +68,9 @@ impl Writer<'_> {
         log: Vec<u8>,
         steps: &[Step],
     ) -> Result<Vec<RecordFiles>, Error> {
-        let Some(first) = steps.first() else { return Ok(Vec::new()) };
+        let Some(first) = steps.first() else {
+            return Ok(Vec::new());
+        };
         let base = self.base_of(known, &first.state, &log)?;
         let recorded = record_steps(&first.state, &base, steps.iter().map(|step| &step.state));
         if recorded.len() < steps.len() {
@@ -77,7 +90,11 @@ impl Writer<'_> {
         let after = steps.iter().map(|step| {
             log.extend(step.event.line().into_bytes());
             let state = self.state_text(workflow, &step.state, &log);
-            RecordFiles { folded: step.state.clone(), state, log: log.clone() }
+            RecordFiles {
+                folded: step.state.clone(),
+                state,
+                log: log.clone(),
+            }
         });
         after.collect()
     }
@@ -85,7 +102,13 @@ impl Writer<'_> {
     /// The text of `state.json` for a log.
     pub(super) fn state_text(&self, workflow: &Workflow, state: &State, log: &[u8]) -> Vec<u8> {
         let schema = self.workspace.state_schema();
-        write_state(state, &workflow.phase_key, &schema, LogExtent::of(log, state.format())).into_bytes()
+        write_state(
+            state,
+            &workflow.phase_key,
+            &schema,
+            LogExtent::of(log, state.format()),
+        )
+        .into_bytes()
     }
 
     /// Writes both files in the work tree, and returns their stamps. The log is written first: after a crash
@@ -97,9 +120,15 @@ impl Writer<'_> {
     ) -> Result<Vec<(RepoPath, FileStamp)>, Error> {
         self.make_directory(task)?;
         let mut stamps = Vec::new();
-        for (path, bytes) in [(task.transcript_path(), &files.log), (task.state_path(), &files.state)] {
-            let stamp =
-                durable::write_atomic(&self.workspace.root, &path.under(&self.workspace.root), bytes)?;
+        for (path, bytes) in [
+            (task.transcript_path(), &files.log),
+            (task.state_path(), &files.state),
+        ] {
+            let stamp = durable::write_atomic(
+                &self.workspace.root,
+                &path.under(&self.workspace.root),
+                bytes,
+            )?;
             stamps.extend(stamp.map(|stamp| (path, stamp)));
         }
         Ok(stamps)
@@ -111,13 +140,16 @@ impl Writer<'_> {
             return Ok(());
         }
         let directory = task.directory().under(&self.workspace.root);
-        Directory::make(&self.workspace.root, &directory).map_err(|source| io_error(&directory, source))?;
+        Directory::make(&self.workspace.root, &directory)
+            .map_err(|source| io_error(&directory, source))?;
         Ok(())
     }
 
     /// Writes `state.json` again if it is not the fold of the log. Returns an error if it cannot be written.
     pub(crate) fn renew_state(&self, judged: &Sight) -> Result<(), Error> {
-        let (workflow, Some(state)) = (judged.workflow(), judged.state()) else { return Ok(()) };
+        let (workflow, Some(state)) = (judged.workflow(), judged.state()) else {
+            return Ok(());
+        };
         if judged.untracked || !judged.is_state_stale() {
             return Ok(());
         }
@@ -130,12 +162,17 @@ impl Writer<'_> {
     /// Returns an error if the log does not fold to this state. A look trusts a state with the right seal and
     /// heads, and a step after an edited one would be recorded and look forged ever after.
     fn refuse_other_state(&self, task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
-        let [head] = known.heads.as_slice() else { return Ok(()) };
+        let [head] = known.heads.as_slice() else {
+            return Ok(());
+        };
         if *self.state_after(log, head)? == *known {
             return Ok(());
         }
         let path = task.state_path();
-        let message = format!("{path} was edited: it is not the fold of {}", task.transcript_path());
+        let message = format!(
+            "{path} was edited: it is not the fold of {}",
+            task.transcript_path()
+        );
         let hint = format!("remove {path}; orch folds it from the log again");
         Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
     }
@@ -153,7 +190,9 @@ impl Writer<'_> {
     fn state_after(&self, log: &[u8], id: &Digest) -> Result<Arc<State>, Error> {
         let state = match self.workspace.known_log.borrow_mut().read(log) {
             Ok((log, folds)) => log.state_at(id, folds),
-            Err(_) => EventLog::parse(log).0.state_at(id, &mut FoldCache::default()),
+            Err(_) => EventLog::parse(log)
+                .0
+                .state_at(id, &mut FoldCache::default()),
         };
         state.map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
     }

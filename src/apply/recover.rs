@@ -38,10 +38,15 @@ impl Writer<'_> {
             return Ok(Recovered::NotNeeded);
         }
         let unmerged = self.unmerged()?;
-        let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
+        let is_unmerged = unmerged
+            .iter()
+            .any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
         let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
         if is_in_conflict || (judged.state().is_none() && self.has_several_heads(task)?) {
-            let message = format!("two branches moved `{}`, and recovering would lose one of them", task.id);
+            let message = format!(
+                "two branches moved `{}`, and recovering would lose one of them",
+                task.id
+            );
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
@@ -51,7 +56,11 @@ impl Writer<'_> {
             return Ok(Recovered::FromTranscript);
         }
         let (log, from) = self.whole_log(task)?;
-        let files = if log.is_empty() { Some(self.record_from_files(task, &judged)?) } else { None };
+        let files = if log.is_empty() {
+            Some(self.record_from_files(task, &judged)?)
+        } else {
+            None
+        };
         for path in [task.transcript_path(), task.state_path()] {
             self.keep_broken(&path)?;
         }
@@ -75,12 +84,18 @@ impl Writer<'_> {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
         let head = store.head()?.commit;
-        let at_head =
-            store.source_at(head).blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
+        let at_head = store
+            .source_at(head)
+            .blob_at(&path)?
+            .map(|blob| store.blob(blob))
+            .transpose()?
+            .flatten();
         let at_head = at_head.unwrap_or_default();
         let mut whole = (Vec::new(), Recovered::FromTranscript);
-        for PathChange { commit, .. } in
-            store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default()
+        for PathChange { commit, .. } in store
+            .history(std::slice::from_ref(&path))?
+            .remove(&path)
+            .unwrap_or_default()
         {
             let held = store.read_at(commit, &path)?.unwrap_or_default();
             let (log, faults) = EventLog::parse(&held);
@@ -91,7 +106,11 @@ impl Writer<'_> {
         }
         let own = whole_lines(&[&here]);
         let log = whole_lines(&[&whole.0, &at_head, &here]);
-        let from = if own.len() == log.len() { Recovered::FromTranscript } else { whole.1 };
+        let from = if own.len() == log.len() {
+            Recovered::FromTranscript
+        } else {
+            whole.1
+        };
         Ok((log, from))
     }
 
@@ -101,20 +120,35 @@ impl Writer<'_> {
 
     /// Keeps a copy of a file beside it, with `suffix` after its name, and returns its path; `None` if there is no
     /// file. Returns an error if the copy cannot be written.
-    pub(super) fn keep_copy(&self, path: &RepoPath, suffix: &str) -> Result<Option<PathBuf>, Error> {
+    pub(super) fn keep_copy(
+        &self,
+        path: &RepoPath,
+        suffix: &str,
+    ) -> Result<Option<PathBuf>, Error> {
         let place = path.under(&self.workspace.root);
         let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
-        if bytes.is_none() && !place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        if bytes.is_none()
+            && !place
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir())
+        {
             return Ok(None);
         }
-        let extension = place.extension().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
+        let extension = place
+            .extension()
+            .map(|own| own.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let mut names = std::iter::once(format!("{extension}.{suffix}"))
             .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
             .map(|extension| place.with_extension(extension));
         // Earlier copies are never overwritten.
-        let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) else { return Ok(None) };
+        let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) else {
+            return Ok(None);
+        };
         match bytes {
-            Some(bytes) => durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())?,
+            Some(bytes) => {
+                durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())?
+            }
             // A directory makes way for the file.
             None => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source))?,
         }
@@ -127,18 +161,23 @@ impl Writer<'_> {
         let lost = |message: String| -> Result<RecordFiles, Error> {
             let id = shell_word(task.id.as_str());
             let path = task.state_path();
-            let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
+            let hint =
+                format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
             Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
-        let no_event =
-            format!("neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`", task.id);
+        let no_event = format!(
+            "neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`",
+            task.id
+        );
         let stamp = self.caller.own_stamp();
         let workflow = judged.workflow();
         let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
             return lost(no_event);
         };
         if let Some(why) = self.refused_data(workflow, &state) {
-            return lost(format!("{no_event}, and its state cannot be rebuilt from its files: {why}"));
+            return lost(format!(
+                "{no_event}, and its state cannot be rebuilt from its files: {why}"
+            ));
         }
         let steps = record_steps(&state, &state, [&state]);
         match self.files_after(workflow, Vec::new(), &steps).pop() {

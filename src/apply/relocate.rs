@@ -39,26 +39,48 @@ impl Writer<'_> {
     /// Files that are not committed move too, and stay uncommitted. Returns an error if the new place is
     /// taken or not possible, a process drives the task, something of it is staged, a task that is not
     /// finished is archived without a reason or by someone who is no person, or git permits no commit now.
-    pub fn relocate(&self, task: &TaskRef, to: Relocation<'_>, dry_run: bool) -> Result<Applied, Error> {
+    pub fn relocate(
+        &self,
+        task: &TaskRef,
+        to: Relocation<'_>,
+        dry_run: bool,
+    ) -> Result<Applied, Error> {
         to.why().map_or(Ok(()), decide::refuse_placeholder)?;
         let place = self.new_home(task, to)?;
         let judged = self.workspace.look_at_all(task)?;
         let step = self.relocation(&judged, &place, to, &self.stamp())?;
         if dry_run {
             let steps = vec![AppliedStep::new(step, None)];
-            return Ok(Applied { judged, steps, notes: Vec::new() });
+            return Ok(Applied {
+                judged,
+                steps,
+                notes: Vec::new(),
+            });
         }
         let stamp = if step.transition.by_human {
-            let argv = ["orch", "archive", task.id.as_str(), "--force", to.why().unwrap_or_default()];
+            let argv = [
+                "orch",
+                "archive",
+                task.id.as_str(),
+                "--force",
+                to.why().unwrap_or_default(),
+            ];
             let argv = argv.map(str::to_owned).to_vec();
-            self.stamp_of(&OrderedStep { kind: Kind::Rename, by_human: true, argv })?
+            self.stamp_of(&OrderedStep {
+                kind: Kind::Rename,
+                by_human: true,
+                argv,
+            })?
         } else {
             self.stamp()
         };
         // No run may begin while the directory moves.
         let files = self.workspace.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
-            let message = format!("a process drives `{}`, so its directory cannot move", task.id);
+            let message = format!(
+                "a process drives `{}`, so its directory cannot move",
+                task.id
+            );
             let hint = command(&["orch", "stop", task.id.as_str()]);
             return Err(Error::new(Code::Busy, message).with_hint(hint));
         };
@@ -91,7 +113,9 @@ impl Writer<'_> {
             check_new_id(&id, Naming::Rename(&task.id))?;
         }
         let place = self.home_for(task, &id)?;
-        let other = self.workspace.snapshot(|snapshot| snapshot.task_named(&id))?;
+        let other = self
+            .workspace
+            .snapshot(|snapshot| snapshot.task_named(&id))?;
         let there = place.directory().under(&self.workspace.root);
         if other.is_some() || self.stands(&place)? || there.symlink_metadata().is_ok() {
             let message = format!("{} is there already", place.shown());
@@ -100,7 +124,10 @@ impl Writer<'_> {
         }
         let parent = place.directory().parent().unwrap_or_else(RepoPath::root);
         self.refuse_nested(&place)?;
-        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&parent))? {
+        if self
+            .workspace
+            .snapshot(|snapshot| snapshot.source.is_behind_link(&parent))?
+        {
             let message = format!("the path {} contains a symbolic link", place.directory());
             return Err(Error::new(Code::Symlink, message));
         }
@@ -112,11 +139,18 @@ impl Writer<'_> {
     /// same workflow.
     fn home_for(&self, task: &TaskRef, id: &TaskId) -> Result<TaskRef, Error> {
         let roots = &self.workspace.setting.config.roots;
-        let own = roots.match_directory(task.directory()).map(|(root, _)| root);
-        let like_it = (0..roots.iter().count())
-            .filter(|root| roots.get(*root).is_some_and(|root| root.workflow == task.workflow));
-        let homes =
-            own.into_iter().chain(like_it).filter_map(|root| Some((root, roots.directory_of(root, id)?)));
+        let own = roots
+            .match_directory(task.directory())
+            .map(|(root, _)| root);
+        let like_it = (0..roots.iter().count()).filter(|root| {
+            roots
+                .get(*root)
+                .is_some_and(|root| root.workflow == task.workflow)
+        });
+        let homes = own
+            .into_iter()
+            .chain(like_it)
+            .filter_map(|root| Some((root, roots.directory_of(root, id)?)));
         // A file cannot become a directory.
         let is_alike = |root: &usize| {
             let root = roots.get(*root);
@@ -124,9 +158,14 @@ impl Writer<'_> {
         };
         let home = homes
             .filter(|(root, _)| is_alike(root))
-            .find_map(|(root, directory)| TaskRef::in_root(roots.get(root)?, id.clone(), &directory).ok());
+            .find_map(|(root, directory)| {
+                TaskRef::in_root(roots.get(root)?, id.clone(), &directory).ok()
+            });
         let home = home.ok_or_else(|| {
-            let message = format!("no root with the workflow of `{}` permits a task `{id}`", task.id);
+            let message = format!(
+                "no root with the workflow of `{}` permits a task `{id}`",
+                task.id
+            );
             let hint = "see `path` and `exclude` of [[root]] in orch.toml".to_owned();
             Error::new(Code::NoRoot, message).with_hint(hint)
         })?;
@@ -142,11 +181,15 @@ impl Writer<'_> {
         stamp: &Stamp,
     ) -> Result<Step, Error> {
         let state = movable_state(judged)?;
-        if let (Relocation::Rename(_), Some(found)) = (to, of_another_file(&judged.observed.facts)) {
+        if let (Relocation::Rename(_), Some(found)) = (to, of_another_file(&judged.observed.facts))
+        {
             return Err(found.into());
         }
         let transition = decide::rename(judged.workflow(), &state, &place.id, to.why())?;
-        let facts = Facts { task: place.id.clone(), ..judged.observed.facts.clone() };
+        let facts = Facts {
+            task: place.id.clone(),
+            ..judged.observed.facts.clone()
+        };
         let state = decide::apply(judged.workflow(), &state, &facts, &transition, stamp);
         Ok(Step { transition, state })
     }
@@ -167,13 +210,17 @@ impl Writer<'_> {
         refuse_staged(store, task)?;
         let step = self.relocation(&judged, place, to, stamp)?;
         let steps = [step];
-        let Some(record) = self.record_files(&judged, &steps)?.pop() else { return Err(Error::moved()) };
+        let Some(record) = self.record_files(&judged, &steps)?.pop() else {
+            return Err(Error::moved());
+        };
         let files = self.files_of_record(&judged)?;
         let moves = task.moves_to(place, &committed_files(store, &judged, files)?)?;
         let [step] = steps;
         let sign_off = self.sign_off(store)?;
         let planned = PlannedCommit {
-            message: self.message(&judged, place, &step, sign_off.as_deref()).text(),
+            message: self
+                .message(&judged, place, &step, sign_off.as_deref())
+                .text(),
             // In the work tree the record is written before the directory moves.
             writes: record_writes(store, &judged, place, &record).into(),
             removes: Vec::new(),
@@ -213,14 +260,25 @@ impl Writer<'_> {
             return Ok(Vec::new());
         }
         let task = &judged.task;
-        let entries = self.workspace.snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
+        let entries = self
+            .workspace
+            .snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
         Ok(task.own_files(&entries))
     }
 
     /// What was applied, with a look at the task where it is now.
-    fn relocated(&self, place: &TaskRef, step: Step, commit: Option<Digest>) -> Result<Applied, Error> {
+    fn relocated(
+        &self,
+        place: &TaskRef,
+        step: Step,
+        commit: Option<Digest>,
+    ) -> Result<Applied, Error> {
         let judged = self.workspace.look(place)?;
-        Ok(Applied { judged, steps: vec![AppliedStep::new(step, commit)], notes: Vec::new() })
+        Ok(Applied {
+            judged,
+            steps: vec![AppliedStep::new(step, commit)],
+            notes: Vec::new(),
+        })
     }
 }
 
@@ -231,7 +289,11 @@ fn committed_files(store: &Store, judged: &Sight, here: Vec<String>) -> Result<V
         return Ok(here);
     }
     let task = &judged.task;
-    let committed = task.own_files(&store.source_at(judged.head_commit()).list_task(&task.place)?);
+    let committed = task.own_files(
+        &store
+            .source_at(judged.head_commit())
+            .list_task(&task.place)?,
+    );
     match here.iter().find(|name| !committed.contains(name)) {
         None => Ok(committed),
         Some(name) => {
@@ -248,9 +310,14 @@ fn committed_files(store: &Store, judged: &Sight, here: Vec<String>) -> Result<V
 pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
     let (head, index) = (store.head_source()?, store.index_source()?);
     if head.object(&task.transcript_path())?.is_none() {
-        let message = format!("the record of `{}` is not committed, so no commit can move it", task.id);
+        let message = format!(
+            "the record of `{}` is not committed, so no commit can move it",
+            task.id
+        );
         let hint = command(&["git", "add", task.directory().as_str()]);
-        return Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")));
+        return Err(
+            Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it"))
+        );
     }
     let below = |path: &&RepoPath| task.place.owns(path);
     if let Some(path) = index.unmerged().iter().find(below) {
@@ -263,18 +330,28 @@ pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> 
     }
     if let Some(path) = staged.first() {
         let message = format!("{path} is staged, and the directory would move without it");
-        let hint =
-            format!("commit it, or: {}", command(&["git", "restore", "--staged", "--", path.as_str()]));
+        let hint = format!(
+            "commit it, or: {}",
+            command(&["git", "restore", "--staged", "--", path.as_str()])
+        );
         return Err(Error::new(Code::StagedInTask, message).with_hint(hint));
     }
     let file = task.place.file().and_then(SingleFile::path);
     match store
-        .left_out(&[Some(task.directory().clone()), file].into_iter().flatten().collect::<Vec<_>>())?
+        .left_out(
+            &[Some(task.directory().clone()), file]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>(),
+        )?
         .first()
     {
         None => Ok(()),
         Some(file) => {
-            let message = format!("{} is not checked out, so the directory cannot move", file.path);
+            let message = format!(
+                "{} is not checked out, so the directory cannot move",
+                file.path
+            );
             Err(Error::new(Code::EvidenceSparse, message))
         }
     }

@@ -105,8 +105,19 @@ impl Chosen {
             MergeSide::Ours => "--ours",
             MergeSide::Theirs => "--theirs",
         };
-        let argv = ["orch", "resolve", task.id.as_str(), side, "--reason", &self.reason];
-        OrderedStep { kind: Kind::Merge, by_human: true, argv: argv.map(str::to_owned).to_vec() }
+        let argv = [
+            "orch",
+            "resolve",
+            task.id.as_str(),
+            side,
+            "--reason",
+            &self.reason,
+        ];
+        OrderedStep {
+            kind: Kind::Merge,
+            by_human: true,
+            argv: argv.map(str::to_owned).to_vec(),
+        }
     }
 }
 
@@ -114,7 +125,11 @@ impl Writer<'_> {
     /// Resolves a task's record; `None` if there is nothing to resolve.
     ///
     /// Returns an error if the united log cannot be read, one side deleted the log, or the choice is refused.
-    pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
+    pub fn resolve(
+        &self,
+        task: &TaskRef,
+        chosen: Option<&Chosen>,
+    ) -> Result<Option<Resolved>, Error> {
         chosen.map_or(Ok(()), |chosen| decide::refuse_placeholder(&chosen.reason))?;
         let unmerged = self.unmerged()?;
         let stamp = match chosen {
@@ -135,7 +150,14 @@ impl Writer<'_> {
             Err(FoldError::Disputed { conflict, .. }) if chosen.is_none() => {
                 let [ours, theirs] = united.timelines();
                 let staged = self.stage_united(task, &united, &unmerged)?;
-                let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs, staged };
+                let dispute = Dispute {
+                    task: task.clone(),
+                    phases,
+                    conflict,
+                    ours,
+                    theirs,
+                    staged,
+                };
                 return Ok(Some(Resolved::Disputed(Box::new(dispute))));
             }
             Err(FoldError::Disputed { .. }) => None,
@@ -145,7 +167,8 @@ impl Writer<'_> {
         if !is_open && (chosen.is_none() || united.sides.iter().any(Vec::is_empty)) {
             return Ok(None);
         }
-        let pending = self.operation()?.is_some() || unmerged.iter().any(|one| task.place.owns(&one.path));
+        let pending =
+            self.operation()?.is_some() || unmerged.iter().any(|one| task.place.owns(&one.path));
         let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
         let (how, commit) = match (chosen, folded) {
             (Some(chosen), _) => {
@@ -169,29 +192,52 @@ impl Writer<'_> {
         };
         let judged = self.workspace.look_at_all(task)?;
         let left = self.left_over(&judged)?;
-        let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
+        let settlement = Settlement {
+            judged,
+            how,
+            phases,
+            staged: pending,
+            commit,
+            left,
+        };
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
 
     /// Stages the united log of several tasks beside the state of HEAD, if the operation of git in progress has further
     /// commits to bring: only then it is known which events are whose. Returns whether it did.
-    fn stage_united(&self, task: &TaskRef, united: &UnitedLog, unmerged: &[Unmerged]) -> Result<bool, Error> {
-        let (Some(store), Some(_)) = (&self.workspace.store, &united.several) else { return Ok(false) };
+    fn stage_united(
+        &self,
+        task: &TaskRef,
+        united: &UnitedLog,
+        unmerged: &[Unmerged],
+    ) -> Result<bool, Error> {
+        let (Some(store), Some(_)) = (&self.workspace.store, &united.several) else {
+            return Ok(false);
+        };
         let is_conflicted = self.is_conflicted(task, unmerged)?;
         if !is_conflicted || store.operation()?.is_none() || !store.merge_heads()?.is_empty() {
             return Ok(false);
         }
         let head = store.head()?.commit;
-        let state = head.map(|head| store.read_at(head, &task.state_path())).transpose()?.flatten();
+        let state = head
+            .map(|head| store.read_at(head, &task.state_path()))
+            .transpose()?
+            .flatten();
         let Some(state) = state else { return Ok(false) };
-        let files = [(task.transcript_path(), united.lines.clone()), (task.state_path(), state)];
+        let files = [
+            (task.transcript_path(), united.lines.clone()),
+            (task.state_path(), state),
+        ];
         store.settle(&files, &[])?;
         Ok(true)
     }
 
     /// The git operation in progress, if there is one. Returns an error if git fails.
     pub fn operation(&self) -> Result<Option<Operation>, Error> {
-        self.workspace.store.as_ref().map_or(Ok(None), Store::operation)
+        self.workspace
+            .store
+            .as_ref()
+            .map_or(Ok(None), Store::operation)
     }
 
     /// Whether any path of the repository is unmerged. Returns an error if git fails.
@@ -214,8 +260,14 @@ impl Writer<'_> {
             return Err(unreadable(task, fault));
         }
         let mut cache = FoldCache::default();
-        let parts = if log.heads().len() > 1 { log.parts() } else { Vec::new() };
-        let several = log.tasks_in_one(&parts, &mut cache).map_err(|fault| unreadable(task, &fault))?;
+        let parts = if log.heads().len() > 1 {
+            log.parts()
+        } else {
+            Vec::new()
+        };
+        let several = log
+            .tasks_in_one(&parts, &mut cache)
+            .map_err(|fault| unreadable(task, &fault))?;
         let own_sides = if several.is_some() {
             self.task_sides(task, &log, sides.as_ref())?.heads(&log)
         } else {
@@ -224,14 +276,30 @@ impl Writer<'_> {
                 None => self.heads_of_ours(task, &log)?,
             };
             let known = log.ancestry(&ours);
-            let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
+            let theirs = log
+                .heads()
+                .into_iter()
+                .filter(|head| !known.contains(head))
+                .collect();
             [ours, theirs]
         };
         let compiled = match log.in_order().last() {
-            Some(last) => Arc::clone(self.workspace.setting.workflow(last.workflow.name.as_str())?.usable()?),
+            Some(last) => Arc::clone(
+                self.workspace
+                    .setting
+                    .workflow(last.workflow.name.as_str())?
+                    .usable()?,
+            ),
             None => Arc::clone(&judged.compiled),
         };
-        Ok(UnitedLog { lines, log, sides: own_sides, compiled, cache, several })
+        Ok(UnitedLog {
+            lines,
+            log,
+            sides: own_sides,
+            compiled,
+            cache,
+            several,
+        })
     }
 
     /// The state after choosing a side, which follows the heads of both.
@@ -247,7 +315,9 @@ impl Writer<'_> {
             MergeSide::Ours => (ours.as_slice(), theirs.as_slice()),
             MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
         };
-        let state = united.log.choose(workflow, sides, &chosen.reason, stamp, &mut united.cache);
+        let state = united
+            .log
+            .choose(workflow, sides, &chosen.reason, stamp, &mut united.cache);
         state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?
     }
 
@@ -260,7 +330,10 @@ impl Writer<'_> {
         state: State,
         pending: bool,
     ) -> Result<Option<Digest>, Error> {
-        let step = Step { transition: decide::merging(workflow, &state), state };
+        let step = Step {
+            transition: decide::merging(workflow, &state),
+            state,
+        };
         if !pending {
             let outcomes = self.apply(std::slice::from_ref(task), false, &|judged| {
                 Ok(self.workspace.after(judged, vec![step.clone()]))
@@ -272,7 +345,9 @@ impl Writer<'_> {
         }
         let steps = [step];
         let files = self.record_after(workflow, None, united.lines.clone(), &steps)?;
-        files.iter().try_for_each(|files| self.put_files(task, files, true))?;
+        files
+            .iter()
+            .try_for_each(|files| self.put_files(task, files, true))?;
         Ok(None)
     }
 
@@ -297,12 +372,16 @@ impl Writer<'_> {
             let bytes = self.bytes_at(&one.path)?;
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
-                Diagnostic::error(Code::Unmerged, "this file is unmerged").at(Place::file(&one.path))
+                Diagnostic::error(Code::Unmerged, "this file is unmerged")
+                    .at(Place::file(&one.path))
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let conflicted =
-            judged.decision.diagnostics.iter().filter(|found| found.code == Code::ConflictMarkers);
+        let conflicted = judged
+            .decision
+            .diagnostics
+            .iter()
+            .filter(|found| found.code == Code::ConflictMarkers);
         for found in conflicted {
             let path = |one: &Diagnostic| one.place.as_ref().map(|place| place.path.clone());
             if !left.iter().any(|known| path(known) == path(found)) {
@@ -319,19 +398,29 @@ impl UnitedLog {
         if let Some(conflict) = self.several.clone() {
             return Err(FoldError::Disputed { conflict, heads });
         }
-        Ok(self.log.fold(workflow, &heads, &mut self.cache)?.map(Arc::unwrap_or_clone).unwrap_or_default())
+        Ok(self
+            .log
+            .fold(workflow, &heads, &mut self.cache)?
+            .map(Arc::unwrap_or_clone)
+            .unwrap_or_default())
     }
 
     /// The phases of both sides. A side without events of its own gets the phase of the other.
     fn phases(&mut self, workflow: &Workflow) -> [String; 2] {
         let [ours, theirs] = self.sides.clone();
         let mut phase = |heads: &[Digest]| {
-            let state = self.log.fold(workflow, heads, &mut self.cache).ok().flatten()?;
+            let state = self
+                .log
+                .fold(workflow, heads, &mut self.cache)
+                .ok()
+                .flatten()?;
             state.phase.clone()
         };
         let (one, other) = (phase(&ours), phase(&theirs));
         let named = |one: &Option<String>, other: &Option<String>| {
-            one.clone().or_else(|| other.clone()).unwrap_or_else(|| workflow.initial.to_string())
+            one.clone()
+                .or_else(|| other.clone())
+                .unwrap_or_else(|| workflow.initial.to_string())
         };
         [named(&one, &other), named(&other, &one)]
     }
@@ -339,7 +428,8 @@ impl UnitedLog {
     /// The steps that only one side has, for each side, oldest first.
     fn timelines(&self) -> [Vec<HistoryEntry>; 2] {
         let [ours, theirs] = [0, 1].map(|side: usize| self.log.ancestry(&self.sides[side]));
-        let alone = |own: &std::collections::HashSet<Digest>, other: &std::collections::HashSet<Digest>| {
+        let alone = |own: &std::collections::HashSet<Digest>,
+                     other: &std::collections::HashSet<Digest>| {
             let events = self.log.in_order().into_iter();
             let own = events.filter(|event| own.contains(&event.id) && !other.contains(&event.id));
             own.map(|event| HistoryEntry::clone(&event.entry)).collect()
@@ -363,10 +453,15 @@ impl UnitedLog {
 /// The error for a task without a log: whatever its state says belongs to someone else, and folding it from nothing
 /// would lose it.
 fn no_record(task: &TaskRef) -> Error {
-    let message = format!("`{}` has no record to resolve: there is no log of it", task.id);
+    let message = format!(
+        "`{}` has no record to resolve: there is no log of it",
+        task.id
+    );
     let new = crate::base::command(&["orch", "new", task.id.as_str()]);
-    Error::new(Code::Untracked, message)
-        .with_hint(Some(format!("correct {} by hand, then: {new}", task.state_path())))
+    Error::new(Code::Untracked, message).with_hint(Some(format!(
+        "correct {} by hand, then: {new}",
+        task.state_path()
+    )))
 }
 
 /// The error for a log that cannot be read even with both sides.

@@ -32,44 +32,75 @@ impl Writer<'_> {
         order: &Order,
         stamp: &Stamp,
     ) -> Result<Option<WrittenDecision>, Error> {
-        let Some(ruling) = order.ruling() else { return Ok(None) };
+        let Some(ruling) = order.ruling() else {
+            return Ok(None);
+        };
         let judged = self.workspace.look(task)?;
         self.refuse_link(&judged)?;
         let state = usable_state(&judged)?;
         let facts = &judged.observed.facts;
         let ruled = decide::rule_on(judged.workflow(), &state, facts, ruling, stamp)?;
-        let Some(draft) = ruled.draft else { return Ok(None) };
+        let Some(draft) = ruled.draft else {
+            return Ok(None);
+        };
         let path = task.file(&draft.path)?;
         let file = path.under(&self.workspace.root);
         self.refuse_other(&path)?;
-        let before = judged.observed.files.iter().find(|known| known.path == path);
+        let before = judged
+            .observed
+            .files
+            .iter()
+            .find(|known| known.path == path);
         let kept = before.filter(|before| !self.is_in_head(&judged, &path, before.digest));
-        let kept = kept.map(|before| self.keep(&path, &before.bytes)).transpose()?;
+        let kept = kept
+            .map(|before| self.keep(&path, &before.bytes))
+            .transpose()?;
         let before = before.map(|before| before.bytes.clone());
         let root = self.workspace.root.clone();
         Directory::make(&root, durable::parent(&file)).map_err(|source| io_error(&file, source))?;
         durable::write_atomic(&root, &file, draft.text.as_bytes())?;
         // If this process is killed now, the file is still of this person.
-        self.workspace.see_written(task, &draft.path, &FileWriter { ordered: true, ..stamp.writer() });
-        Ok(Some(WrittenDecision { root, file, path, before, kept, text: draft.text }))
+        self.workspace.see_written(
+            task,
+            &draft.path,
+            &FileWriter {
+                ordered: true,
+                ..stamp.writer()
+            },
+        );
+        Ok(Some(WrittenDecision {
+            root,
+            file,
+            path,
+            before,
+            kept,
+            text: draft.text,
+        }))
     }
 
     /// Refuses a place for the decision that is behind a link, or that holds something other than a file: what
     /// is there may be anywhere.
     fn refuse_other(&self, path: &RepoPath) -> Result<(), Error> {
         let refuse = |what: String| {
-            let hint =
-                format!("replace it by a file or directory of the task: ls -l {}", shell_word(path.as_str()));
+            let hint = format!(
+                "replace it by a file or directory of the task: ls -l {}",
+                shell_word(path.as_str())
+            );
             Err(Error::new(Code::Symlink, what).with_hint(hint))
         };
         let directory = path.parent().unwrap_or_else(RepoPath::root);
-        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&directory))? {
-            return refuse(format!("{directory} is behind a link, so no decision is written there"));
+        if self
+            .workspace
+            .snapshot(|snapshot| snapshot.source.is_behind_link(&directory))?
+        {
+            return refuse(format!(
+                "{directory} is behind a link, so no decision is written there"
+            ));
         }
         match path.under(&self.workspace.root).symlink_metadata() {
-            Ok(metadata) if !metadata.is_file() => {
-                refuse(format!("{path} is not a regular file, so no decision is written there"))
-            }
+            Ok(metadata) if !metadata.is_file() => refuse(format!(
+                "{path} is not a regular file, so no decision is written there"
+            )),
             _ => Ok(()),
         }
     }
@@ -88,11 +119,13 @@ impl Writer<'_> {
         // A file that is kept already is never overwritten.
         let directory = Directory::open(&self.workspace.root, durable::parent(&beside));
         let opened = directory.and_then(|it| it.create_new(beside.file_name().unwrap_or_default()));
-        let written = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        let written =
+            opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
         written.map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 let kept = format!("{path}.replaced");
-                let message = format!("{kept} keeps an earlier decision, and {path} would be kept there too");
+                let message =
+                    format!("{kept} keeps an earlier decision, and {path} would be kept there too");
                 let hint = format!("move it away: mv {0} {0}.old", shell_word(&kept));
                 Error::new(Code::DecisionKept, message).with_hint(hint)
             }
@@ -106,7 +139,10 @@ impl WrittenDecision {
     /// What the user should know about the replaced file.
     pub(super) fn note(&self) -> Option<Diagnostic> {
         self.kept.as_ref()?;
-        let message = format!("{} was replaced; its contents are kept in {0}.replaced", self.path);
+        let message = format!(
+            "{} was replaced; its contents are kept in {0}.replaced",
+            self.path
+        );
         Some(Diagnostic::note(Code::DecisionReplaced, message))
     }
 

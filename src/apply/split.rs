@@ -97,7 +97,11 @@ impl TaskSides {
     /// The heads of our task, and those of all others.
     pub(super) fn heads(&self, log: &EventLog) -> [Vec<Digest>; 2] {
         let of = |is_ours: bool| {
-            let parts = self.parts.iter().enumerate().filter(|(index, _)| (*index == self.ours) == is_ours);
+            let parts = self
+                .parts
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| (*index == self.ours) == is_ours);
             log.sorted(parts.flat_map(|(_, part)| part.heads.iter().copied()))
         };
         [of(true), of(false)]
@@ -108,8 +112,9 @@ impl TaskSides {
         if part == self.ours {
             return self.our_commit;
         }
-        let has_only =
-            |(_, parts): &&(Digest, BTreeSet<usize>)| parts.contains(&part) && !parts.contains(&other);
+        let has_only = |(_, parts): &&(Digest, BTreeSet<usize>)| {
+            parts.contains(&part) && !parts.contains(&other)
+        };
         self.others.iter().find(has_only).map(|(commit, _)| *commit)
     }
 }
@@ -121,7 +126,9 @@ impl Writer<'_> {
     /// task, or git permits no commit now.
     pub fn split(&self, task: &TaskRef, which: NewIdFor<'_>) -> Result<Option<SplitRecord>, Error> {
         let store = self.workspace.repository_or_refuse()?;
-        let Some(read) = self.read_split(store, task, which.side)? else { return Ok(None) };
+        let Some(read) = self.read_split(store, task, which.side)? else {
+            return Ok(None);
+        };
         let place = self.new_home(task, Relocation::Rename(which.id))?;
         let operation = store.operation()?;
         let is_merge = !store.merge_heads()?.is_empty();
@@ -131,7 +138,10 @@ impl Writer<'_> {
                 operation.what
             );
             let resolve = command(&["orch", "resolve", task.id.as_str()]);
-            let hint = format!("{resolve} stages their events as they are; then: {}", operation.next);
+            let hint = format!(
+                "{resolve} stages their events as they are; then: {}",
+                operation.next
+            );
             return Err(Error::new(Code::OperationOpen, message).with_hint(hint));
         }
         let files = self.workspace.run_files(task);
@@ -146,7 +156,9 @@ impl Writer<'_> {
         if !(read.sides.is_committed && self.workspace.commits()) {
             let split = self.planned_split(store, task, &place, read)?;
             self.stage_split(store, &split)?;
-            return self.was_split(split, self.workspace.commits(), None).map(Some);
+            return self
+                .was_split(split, self.workspace.commits(), None)
+                .map(Some);
         }
         drop(read);
         let mut attempts = CommitAttempts::within(self.workspace.wait);
@@ -169,8 +181,14 @@ impl Writer<'_> {
         let parts = log.parts();
         let path = task.transcript_path();
         let has = |held: &[u8]| -> BTreeSet<usize> {
-            let held: HashSet<Digest> = EventLog::parse(held).0.events().map(|event| event.id).collect();
-            (0..parts.len()).filter(|index| !parts[*index].ids.is_disjoint(&held)).collect()
+            let held: HashSet<Digest> = EventLog::parse(held)
+                .0
+                .events()
+                .map(|event| event.id)
+                .collect();
+            (0..parts.len())
+                .filter(|index| !parts[*index].ids.is_disjoint(&held))
+                .collect()
         };
         let Some(store) = &self.workspace.store else {
             return Ok(TaskSides {
@@ -194,7 +212,9 @@ impl Writer<'_> {
         let mut open = head.filter(|_| is_committed);
         while let Some(now) = open.take() {
             let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
-            let Some(changed) = changed.first().copied().flatten() else { break };
+            let Some(changed) = changed.first().copied().flatten() else {
+                break;
+            };
             let mut parents = store.visit(changed)?.parents.into_iter();
             let Some(first) = parents.next() else { break };
             for other in parents {
@@ -213,10 +233,21 @@ impl Writer<'_> {
         }
         let told = texts.map(|texts| has(&texts.ours)).unwrap_or_default();
         let ours = told.first().or(own.first()).copied().unwrap_or_default();
-        Ok(TaskSides { parts, ours, our_commit, others, is_committed })
+        Ok(TaskSides {
+            parts,
+            ours,
+            our_commit,
+            others,
+            is_committed,
+        })
     }
 
-    fn read_split(&self, store: &Store, task: &TaskRef, side: MergeSide) -> Result<Option<ReadSplit>, Error> {
+    fn read_split(
+        &self,
+        store: &Store,
+        task: &TaskRef,
+        side: MergeSide,
+    ) -> Result<Option<ReadSplit>, Error> {
         let unmerged = store.unmerged()?;
         let texts = self.log_sides(task, &unmerged)?;
         let lines = match &texts {
@@ -237,7 +268,13 @@ impl Writer<'_> {
             MergeSide::Ours => sides.ours,
             MergeSide::Theirs => other,
         };
-        Ok(Some(ReadSplit { sides, log, cache: FoldCache::default(), unmerged, moved }))
+        Ok(Some(ReadSplit {
+            sides,
+            log,
+            cache: FoldCache::default(),
+            unmerged,
+            moved,
+        }))
     }
 
     /// Everything that is to be written. Returns an error if a side cannot be read or folded.
@@ -248,25 +285,46 @@ impl Writer<'_> {
         place: &TaskRef,
         read: ReadSplit,
     ) -> Result<Split, Error> {
-        let ReadSplit { sides, log, mut cache, unmerged, moved } = read;
+        let ReadSplit {
+            sides,
+            log,
+            mut cache,
+            unmerged,
+            moved,
+        } = read;
         let is_moved = |index: &usize| *index == moved;
-        let stays: Vec<usize> = (0..sides.parts.len()).filter(|index| !is_moved(index)).collect();
-        let kept = if moved == sides.ours { stays.first().copied() } else { Some(sides.ours) };
-        let Some(kept) = kept else { return Err(Error::moved()) };
+        let stays: Vec<usize> = (0..sides.parts.len())
+            .filter(|index| !is_moved(index))
+            .collect();
+        let kept = if moved == sides.ours {
+            stays.first().copied()
+        } else {
+            Some(sides.ours)
+        };
+        let Some(kept) = kept else {
+            return Err(Error::moved());
+        };
         let [kept_commit, moved_commit] =
             [(kept, moved), (moved, kept)].map(|(part, other)| sides.commit_of(part, other));
         let mut created_as = Vec::new();
         for index in [kept, moved] {
             created_as.push(
-                log.created_as(&sides.parts[index], &mut cache).map_err(|fault| unreadable(task, &fault))?,
+                log.created_as(&sides.parts[index], &mut cache)
+                    .map_err(|fault| unreadable(task, &fault))?,
             );
         }
         let created_as: [String; 2] = created_as.try_into().map_err(|_| Error::moved())?;
-        let kept_ids: HashSet<Digest> =
-            stays.iter().flat_map(|index| sides.parts[*index].ids.iter().copied()).collect();
+        let kept_ids: HashSet<Digest> = stays
+            .iter()
+            .flat_map(|index| sides.parts[*index].ids.iter().copied())
+            .collect();
         let kept_heads = &sides.parts[kept].heads;
-        let kept_record =
-            self.record_of_part((task, &log, &mut cache), &kept_ids, kept_heads, (store, kept_commit))?;
+        let kept_record = self.record_of_part(
+            (task, &log, &mut cache),
+            &kept_ids,
+            kept_heads,
+            (store, kept_commit),
+        )?;
         let part = &sides.parts[moved];
         let workflow = self.workflow_of_events(&log, &part.heads)?;
         let state = log.fold(&workflow.workflow, &part.heads, &mut cache);
@@ -274,31 +332,60 @@ impl Writer<'_> {
         let state = state.map(Arc::unwrap_or_clone).unwrap_or_default();
         let transition = decide::rename(&workflow.workflow, &state, &place.id, None)?;
         let judged = self.workspace.look_at_all(task)?;
-        let facts = Facts { task: place.id.clone(), ..judged.observed.facts.clone() };
-        let next = decide::apply(&workflow.workflow, &state, &facts, &transition, &self.stamp());
-        let step = Step { transition, state: next };
+        let facts = Facts {
+            task: place.id.clone(),
+            ..judged.observed.facts.clone()
+        };
+        let next = decide::apply(
+            &workflow.workflow,
+            &state,
+            &facts,
+            &transition,
+            &self.stamp(),
+        );
+        let step = Step {
+            transition,
+            state: next,
+        };
         let records = self.record_after(
             &workflow.workflow,
             Some(&state),
             log.lines_of(&part.ids),
             std::slice::from_ref(&step),
         )?;
-        let Some(moved_record) = records.into_iter().next_back() else { return Err(Error::moved()) };
+        let Some(moved_record) = records.into_iter().next_back() else {
+            return Err(Error::moved());
+        };
         let own = |part: usize| log.lines_of(&sides.parts[part].ids);
         let [kept_files, moved_files] = self.files_of_sides(
             (store, task),
             [(kept_commit, own(kept)), (moved_commit, own(moved))],
             (&unmerged, sides.is_committed, moved == sides.ours),
         )?;
-        let (files, left) =
-            self.kept_files((store, task), &kept_files, &moved_files, (&unmerged, sides.is_committed))?;
+        let (files, left) = self.kept_files(
+            (store, task),
+            &kept_files,
+            &moved_files,
+            (&unmerged, sides.is_committed),
+        )?;
         let mut new_files = Vec::new();
         for (name, bytes) in moved_files {
             new_files.push((renamed(task, place, &name)?, bytes));
         }
         let (task, place) = (task.clone(), place.clone());
         let (kept, moved) = (kept_record, moved_record);
-        Ok(Split { task, place, workflow, kept, step, moved, files, new_files, created_as, left })
+        Ok(Split {
+            task,
+            place,
+            workflow,
+            kept,
+            step,
+            moved,
+            files,
+            new_files,
+            created_as,
+            left,
+        })
     }
 
     /// The record of the task that keeps the id: as its side has it, or else the fold of its events.
@@ -316,18 +403,43 @@ impl Writer<'_> {
         if let Some(commit) = commit
             && let Some(held) = store.read_at(commit, &task.transcript_path())?
             && let Some(state) = store.read_at(commit, &task.state_path())?
-            && EventLog::parse(&held).0.events().map(|event| event.id).collect::<HashSet<_>>() == *ids
+            && EventLog::parse(&held)
+                .0
+                .events()
+                .map(|event| event.id)
+                .collect::<HashSet<_>>()
+                == *ids
         {
-            return Ok(RecordFiles { folded, log: held, state });
+            return Ok(RecordFiles {
+                folded,
+                log: held,
+                state,
+            });
         }
         let lines = log.lines_of(ids);
         let state = self.state_text(&workflow.workflow, &folded, &lines);
-        Ok(RecordFiles { folded, log: lines, state })
+        Ok(RecordFiles {
+            folded,
+            log: lines,
+            state,
+        })
     }
 
-    fn workflow_of_events(&self, log: &EventLog, heads: &[Digest]) -> Result<Arc<UsableWorkflow>, Error> {
-        let event = heads.last().and_then(|head| log.get(head)).ok_or_else(Error::moved)?;
-        Ok(Arc::clone(self.workspace.setting.workflow(event.workflow.name.as_str())?.usable()?))
+    fn workflow_of_events(
+        &self,
+        log: &EventLog,
+        heads: &[Digest],
+    ) -> Result<Arc<UsableWorkflow>, Error> {
+        let event = heads
+            .last()
+            .and_then(|head| log.get(head))
+            .ok_or_else(Error::moved)?;
+        Ok(Arc::clone(
+            self.workspace
+                .setting
+                .workflow(event.workflow.name.as_str())?
+                .usable()?,
+        ))
     }
 
     /// The files of both sides: those of a commit with that task alone; without one, what the other side has not, and
@@ -346,9 +458,17 @@ impl Writer<'_> {
         };
         let mut found: Vec<Option<SideFiles>> = Vec::new();
         for (commit, _) in &sides {
-            found.push(commit.map(|commit| files_in(&store.tree_source(commit), task)).transpose()?);
+            found.push(
+                commit
+                    .map(|commit| files_in(&store.tree_source(commit), task))
+                    .transpose()?,
+            );
         }
-        for (index, (commit, lines)) in sides.iter().enumerate().filter(|(_, (commit, _))| commit.is_none()) {
+        for (index, (commit, lines)) in sides
+            .iter()
+            .enumerate()
+            .filter(|(_, (commit, _))| commit.is_none())
+        {
             debug_assert!(commit.is_none(), "a commit says what a side has");
             let mut files = SideFiles::new();
             if let Some(other) = &found[1 - index] {
@@ -357,11 +477,15 @@ impl Writer<'_> {
                 // The kept task is first, and the merged side is stage 3.
                 let stage = if (index == 1) == is_ours_moved { 1 } else { 2 };
                 for one in unmerged {
-                    let Some(name) = task.place.name(&one.path).filter(|name| !is_own_file(name)) else {
+                    let Some(name) = task.place.name(&one.path).filter(|name| !is_own_file(name))
+                    else {
                         continue;
                     };
                     files.remove(name);
-                    let blob = one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten();
+                    let blob = one.stages[stage]
+                        .map(|blob| store.blob(blob))
+                        .transpose()?
+                        .flatten();
                     files.extend(blob.map(|bytes| (name.to_owned(), bytes)));
                 }
             }
@@ -387,7 +511,11 @@ impl Writer<'_> {
             let path = task.file(name)?;
             let on_disk = self.bytes_at(&path)?;
             let is_there = path.under(&self.workspace.root).symlink_metadata().is_ok();
-            let disk = if is_there { Some(store.clean(&path, &on_disk)?.into_owned()) } else { None };
+            let disk = if is_there {
+                Some(store.clean(&path, &on_disk)?.into_owned())
+            } else {
+                None
+            };
             let now = match is_committed {
                 true => match head.read(&path, u64::MAX - 1)? {
                     Content::Bytes(bytes) => Some(bytes),
@@ -407,14 +535,19 @@ impl Writer<'_> {
             if !is_theirs && !now.as_ref().is_some_and(has_markers) && now.as_ref() != target {
                 if now.is_some() {
                     let message = "this file is as neither of the two tasks had it; it stays here";
-                    let found = Diagnostic::warning(Code::CreatedTwice, message).at(Place::file(&path));
+                    let found =
+                        Diagnostic::warning(Code::CreatedTwice, message).at(Place::file(&path));
                     left.push(found.hint("look at it, and commit what belongs to this task"));
                 }
                 continue;
             }
             let is_same = disk == now;
             let on_disk = (is_there && is_same).then(|| store.format().blob(&on_disk));
-            files.push(KeptFile { path, bytes: target.cloned(), on_disk });
+            files.push(KeptFile {
+                path,
+                bytes: target.cloned(),
+                on_disk,
+            });
         }
         Ok((files, left))
     }
@@ -438,10 +571,14 @@ impl Writer<'_> {
             return store.settle(&writes, &removes);
         }
         let root = &self.workspace.root;
-        let placed: Vec<(PathBuf, &[u8])> =
-            writes.iter().map(|(path, bytes)| (path.under(root), bytes.as_slice())).collect();
+        let placed: Vec<(PathBuf, &[u8])> = writes
+            .iter()
+            .map(|(path, bytes)| (path.under(root), bytes.as_slice()))
+            .collect();
         durable::write_all(root, &placed)?;
-        removes.iter().for_each(|path| durable::remove(root, &path.under(root)));
+        removes
+            .iter()
+            .for_each(|path| durable::remove(root, &path.under(root)));
         Ok(())
     }
 
@@ -450,7 +587,9 @@ impl Writer<'_> {
         let root = &self.workspace.root;
         for file in split.files.iter().filter(|file| file.bytes.is_none()) {
             let mut above = file.path.parent();
-            while let Some(directory) = above.filter(|above| above.below(split.task.directory()).is_some()) {
+            while let Some(directory) =
+                above.filter(|above| above.below(split.task.directory()).is_some())
+            {
                 durable::remove_empty(root, &directory.under(root));
                 above = directory.parent();
             }
@@ -466,22 +605,45 @@ impl Writer<'_> {
         attempts: &mut CommitAttempts,
     ) -> Result<Option<SplitRecord>, Error> {
         let mut transaction = attempts.begin(store)?;
-        let Some(read) = self.read_split(store, task, side)? else { return Ok(None) };
+        let Some(read) = self.read_split(store, task, side)? else {
+            return Ok(None);
+        };
         refuse_staged(store, task)?;
         let split = self.planned_split(store, task, place, read)?;
         let (state, log) = (task.state_path(), task.transcript_path());
         let blob = |path: &RepoPath| -> Result<Option<Digest>, Error> {
             let place = path.under(&self.workspace.root);
-            let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
+            let bytes =
+                durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
             Ok(bytes.map(|bytes| store.format().blob(&bytes)))
         };
         let mut writes = vec![
-            Write::own(state.clone(), state.clone(), split.kept.state.clone(), blob(&state)?),
-            Write::own(log.clone(), log.clone(), split.kept.log.clone(), blob(&log)?),
+            Write::own(
+                state.clone(),
+                state.clone(),
+                split.kept.state.clone(),
+                blob(&state)?,
+            ),
+            Write::own(
+                log.clone(),
+                log.clone(),
+                split.kept.log.clone(),
+                blob(&log)?,
+            ),
         ];
         let [new_state, new_log] = [place.state_path(), place.transcript_path()];
-        writes.push(Write::own(new_state.clone(), new_state, split.moved.state.clone(), None));
-        writes.push(Write::own(new_log.clone(), new_log, split.moved.log.clone(), None));
+        writes.push(Write::own(
+            new_state.clone(),
+            new_state,
+            split.moved.state.clone(),
+            None,
+        ));
+        writes.push(Write::own(
+            new_log.clone(),
+            new_log,
+            split.moved.log.clone(),
+            None,
+        ));
         for (path, bytes) in &split.new_files {
             writes.push(Write::own(path.clone(), path.clone(), bytes.clone(), None));
         }
@@ -508,12 +670,22 @@ impl Writer<'_> {
             sign_off: sign_off.as_deref(),
         };
         let message = message.text();
-        let new: Vec<(RepoPath, Vec<u8>)> =
-            writes.iter().map(|write| (write.path().clone(), Vec::new())).collect();
+        let new: Vec<(RepoPath, Vec<u8>)> = writes
+            .iter()
+            .map(|write| (write.path().clone(), Vec::new()))
+            .collect();
         self.make_directories(&new)?;
-        let committed = transaction.commit(&[PlannedCommit { message, writes, removes, moves: Vec::new() }]);
+        let committed = transaction.commit(&[PlannedCommit {
+            message,
+            writes,
+            removes,
+            moves: Vec::new(),
+        }]);
         let committed = committed.inspect_err(|_| {
-            durable::remove_empty(&self.workspace.root, &place.directory().under(&self.workspace.root));
+            durable::remove_empty(
+                &self.workspace.root,
+                &place.directory().under(&self.workspace.root),
+            );
         })?;
         drop(transaction);
         for file in split.files.iter().filter(|file| file.bytes.is_none()) {
@@ -521,7 +693,8 @@ impl Writer<'_> {
                 durable::remove(&self.workspace.root, &file.path.under(&self.workspace.root));
             }
         }
-        self.was_split(split, false, committed.commits.first().copied()).map(Some)
+        self.was_split(split, false, committed.commits.first().copied())
+            .map(Some)
     }
 
     /// Makes the directories of these files.
@@ -534,21 +707,41 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn was_split(&self, split: Split, staged: bool, commit: Option<Digest>) -> Result<SplitRecord, Error> {
+    fn was_split(
+        &self,
+        split: Split,
+        staged: bool,
+        commit: Option<Digest>,
+    ) -> Result<SplitRecord, Error> {
         self.remove_empty_directories(&split);
         let kept = self.workspace.look_at_all(&split.task)?;
         let moved = self.workspace.look_at_all(&split.place)?;
         let (created_as, left) = (split.created_as, split.left);
-        Ok(SplitRecord { kept, moved, created_as, staged, commit, left })
+        Ok(SplitRecord {
+            kept,
+            moved,
+            created_as,
+            staged,
+            commit,
+            left,
+        })
     }
 }
 
 /// The regular files of a task in a source, without its record.
 fn files_in(source: &dyn Source, task: &TaskRef) -> Result<SideFiles, Error> {
     let mut files = SideFiles::new();
-    for entry in source.list_task(&task.place)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
-        let Ok(path) = RepoPath::new(&entry.path) else { continue };
-        let Some(name) = task.place.name(&path).filter(|name| !is_own_file(name)) else { continue };
+    for entry in source
+        .list_task(&task.place)?
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::File)
+    {
+        let Ok(path) = RepoPath::new(&entry.path) else {
+            continue;
+        };
+        let Some(name) = task.place.name(&path).filter(|name| !is_own_file(name)) else {
+            continue;
+        };
         if let Content::Bytes(bytes) = source.read(&path, u64::MAX - 1)? {
             files.insert(name.to_owned(), bytes);
         }
@@ -563,7 +756,11 @@ fn files_of_events(store: &Store, lines: &[u8]) -> Result<SideFiles, Error> {
     for event in log.in_order() {
         for (name, digest) in &event.entry.evidence {
             let is_file = !is_own_file(name) && !crate::workflow::is_tree_name(name);
-            newest.extend(Digest::parse(digest).filter(|_| is_file).map(|digest| (name.clone(), digest)));
+            newest.extend(
+                Digest::parse(digest)
+                    .filter(|_| is_file)
+                    .map(|digest| (name.clone(), digest)),
+            );
         }
     }
     let mut files = SideFiles::new();

@@ -9,8 +9,16 @@ impl Writer<'_> {
     /// Updates a task's `suggestion.json` if it exists, so that it does not describe an earlier phase.
     /// Returns an error if it cannot be written.
     pub fn renew_suggestion(&self, judged: &Sight) -> Result<(), Error> {
-        let exists = judged.task.suggestion_path().under(&self.workspace.root).is_file();
-        if exists { self.write_suggestion(judged) } else { Ok(()) }
+        let exists = judged
+            .task
+            .suggestion_path()
+            .under(&self.workspace.root)
+            .is_file();
+        if exists {
+            self.write_suggestion(judged)
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it cannot be
@@ -25,18 +33,29 @@ impl Writer<'_> {
         {
             return Ok(());
         }
-        let commit = self.workspace.committed(std::slice::from_ref(judged))?.into_iter().next().flatten();
+        let commit = self
+            .workspace
+            .committed(std::slice::from_ref(judged))?
+            .into_iter()
+            .next()
+            .flatten();
         let subject = self.workspace.subject(judged, commit);
         // The commit of HEAD changes without the task, but a copy must not.
-        let repository =
-            Repository { head: None, ..self.workspace.repository_under(judged.key.head.clone()) };
+        let repository = Repository {
+            head: None,
+            ..self.workspace.repository_under(judged.key.head.clone())
+        };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
         let target = path.under(&self.workspace.root);
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
         // Somebody may have removed the task since it was looked at.
-        let is_gone = || durable::parent(&target).try_exists().is_ok_and(|exists| !exists);
+        let is_gone = || {
+            durable::parent(&target)
+                .try_exists()
+                .is_ok_and(|exists| !exists)
+        };
         let written = durable::write_derived(&self.workspace.root, &target, text.as_bytes());
         written.or_else(|error| if is_gone() { Ok(()) } else { Err(error) })
     }

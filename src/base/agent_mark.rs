@@ -71,15 +71,30 @@ impl AgentMark {
             variables: &["AMP_THREAD_ID"],
             addresses: &["amp@ampcode.com"],
         },
-        Self { program: "Cline", seen: "its documentation", variables: &["CLINE_ACTIVE"], addresses: &[] },
+        Self {
+            program: "Cline",
+            seen: "its documentation",
+            variables: &["CLINE_ACTIVE"],
+            addresses: &[],
+        },
         Self {
             program: "Crush",
             seen: "its documentation",
             variables: &["CRUSH"],
             addresses: &["crush@charm.land"],
         },
-        Self { program: "Goose", seen: "its documentation", variables: &["GOOSE_TERMINAL"], addresses: &[] },
-        Self { program: "Auggie", seen: "its documentation", variables: &["AUGMENT_AGENT"], addresses: &[] },
+        Self {
+            program: "Goose",
+            seen: "its documentation",
+            variables: &["GOOSE_TERMINAL"],
+            addresses: &[],
+        },
+        Self {
+            program: "Auggie",
+            seen: "its documentation",
+            variables: &["AUGMENT_AGENT"],
+            addresses: &[],
+        },
         Self {
             program: "Antigravity",
             seen: "its documentation",
@@ -105,15 +120,23 @@ impl AgentMark {
             variables: &["AI_AGENT"],
             addresses: &[],
         },
-        Self { program: "an agent program", seen: "opencode 1.18.33", variables: &["AGENT"], addresses: &[] },
+        Self {
+            program: "an agent program",
+            seen: "opencode 1.18.33",
+            variables: &["AGENT"],
+            addresses: &[],
+        },
     ];
 
     /// The variable that marks a caller as the command of an agent program, with the program; `None` if none is set.
     pub fn of_environment(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Option<(&'static str, &'static Self)> {
-        let all = Self::ALL.iter().flat_map(|mark| mark.variables.iter().map(move |name| (*name, mark)));
-        all.into_iter().find(|(name, _)| variable(name).is_some_and(|value| !value.is_empty()))
+        let all = Self::ALL
+            .iter()
+            .flat_map(|mark| mark.variables.iter().map(move |name| (*name, mark)));
+        all.into_iter()
+            .find(|(name, _)| variable(name).is_some_and(|value| !value.is_empty()))
     }
 
     /// The agent program by which a trailer marks a commit as its own; `None` for every other trailer.
@@ -135,7 +158,9 @@ impl AgentMark {
             Some((number, plain)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
             _ => address.as_str(),
         };
-        Self::ALL.iter().find(|mark| mark.addresses.contains(&plain))
+        Self::ALL
+            .iter()
+            .find(|mark| mark.addresses.contains(&plain))
     }
 }
 
@@ -150,10 +175,23 @@ mod tests {
                 .map(|(variable, mark)| (variable, mark.program))
         };
         assert_eq!(marked(&[]), None);
-        assert_eq!(marked(&["AI_AGENT", "CLAUDECODE"]), Some(("CLAUDECODE", "Claude Code")));
-        assert_eq!(marked(&["AGENT", "OPENCODE"]), Some(("OPENCODE", "opencode")));
-        assert_eq!(marked(&["AI_AGENT"]), Some(("AI_AGENT", "an agent program")));
-        assert_eq!(AgentMark::of_environment(|_| Some(String::new())), None, "empty is not set");
+        assert_eq!(
+            marked(&["AI_AGENT", "CLAUDECODE"]),
+            Some(("CLAUDECODE", "Claude Code"))
+        );
+        assert_eq!(
+            marked(&["AGENT", "OPENCODE"]),
+            Some(("OPENCODE", "opencode"))
+        );
+        assert_eq!(
+            marked(&["AI_AGENT"]),
+            Some(("AI_AGENT", "an agent program"))
+        );
+        assert_eq!(
+            AgentMark::of_environment(|_| Some(String::new())),
+            None,
+            "empty is not set"
+        );
         for mark in AgentMark::ALL {
             for variable in mark.variables {
                 assert_eq!(marked(&[variable]), Some((*variable, mark.program)));
@@ -164,16 +202,40 @@ mod tests {
     #[test]
     fn a_trailer_of_an_agent_program_is_told_from_one_of_a_person() {
         for (token, value, program) in [
-            ("Co-Authored-By", "Claude <noreply@anthropic.com>", Some("Claude Code")),
-            ("co-authored-by", "Claude Sonnet 4.6 <NoReply@Anthropic.com> ", Some("Claude Code")),
-            ("Co-authored-by", "Copilot <223556219+Copilot@users.noreply.github.com>", Some("Copilot CLI")),
-            ("Co-authored-by", "Qwen-Coder <qwen-coder@alibabacloud.com>", Some("Qwen Code")),
-            ("Co-authored-by", "Ann <12345+ann@users.noreply.github.com>", None),
+            (
+                "Co-Authored-By",
+                "Claude <noreply@anthropic.com>",
+                Some("Claude Code"),
+            ),
+            (
+                "co-authored-by",
+                "Claude Sonnet 4.6 <NoReply@Anthropic.com> ",
+                Some("Claude Code"),
+            ),
+            (
+                "Co-authored-by",
+                "Copilot <223556219+Copilot@users.noreply.github.com>",
+                Some("Copilot CLI"),
+            ),
+            (
+                "Co-authored-by",
+                "Qwen-Coder <qwen-coder@alibabacloud.com>",
+                Some("Qwen Code"),
+            ),
+            (
+                "Co-authored-by",
+                "Ann <12345+ann@users.noreply.github.com>",
+                None,
+            ),
             ("Co-authored-by", "Claude Monet <claude@example.org>", None),
             ("Co-authored-by", "noreply@anthropic.com", None),
             ("Signed-off-by", "Claude <noreply@anthropic.com>", None),
         ] {
-            assert_eq!(AgentMark::of_trailer(token, value).map(|mark| mark.program), program, "{value}");
+            assert_eq!(
+                AgentMark::of_trailer(token, value).map(|mark| mark.program),
+                program,
+                "{value}"
+            );
         }
     }
 }

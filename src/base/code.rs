@@ -123,9 +123,16 @@ mod tests {
     #[test]
     fn every_explanation_is_made_of_sentences() {
         for code in Code::ALL {
-            let CodeEntry { meaning, cause, remedy, text, .. } = code.entry();
+            let CodeEntry {
+                meaning,
+                cause,
+                remedy,
+                text,
+                ..
+            } = code.entry();
             assert!(
-                text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+                text.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
             );
             assert!(meaning.ends_with('.') && cause.ends_with('.'), "{text}");
             assert!(remedy.ends_with(['.', '`']), "{text}");

@@ -42,7 +42,10 @@ impl Place {
     /// The file as a whole, without a line.
     #[must_use]
     pub fn file(path: &RepoPath) -> Self {
-        Self { path: path.to_string(), ..Self::default() }
+        Self {
+            path: path.to_string(),
+            ..Self::default()
+        }
     }
 
     /// The position of the byte `offset` in `text`, with `length` bytes to underline.
@@ -91,37 +94,60 @@ impl Diagnostic {
     /// An error with this code and message, without place and hint.
     #[must_use]
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, place: None, message: message.into(), hint: None }
+        Self {
+            code,
+            severity: Severity::Error,
+            place: None,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     /// A warning with this code and message, without place and hint.
     #[must_use]
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
     }
 
     /// A note with this code and message, without place and hint.
     #[must_use]
     pub fn note(code: Code, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Note, ..Self::error(code, message) }
+        Self {
+            severity: Severity::Note,
+            ..Self::error(code, message)
+        }
     }
 
     /// Sets the place.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
-        Self { place: Some(place), ..self }
+        Self {
+            place: Some(place),
+            ..self
+        }
     }
 
     /// Sets the hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     /// Sorts findings about one text by line and column; findings without a place come first.
     #[must_use]
     pub fn in_order(mut findings: Vec<Self>) -> Vec<Self> {
-        findings.sort_by_key(|finding| finding.place.as_ref().map(|place| (place.line, place.column)));
+        findings.sort_by_key(|finding| {
+            finding
+                .place
+                .as_ref()
+                .map(|place| (place.line, place.column))
+        });
         findings
     }
 
@@ -161,8 +187,17 @@ fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
     }
     let before = &text[..offset];
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
+    (
+        u32::try_from(line).unwrap_or(u32::MAX),
+        u32::try_from(column).unwrap_or(u32::MAX),
+    )
 }
 
 #[cfg(test)]

@@ -108,10 +108,16 @@ impl Digest {
         if let [(_, only)] = files {
             return *only;
         }
-        let format = files.first().map(|(_, first)| first.format()).unwrap_or_default();
+        let format = files
+            .first()
+            .map(|(_, first)| first.format())
+            .unwrap_or_default();
         let mut files = files.to_vec();
         files.sort_unstable();
-        let lines: String = files.iter().map(|(path, digest)| format!("{path}\0{digest}\n")).collect();
+        let lines: String = files
+            .iter()
+            .map(|(path, digest)| format!("{path}\0{digest}\n"))
+            .collect();
         format.blob(lines.as_bytes())
     }
 
@@ -169,7 +175,11 @@ impl Digest {
 fn bytes_of<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     // If capitals were digits too, two texts would be the same id, and a log could be changed unnoticed.
-    let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .filter(|_| !byte.is_ascii_uppercase())
+    };
     for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
         let (high, low) = (digit(pair[0])?, digit(pair[1])?);
         *byte = u8::try_from(high * 16 + low).ok()?;
@@ -219,11 +229,23 @@ mod tests {
     fn object_ids_are_those_of_git() {
         let cases = [
             (Sha1.blob(b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
-            (Sha1.blob(b"hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a"),
+            (
+                Sha1.blob(b"hello\n"),
+                "ce013625030ba8dba906f756967f9e9ca394464a",
+            ),
             (Sha1.tree(b""), "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
-            (Sha256.blob(b""), "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"),
-            (Sha256.blob(b"hello\n"), "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4"),
-            (Sha256.tree(b""), "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+            (
+                Sha256.blob(b""),
+                "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+            ),
+            (
+                Sha256.blob(b"hello\n"),
+                "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
+            ),
+            (
+                Sha256.tree(b""),
+                "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+            ),
         ];
         for (digest, text) in cases {
             assert_eq!(digest.to_string(), text);
@@ -250,7 +272,11 @@ mod tests {
         assert_eq!(Digest::parse("abc"), None);
         for length in [40, 64] {
             assert_eq!(Digest::parse(&"g".repeat(length)), None);
-            assert_eq!(Digest::parse(&"A".repeat(length)), None, "another text of the same id");
+            assert_eq!(
+                Digest::parse(&"A".repeat(length)),
+                None,
+                "another text of the same id"
+            );
             assert_eq!(Digest::parse(&"a".repeat(length - 1)), None);
         }
         assert_eq!(Digest::from_bytes(&[0; 21]), None);
@@ -260,8 +286,14 @@ mod tests {
     fn several_files_do_not_depend_on_order() {
         for format in [Sha1, Sha256] {
             let (a, b) = (format.blob(b"a"), format.blob(b"b"));
-            assert_eq!(Digest::of_files(&[("x", a), ("y", b)]), Digest::of_files(&[("y", b), ("x", a)]));
-            assert_ne!(Digest::of_files(&[("x", a), ("y", b)]), Digest::of_files(&[("x", b), ("y", a)]));
+            assert_eq!(
+                Digest::of_files(&[("x", a), ("y", b)]),
+                Digest::of_files(&[("y", b), ("x", a)])
+            );
+            assert_ne!(
+                Digest::of_files(&[("x", a), ("y", b)]),
+                Digest::of_files(&[("x", b), ("y", a)])
+            );
             assert_eq!(Digest::of_files(&[("x", a), ("y", b)]).format(), format);
         }
     }

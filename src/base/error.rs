@@ -73,7 +73,10 @@ impl Error {
     /// The error as a warning, where it does not end what it is about.
     #[must_use]
     pub fn into_warning(self) -> Diagnostic {
-        Diagnostic { severity: Severity::Warning, ..*self.0 }
+        Diagnostic {
+            severity: Severity::Warning,
+            ..*self.0
+        }
     }
 
     /// The error as the diagnostic log records it. The log must not contain file contents, so only errors of

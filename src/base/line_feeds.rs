@@ -6,7 +6,11 @@ use std::borrow::Cow;
 #[must_use]
 pub fn with_line_feeds(text: &str) -> Cow<'_, str> {
     // Hardly any text has carriage returns, and the search for one byte is much faster than that for two.
-    if text.as_bytes().contains(&b'\r') { text.replace("\r\n", "\n").into() } else { text.into() }
+    if text.as_bytes().contains(&b'\r') {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text.into()
+    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ pub use error::Error;
 pub use line_feeds::with_line_feeds;
 pub use locked::locked;
 pub use name::{
-    ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, VerificationName, WorkflowName,
+    ARCHIVE, ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, VerificationName,
+    WorkflowName,
 };
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;

@@ -141,14 +141,20 @@ fn check_identifier(text: &str) -> Result<(), &'static str> {
 }
 
 fn check_label(text: &str) -> Result<(), &'static str> {
-    let first_is_plain = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let first_is_plain = text
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric());
     if !first_is_plain {
         return Err("it must start with a letter or a digit");
     }
     if text.len() > 100 {
         return Err("it is longer than 100 characters");
     }
-    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    {
         Ok(())
     } else {
         Err("it may contain only letters, digits, `-`, `_` and `.`")
@@ -170,10 +176,14 @@ fn check_task(text: &str) -> Result<(), &'static str> {
         match part {
             "" => return Err("it has an empty part; remove the leading, trailing or double `/`"),
             "." | ".." => return Err("`.` and `..` are not allowed as parts"),
-            _ if is_git_directory(part) => return Err("git takes this name for `.git`, which is reserved"),
+            _ if is_git_directory(part) => {
+                return Err("git takes this name for `.git`, which is reserved");
+            }
             _ if part.starts_with('-') => return Err("a part must not start with `-`"),
             _ if part.contains('\\') => return Err("use `/`, not `\\`"),
-            _ if part.trim() != part => return Err("a part must not start or end with white space"),
+            _ if part.trim() != part => {
+                return Err("a part must not start or end with white space");
+            }
             _ => {}
         }
     }
@@ -186,7 +196,11 @@ fn is_git_directory(name: &str) -> bool {
     let is_ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let plain: String = name.chars().filter(|c| !is_ignored(*c)).collect();
     let stream = plain.split(':').next().unwrap_or_default();
-    [".git", "git~1"].iter().any(|git| stream.trim_end_matches([' ', '.']).eq_ignore_ascii_case(git))
+    [".git", "git~1"].iter().any(|git| {
+        stream
+            .trim_end_matches([' ', '.'])
+            .eq_ignore_ascii_case(git)
+    })
 }
 
 #[cfg(test)]
@@ -195,7 +209,16 @@ mod tests {
 
     #[test]
     fn an_id_that_git_takes_for_its_directory_is_refused() {
-        for bad in [".git", ".GIT", ".g\u{200c}it", "git~1", "GIT~1", ".git.", ".git:x", "a/.gi\u{feff}t/b"] {
+        for bad in [
+            ".git",
+            ".GIT",
+            ".g\u{200c}it",
+            "git~1",
+            "GIT~1",
+            ".git.",
+            ".git:x",
+            "a/.gi\u{feff}t/b",
+        ] {
             assert!(TaskId::new(bad).is_err(), "{bad:?}");
         }
         for good in [".github", "git", "git~2", "digit~1"] {
@@ -208,7 +231,9 @@ mod tests {
         for good in ["t-42", "team/fix-login", "日本", "a b", "v1.2"] {
             assert!(TaskId::new(good).is_ok(), "{good}");
         }
-        for bad in ["", "/a", "a/", "a//b", "..", "a/../b", ".git", "a\nb", "-rf", "a\\b", " a"] {
+        for bad in [
+            "", "/a", "a/", "a//b", "..", "a/../b", ".git", "a\nb", "-rf", "a\\b", " a",
+        ] {
             assert!(TaskId::new(bad).is_err(), "{bad:?}");
         }
     }

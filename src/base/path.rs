@@ -34,7 +34,10 @@ impl RepoPath {
         if is_normal(text) {
             return Ok(Self(text.into()));
         }
-        let invalid = |reason| InvalidPath { path: text.to_owned(), reason };
+        let invalid = |reason| InvalidPath {
+            path: text.to_owned(),
+            reason,
+        };
         if text.starts_with('/') {
             return Err(invalid("it is absolute"));
         }
@@ -60,7 +63,11 @@ impl RepoPath {
 
     /// This path followed by `relative`. Returns [`InvalidPath`] if `relative` is not a valid path.
     pub fn join(&self, relative: &str) -> Result<Self, InvalidPath> {
-        if self.0.is_empty() { Self::new(relative) } else { Self::new(format!("{}/{relative}", self.0)) }
+        if self.0.is_empty() {
+            Self::new(relative)
+        } else {
+            Self::new(format!("{}/{relative}", self.0))
+        }
     }
 
     /// The part of this path below `directory`, or `None` if the path is not inside it.
@@ -91,7 +98,11 @@ impl RepoPath {
     /// This path on the file system, below the directory `root`.
     #[must_use]
     pub fn under(&self, root: &Path) -> PathBuf {
-        if self.0.is_empty() { root.to_owned() } else { root.join(&*self.0) }
+        if self.0.is_empty() {
+            root.to_owned()
+        } else {
+            root.join(&*self.0)
+        }
     }
 }
 
@@ -118,22 +129,44 @@ mod tests {
 
     #[test]
     fn paths_are_normal_and_stay_inside() {
-        assert_eq!(RepoPath::new("./a//b/").map(|path| path.to_string()), Ok("a/b".to_owned()));
-        for (text, path) in [("", ""), (".", ""), ("a/", "a"), ("a/./b", "a/b"), ("a.b/..c", "a.b/..c")] {
-            assert_eq!(RepoPath::new(text).map(|path| path.to_string()), Ok(path.to_owned()), "{text}");
+        assert_eq!(
+            RepoPath::new("./a//b/").map(|path| path.to_string()),
+            Ok("a/b".to_owned())
+        );
+        for (text, path) in [
+            ("", ""),
+            (".", ""),
+            ("a/", "a"),
+            ("a/./b", "a/b"),
+            ("a.b/..c", "a.b/..c"),
+        ] {
+            assert_eq!(
+                RepoPath::new(text).map(|path| path.to_string()),
+                Ok(path.to_owned()),
+                "{text}"
+            );
         }
         for text in ["/a", "a/../../b", "..", "../b", "a/..", "a\0", "a/b\0c"] {
             assert!(RepoPath::new(text).is_err(), "{text:?}");
         }
         let directory = RepoPath::new("d").expect("valid");
-        assert_eq!(directory.join("./a//b").map(|path| path.to_string()), Ok("d/a/b".to_owned()));
+        assert_eq!(
+            directory.join("./a//b").map(|path| path.to_string()),
+            Ok("d/a/b".to_owned())
+        );
         assert!(directory.join("../b").is_err() && directory.join("a\0").is_err());
     }
 
     #[test]
     fn below_takes_whole_parts() {
         let tasks = RepoPath::new("tasks").expect("valid");
-        assert_eq!(RepoPath::new("tasks/t1/a").expect("valid").below(&tasks), Some("t1/a"));
-        assert_eq!(RepoPath::new("tasks2/t1").expect("valid").below(&tasks), None);
+        assert_eq!(
+            RepoPath::new("tasks/t1/a").expect("valid").below(&tasks),
+            Some("t1/a")
+        );
+        assert_eq!(
+            RepoPath::new("tasks2/t1").expect("valid").below(&tasks),
+            None
+        );
     }
 }

@@ -16,9 +16,17 @@ impl Patterns {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         let mut set = GlobSetBuilder::new();
         for text in &texts {
-            set.add(GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build()?);
+            set.add(
+                GlobBuilder::new(text)
+                    .literal_separator(true)
+                    .backslash_escape(true)
+                    .build()?,
+            );
         }
-        Ok(Self { set: set.build()?, texts })
+        Ok(Self {
+            set: set.build()?,
+            texts,
+        })
     }
 
     /// Whether at least one glob matches all of `text`.

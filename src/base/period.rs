@@ -41,7 +41,10 @@ impl Period {
             let number: u64 = rest[..digits].parse().ok()?;
             rest = &rest[digits..];
             let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-            let at = UNITS[from..].iter().position(|(unit, _)| *unit == &rest[..letters])? + from;
+            let at = UNITS[from..]
+                .iter()
+                .position(|(unit, _)| *unit == &rest[..letters])?
+                + from;
             sum = sum.checked_add(number.checked_mul(UNITS[at].1)?)?;
             rest = &rest[letters..];
             from = at + 1;
@@ -90,16 +93,41 @@ mod tests {
 
     #[test]
     fn periods_are_read_and_shown_alike() {
-        for (text, milliseconds) in
-            [("90s", 90_000), ("30m", 1_800_000), ("1h30m", 5_400_000), ("250ms", 250), ("0s", 0)]
-        {
-            assert_eq!(Period::parse(text).map(Period::milliseconds), Some(milliseconds), "{text}");
+        for (text, milliseconds) in [
+            ("90s", 90_000),
+            ("30m", 1_800_000),
+            ("1h30m", 5_400_000),
+            ("250ms", 250),
+            ("0s", 0),
+        ] {
+            assert_eq!(
+                Period::parse(text).map(Period::milliseconds),
+                Some(milliseconds),
+                "{text}"
+            );
         }
         assert_eq!(Period::from_seconds(90).to_string(), "1m30s");
-        assert_eq!(Period::from_seconds(90).without(Period::from_seconds(30)), Period::from_seconds(60));
-        assert_eq!(Period::from_seconds(90).without(Period::from_seconds(91)), Period::default());
+        assert_eq!(
+            Period::from_seconds(90).without(Period::from_seconds(30)),
+            Period::from_seconds(60)
+        );
+        assert_eq!(
+            Period::from_seconds(90).without(Period::from_seconds(91)),
+            Period::default()
+        );
         assert_eq!(Period::from_milliseconds(1_250).to_string(), "1s250ms");
-        for bad in ["", "5", "m", "5 m", "-1s", "1.5h", "1s1h", "1s1s", "5d", "99999999999999999999h"] {
+        for bad in [
+            "",
+            "5",
+            "m",
+            "5 m",
+            "-1s",
+            "1.5h",
+            "1s1h",
+            "1s1s",
+            "5d",
+            "99999999999999999999h",
+        ] {
             assert_eq!(Period::parse(bad), None, "{bad}");
         }
     }

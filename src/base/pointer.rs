@@ -15,7 +15,9 @@ pub fn unescape(segment: &str) -> String {
 /// Whether a pointer is `outer`, or below it.
 #[must_use]
 pub fn is_at_or_below(pointer: &str, outer: &str) -> bool {
-    pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    pointer
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The pointer to the member `name` of the value at `pointer`.

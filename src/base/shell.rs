@@ -5,14 +5,20 @@ use super::RepoPath;
 /// The command line that runs `argv` in a POSIX shell.
 #[must_use]
 pub fn command(argv: &[impl AsRef<str>]) -> String {
-    argv.iter().map(|argument| shell_word(argument.as_ref())).collect::<Vec<_>>().join(" ")
+    argv.iter()
+        .map(|argument| shell_word(argument.as_ref()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// One argument, quoted if a POSIX shell would otherwise interpret a character of it.
 #[must_use]
 pub fn shell_word(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,%".contains(c);
-    if !argument.is_empty() && argument.chars().all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii()))
+    if !argument.is_empty()
+        && argument
+            .chars()
+            .all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii()))
     {
         return argument.to_owned();
     }
@@ -23,7 +29,11 @@ pub fn shell_word(argument: &str) -> String {
                 '\'' | '\\' => format!("\\{c}"),
                 '\n' => "\\n".to_owned(),
                 '\t' => "\\t".to_owned(),
-                c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+                c if c.is_control() => c
+                    .to_string()
+                    .bytes()
+                    .map(|byte| format!("\\x{byte:02x}"))
+                    .collect(),
                 c => c.to_string(),
             })
             .collect();
@@ -94,7 +104,9 @@ fn meanings(words: &[&str]) -> Vec<WordMeans> {
             return means;
         }
         (now, is_git) = match *word {
-            "mv" | "rm" | "mkdir" if now == WordMeans::Other && !is_git => (WordMeans::Moved, false),
+            "mv" | "rm" | "mkdir" if now == WordMeans::Other && !is_git => {
+                (WordMeans::Moved, false)
+            }
             "git" if now == WordMeans::Other => (WordMeans::Other, true),
             "--" if is_git => (WordMeans::Path, true),
             "--work-tree" if is_git => {
@@ -116,13 +128,29 @@ fn path_at(here: &RepoPath, path: &str, means: WordMeans) -> String {
     if path.starts_with(['/', ':']) || path.is_empty() {
         return path.to_owned();
     }
-    let from: Vec<&str> = here.as_str().split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let from: Vec<&str> = here
+        .as_str()
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     let to: Vec<&str> = path.split('/').collect();
-    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let common = from
+        .iter()
+        .zip(&to)
+        .take_while(|(one, other)| one == other)
+        .count();
     // What is above the directory, or is it, is named from outside.
-    let common = if means == WordMeans::Moved { common.min(to.len() - 1) } else { common };
+    let common = if means == WordMeans::Moved {
+        common.min(to.len() - 1)
+    } else {
+        common
+    };
     let relative = [vec![".."; from.len() - common], to[common..].to_vec()].concat();
-    if relative.is_empty() { ".".to_owned() } else { relative.join("/") }
+    if relative.is_empty() {
+        ".".to_owned()
+    } else {
+        relative.join("/")
+    }
 }
 
 /// A word of a typed line.
@@ -158,14 +186,22 @@ impl TypedLine {
                 continue;
             }
             // A backslash at the end of a line joins it with the next.
-            if quote != Some('\'') && sign == '\\' && signs.next_if(|(_, next)| *next == '\n').is_some() {
+            if quote != Some('\'')
+                && sign == '\\'
+                && signs.next_if(|(_, next)| *next == '\n').is_some()
+            {
                 continue;
             }
             if !found.is_in_word {
-                found.words.push(TypedWord { text: String::new(), start: at });
+                found.words.push(TypedWord {
+                    text: String::new(),
+                    start: at,
+                });
                 found.is_in_word = true;
             }
-            let Some(word) = found.words.last_mut() else { continue };
+            let Some(word) = found.words.last_mut() else {
+                continue;
+            };
             let next = signs.peek().map(|(_, next)| *next);
             match (quote, sign) {
                 (Some(open), _) if sign == open => quote = None,
@@ -198,7 +234,11 @@ mod tests {
     #[test]
     fn commands_in_a_text_work_in_the_directory_where_they_are_typed() {
         for (here, text, expected) in [
-            ("tasks/k", "git restore -- tasks/k/state.json", "git restore -- state.json"),
+            (
+                "tasks/k",
+                "git restore -- tasks/k/state.json",
+                "git restore -- state.json",
+            ),
             (
                 "tasks",
                 "HEAD holds it: git restore --source=HEAD -- tasks/k",
@@ -234,7 +274,10 @@ mod tests {
         }
         let here = RepoPath::new("tasks").expect("a path");
         let argv = ["git", "restore", "-s", "1f2e", "--", "tasks/k/plan.json"].map(str::to_owned);
-        assert_eq!(argv_at(&here, &argv).last().map(String::as_str), Some("k/plan.json"));
+        assert_eq!(
+            argv_at(&here, &argv).last().map(String::as_str),
+            Some("k/plan.json")
+        );
         let order = ["orch", "next", "tasks/k"].map(str::to_owned);
         assert_eq!(argv_at(&here, &order), order);
     }
@@ -244,16 +287,25 @@ mod tests {
         for (line, expected) in [
             ("", &[][..]),
             ("  /next  t-1 ", &["/next", "t-1"]),
-            (r#"/next --override "it's late""#, &["/next", "--override", "it's late"]),
+            (
+                r#"/next --override "it's late""#,
+                &["/next", "--override", "it's late"],
+            ),
             (r#"a'b c'd"e \"f\" \g""#, &["ab cde \"f\" \\g"]),
             (r"a\ b \\ ''", &["a b", "\\", ""]),
-            ("'two\nlines' $HOME #x *", &["two\nlines", "$HOME", "#x", "*"]),
+            (
+                "'two\nlines' $HOME #x *",
+                &["two\nlines", "$HOME", "#x", "*"],
+            ),
             ("/next \\\n--dry-run", &["/next", "--dry-run"]),
         ] {
             let found = TypedLine::of(line);
             assert_eq!(
                 (found.texts(), found.is_open),
-                (expected.iter().map(|word| (*word).to_owned()).collect(), false),
+                (
+                    expected.iter().map(|word| (*word).to_owned()).collect(),
+                    false
+                ),
                 "{line}"
             );
         }
@@ -267,7 +319,10 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_read_back() {
-        for argv in [&["orch", "next", "t-42"][..], &["x", "it's", "", "a b", "日本", r"\", "\""]] {
+        for argv in [
+            &["orch", "next", "t-42"][..],
+            &["x", "it's", "", "a b", "日本", r"\", "\""],
+        ] {
             let read = TypedLine::of(&command(argv));
             assert_eq!(read.texts(), argv);
         }
@@ -276,7 +331,10 @@ mod tests {
     #[test]
     fn commands_survive_a_shell() {
         assert_eq!(command(&["orch", "next", "t-42"]), "orch next t-42");
-        assert_eq!(command(&["x", "it's", "", "a b", "日本"]), r"x 'it'\''s' '' 'a b' 日本");
+        assert_eq!(
+            command(&["x", "it's", "", "a b", "日本"]),
+            r"x 'it'\''s' '' 'a b' 日本"
+        );
         assert_eq!(command(&["$(rm)", "a\nb"]), r"'$(rm)' $'a\nb'");
     }
 }

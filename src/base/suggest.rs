@@ -45,7 +45,10 @@ mod tests {
     fn long_names_are_not_compared() {
         let just = "a".repeat(MAX_LENGTH);
         let long = "a".repeat(MAX_LENGTH + 1);
-        assert_eq!(nearest(&just[1..], [just.as_str(), &long]), Some(just.as_str()));
+        assert_eq!(
+            nearest(&just[1..], [just.as_str(), &long]),
+            Some(just.as_str())
+        );
         assert_eq!(nearest(&just, [long.as_str()]), None);
         assert_eq!(nearest(&long, [just.as_str(), &long]), None);
     }

@@ -35,8 +35,11 @@ impl SingleFile {
     #[must_use]
     pub fn title<'n>(&self, name: &'n str) -> Option<&'n str> {
         let rest = name.strip_prefix(self.before.as_str())?;
-        let Some(after) = &self.after else { return rest.is_empty().then_some(rest) };
-        rest.strip_suffix(after.as_str()).filter(|title| !title.is_empty() && !title.contains('/'))
+        let Some(after) = &self.after else {
+            return rest.is_empty().then_some(rest);
+        };
+        rest.strip_suffix(after.as_str())
+            .filter(|title| !title.is_empty() && !title.contains('/'))
     }
 
     /// The name of the file with this title.
@@ -49,7 +52,11 @@ impl SingleFile {
     /// The path of the file; `None` if the name has a title, which the id does not determine.
     #[must_use]
     pub fn path(&self) -> Option<RepoPath> {
-        if self.after.is_some() { None } else { self.directory.join(&self.before).ok() }
+        if self.after.is_some() {
+            None
+        } else {
+            self.directory.join(&self.before).ok()
+        }
     }
 }
 
@@ -57,13 +64,19 @@ impl TaskPlace {
     /// The place of a task that is a directory.
     #[must_use]
     pub fn of_directory(directory: RepoPath) -> Self {
-        Self { directory, file: None }
+        Self {
+            directory,
+            file: None,
+        }
     }
 
     /// The place of a task that is a file; `directory` contains its other files.
     #[must_use]
     pub fn of_file(directory: RepoPath, file: SingleFile) -> Self {
-        Self { directory, file: Some(file) }
+        Self {
+            directory,
+            file: Some(file),
+        }
     }
 
     /// The directory of the task. It identifies the task, and contains its record.
@@ -97,11 +110,14 @@ impl TaskPlace {
     #[must_use]
     pub fn name<'p>(&self, path: &'p RepoPath) -> Option<&'p str> {
         if let Some(file) = &self.file
-            && let Some(name) = path.below(&file.directory).filter(|name| file.has_name(name))
+            && let Some(name) = path
+                .below(&file.directory)
+                .filter(|name| file.has_name(name))
         {
             return Some(name);
         }
-        path.below(&self.directory).filter(|name| !self.is_own_file(name))
+        path.below(&self.directory)
+            .filter(|name| !self.is_own_file(name))
     }
 
     /// Whether a path belongs to the task.
@@ -113,10 +129,14 @@ impl TaskPlace {
     /// The path that stands for the task: that of its file, or else of its directory. `present` are the names
     /// of the files that it has.
     pub fn shown<'n>(&self, present: impl IntoIterator<Item = &'n str>) -> RepoPath {
-        let Some(file) = &self.file else { return self.directory.clone() };
+        let Some(file) = &self.file else {
+            return self.directory.clone();
+        };
         let name = present.into_iter().find(|name| file.has_name(name));
         let present = name.and_then(|name| file.directory.join(name).ok());
-        present.or_else(|| file.path()).unwrap_or_else(|| self.directory.clone())
+        present
+            .or_else(|| file.path())
+            .unwrap_or_else(|| self.directory.clone())
     }
 }
 
@@ -130,7 +150,11 @@ mod tests {
 
     fn file(before: &str, after: Option<&str>) -> TaskPlace {
         let after = after.map(str::to_owned);
-        let file = SingleFile { directory: path("adr"), before: before.to_owned(), after };
+        let file = SingleFile {
+            directory: path("adr"),
+            before: before.to_owned(),
+            after,
+        };
         TaskPlace::of_file(path("adr/.tasks/7"), file)
     }
 
@@ -170,8 +194,14 @@ mod tests {
     #[test]
     fn a_task_is_shown_by_its_file() {
         assert_eq!(file("7.md", None).shown([]).as_str(), "adr/7.md");
-        assert_eq!(file("7 - ", Some(".md")).shown(["state.json"]).as_str(), "adr/.tasks/7");
-        assert_eq!(file("7 - ", Some(".md")).shown(["7 - A.md"]).as_str(), "adr/7 - A.md");
+        assert_eq!(
+            file("7 - ", Some(".md")).shown(["state.json"]).as_str(),
+            "adr/.tasks/7"
+        );
+        assert_eq!(
+            file("7 - ", Some(".md")).shown(["7 - A.md"]).as_str(),
+            "adr/7 - A.md"
+        );
         assert_eq!(TaskPlace::of_directory(path("t")).shown([]).as_str(), "t");
     }
 }

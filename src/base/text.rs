@@ -1,8 +1,8 @@
 //! Serde for values that files store as text.
 
 use super::{
-    ActionName, ArtifactName, Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp, VerificationName,
-    WorkflowName,
+    ActionName, ArtifactName, Digest, PhaseId, RepoPath, RuleId, TaskId, Timestamp,
+    VerificationName, WorkflowName,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -10,7 +10,10 @@ impl Timestamp {
     /// The instant `seconds` after the Unix epoch, clamped to the supported range.
     #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
-        let clamped = seconds.clamp(jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
+        let clamped = seconds.clamp(
+            jiff::Timestamp::MIN.as_second(),
+            jiff::Timestamp::MAX.as_second(),
+        );
         Self(jiff::Timestamp::from_second(clamped).unwrap_or_default())
     }
 

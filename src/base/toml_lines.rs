@@ -25,7 +25,9 @@ impl<'t> TomlLines<'t> {
     /// Reads a text. What cannot be parsed has no lines.
     #[must_use]
     pub fn new(text: &'t str) -> Self {
-        let document = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
+        let document = DeTable::parse(text)
+            .map(Spanned::into_inner)
+            .unwrap_or_default();
         Self { text, document }
     }
 

@@ -47,7 +47,12 @@ pub trait TomlDialect {
     fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic;
 
     /// The finding for a `key` whose integer is outside `range` or does not fit an `i64`.
-    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic;
+    fn out_of_range(
+        &self,
+        key: &str,
+        number: &DeInteger<'_>,
+        range: &RangeInclusive<i64>,
+    ) -> Diagnostic;
 
     /// The finding for a `key` that the table called `title` does not know; `known` are the keys it knows.
     fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic;
@@ -70,7 +75,11 @@ impl<'t, 'i> TomlTable<'t, 'i> {
     /// The entries of `table` in document order; findings call the table `title`.
     #[must_use]
     pub fn new(title: &'static str, table: &'t DeTable<'i>) -> Self {
-        Self { title, known: Vec::new(), left: in_text_order(table) }
+        Self {
+            title,
+            known: Vec::new(),
+            left: in_text_order(table),
+        }
     }
 
     /// Whether there is a value for `key` that has not been taken yet.
@@ -82,7 +91,10 @@ impl<'t, 'i> TomlTable<'t, 'i> {
     /// Takes out the value of `key` and marks the key as known.
     pub fn take(&mut self, key: &'static str) -> Option<&'t TomlValue<'i>> {
         self.known.push(key);
-        let at = self.left.iter().position(|(name, _)| name.get_ref() == key)?;
+        let at = self
+            .left
+            .iter()
+            .position(|(name, _)| name.get_ref() == key)?;
         Some(self.left.remove(at).1)
     }
 }
@@ -90,7 +102,10 @@ impl<'t, 'i> TomlTable<'t, 'i> {
 impl<D: TomlDialect> TomlReader<D> {
     /// A reader that has no findings yet.
     pub fn new(dialect: D) -> Self {
-        Self { dialect, findings: Vec::new() }
+        Self {
+            dialect,
+            findings: Vec::new(),
+        }
     }
 
     /// All findings, in document order.
@@ -105,14 +120,18 @@ impl<D: TomlDialect> TomlReader<D> {
 
     /// Reports that the value of `key` is not of the type `expected`.
     pub fn wrong_type(&mut self, key: &str, value: &TomlValue<'_>, expected: TomlType) {
-        let finding = self.dialect.wrong_type(key, expected, value.get_ref().type_str());
+        let finding = self
+            .dialect
+            .wrong_type(key, expected, value.get_ref().type_str());
         self.report(value.span(), finding);
     }
 
     /// Reports every key that was not taken out of the table.
     pub fn finish(&mut self, table: TomlTable<'_, '_>) {
         for (key, _) in table.left {
-            let finding = self.dialect.unknown_key(key.get_ref(), table.title, &table.known);
+            let finding = self
+                .dialect
+                .unknown_key(key.get_ref(), table.title, &table.known);
             self.report(key.span(), finding);
         }
     }
@@ -120,19 +139,34 @@ impl<D: TomlDialect> TomlReader<D> {
     /// Reads `value` as a string. Reports another type and returns `None`.
     pub fn text(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Spanned<String>> {
         let text = self.typed(key, value, TomlType::Text, DeValue::as_str)?;
-        Some(Spanned { value: text.to_owned(), span: value.span() })
+        Some(Spanned {
+            value: text.to_owned(),
+            span: value.span(),
+        })
     }
 
     /// Reads `value` as a list of strings. Reports items that are not strings and leaves them out.
     pub fn texts(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Vec<Spanned<String>>> {
         let items = self.typed(key, value, TomlType::Texts, DeValue::as_array)?;
-        Some(items.iter().filter_map(|item| self.text(key, item)).collect())
+        Some(
+            items
+                .iter()
+                .filter_map(|item| self.text(key, item))
+                .collect(),
+        )
     }
 
     /// The boolean at `key`, or `default` if the key is missing or has another type.
-    pub fn boolean(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str, default: bool) -> bool {
+    pub fn boolean(
+        &mut self,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+        default: bool,
+    ) -> bool {
         let value = table.take(key);
-        value.and_then(|value| self.typed(key, value, TomlType::Boolean, DeValue::as_bool)).unwrap_or(default)
+        value
+            .and_then(|value| self.typed(key, value, TomlType::Boolean, DeValue::as_bool))
+            .unwrap_or(default)
     }
 
     /// Reads `value` as an integer within `range`.
@@ -142,9 +176,17 @@ impl<D: TomlDialect> TomlReader<D> {
         value: &TomlValue<'_>,
         range: RangeInclusive<i64>,
     ) -> Option<Spanned<i64>> {
-        let number = self.typed(key, value, TomlType::Integer(*range.start()), DeValue::as_integer)?;
+        let number = self.typed(
+            key,
+            value,
+            TomlType::Integer(*range.start()),
+            DeValue::as_integer,
+        )?;
         match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) if range.contains(&number) => Some(Spanned { value: number, span: value.span() }),
+            Ok(number) if range.contains(&number) => Some(Spanned {
+                value: number,
+                span: value.span(),
+            }),
             _ => {
                 let finding = self.dialect.out_of_range(key, number, &range);
                 self.report(value.span(), finding);
@@ -183,7 +225,15 @@ impl<D: TomlDialect> TomlReader<D> {
         let table = self.typed(key, value, TomlType::Table, DeValue::as_table);
         let entries = table.map(in_text_order).unwrap_or_default().into_iter();
         entries
-            .map(|(name, value)| (Spanned { value: name.get_ref().to_string(), span: name.span() }, value))
+            .map(|(name, value)| {
+                (
+                    Spanned {
+                        value: name.get_ref().to_string(),
+                        span: name.span(),
+                    },
+                    value,
+                )
+            })
             .collect()
     }
 
@@ -200,7 +250,10 @@ impl<D: TomlDialect> TomlReader<D> {
         let mut found = Vec::new();
         for item in items {
             if let Some(value) = self.table_of(key, item, title) {
-                found.push(Spanned { value, span: item.span() });
+                found.push(Spanned {
+                    value,
+                    span: item.span(),
+                });
             }
         }
         found
@@ -223,7 +276,9 @@ impl<D: TomlDialect> TomlReader<D> {
 }
 
 /// The entries of a table in document order.
-fn in_text_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlValue<'i>)> {
+fn in_text_order<'t, 'i>(
+    table: &'t DeTable<'i>,
+) -> Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlValue<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries

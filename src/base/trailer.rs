@@ -28,6 +28,8 @@ pub fn names_writer(agent: impl std::fmt::Display) -> String {
 /// The ids in the trailers that name a task, in order, whether or not there are such tasks.
 #[must_use]
 pub fn named_tasks(trailers: &[(String, String)]) -> Vec<String> {
-    let named = trailers.iter().filter(|(token, _)| token.eq_ignore_ascii_case(TASK));
+    let named = trailers
+        .iter()
+        .filter(|(token, _)| token.eq_ignore_ascii_case(TASK));
     named.map(|(_, task)| task.trim().to_owned()).collect()
 }

@@ -9,9 +9,10 @@ use super::commands::repl;
 #[cfg(feature = "api")]
 use super::commands::serve;
 use super::commands::{
-    answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft, explain,
-    generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover, reject, rename, reopen,
-    resolve, resume, rollback, run, runs, schema, status, stop, suggest, trust, undo, watch, workflow,
+    answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft,
+    explain, generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover,
+    reject, rename, reopen, resolve, resume, rollback, run, runs, schema, status, stop, suggest,
+    trust, undo, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -25,7 +26,12 @@ use std::path::PathBuf;
 /// orch works out from a task's files which phase the task is in and what comes next, and commits every
 /// transition together with its evidence. Without a command it runs `orch status`.
 #[derive(Debug, Parser)]
-#[command(name = "orch", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(
+    name = "orch",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     /// The options of every command.
     #[command(flatten)]
@@ -65,7 +71,10 @@ pub struct Global {
 /// The commands, in the order of `orch --help`.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-#[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
+#[expect(
+    missing_docs,
+    reason = "the manual of a command is the doc comment of its arguments"
+)]
 pub enum Command {
     Status(status::StatusArgs),
     Suggest(suggest::SuggestArgs),
@@ -127,12 +136,16 @@ impl Cli {
     /// Parses arguments, of which the first names the program, and makes no command but the one that they name. Returns an
     /// error if they are faulty or ask for help; it knows nothing of other commands.
     pub(super) fn of(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let line = clap::Command::new("orch").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
+        let line = clap::Command::new("orch")
+            .version(env!("CARGO_PKG_VERSION"))
+            .propagate_version(true);
         let line = Global::augment_args(line.disable_help_subcommand(true));
         let all = Command::augment_subcommands(clap::Command::new("orch"));
         let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
         let named = words.filter_map(|word| all.find_subcommand(word)).next();
-        let matches = line.subcommands(named.cloned()).try_get_matches_from(arguments)?;
+        let matches = line
+            .subcommands(named.cloned())
+            .try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
 }

@@ -70,20 +70,42 @@ struct Line {
 pub(super) fn script(shell: Shell) -> io::Result<String> {
     let (name, mut script) = (shell.to_string(), Vec::new());
     let shells = Shells::builtins();
-    let Some(shell) = shells.completer(&name) else { return Err(io::ErrorKind::Unsupported.into()) };
+    let Some(shell) = shells.completer(&name) else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
     shell.write_registration(VARIABLE, "orch", "orch", "orch", &mut script)?;
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// Prints the answer to a shell and returns the exit code. `arguments` are those of the process; the words of the
 /// line follow `--`. An error prints nothing, because its text would become a part of the line.
-pub(super) fn run(shell: &str, arguments: &[OsString], variable: impl Fn(&str) -> Option<String>) -> u8 {
-    let name = Path::new(shell).file_stem().unwrap_or_default().to_string_lossy();
-    let words: Vec<OsString> = arguments.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+pub(super) fn run(
+    shell: &str,
+    arguments: &[OsString],
+    variable: impl Fn(&str) -> Option<String>,
+) -> u8 {
+    let name = Path::new(shell)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let words: Vec<OsString> = arguments
+        .iter()
+        .skip_while(|word| *word != "--")
+        .skip(1)
+        .cloned()
+        .collect();
     let (shells, mut out) = (Shells::builtins(), Vec::new());
-    let Some(shell) = shells.completer(&name) else { return ExitCode::Usage as u8 };
-    let told = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let line = Arc::new(Line { words: told, environment: Caller::from_environment(variable).environment });
+    let Some(shell) = shells.completer(&name) else {
+        return ExitCode::Usage as u8;
+    };
+    let told = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let line = Arc::new(Line {
+        words: told,
+        environment: Caller::from_environment(variable).environment,
+    });
     let mut command = with_candidates(command_line(), &line);
     let written = shell.write_complete(&mut command, words, Some(&line.directory()), &mut out);
     let ui = Ui::new(Colour::Never, true, true);
@@ -104,16 +126,37 @@ pub(super) fn at_prompt(
     environment: Environment,
 ) -> Vec<(String, Option<String>)> {
     let start_words = ["-C".to_owned(), start.to_string_lossy().into_owned()];
-    let told =
-        start_words.into_iter().chain(in_use.map(str::to_owned)).chain(words.iter().cloned()).collect();
-    let line = Arc::new(Line { words: told, environment });
+    let told = start_words
+        .into_iter()
+        .chain(in_use.map(str::to_owned))
+        .chain(words.iter().cloned())
+        .collect();
+    let line = Arc::new(Line {
+        words: told,
+        environment,
+    });
     let index = words.len();
-    let typed = ["orch".to_owned()].into_iter().chain(words).map(OsString::from).collect();
+    let typed = ["orch".to_owned()]
+        .into_iter()
+        .chain(words)
+        .map(OsString::from)
+        .collect();
     let mut command = with_candidates(command, &line);
-    let found = clap_complete::engine::complete(&mut command, typed, index, Some(start)).unwrap_or_default();
-    let shown = found.into_iter().filter(|candidate| !candidate.is_hide_set());
-    let text = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().into_owned();
-    shown.map(|candidate| (text(&candidate), candidate.get_help().map(ToString::to_string))).collect()
+    let found = clap_complete::engine::complete(&mut command, typed, index, Some(start))
+        .unwrap_or_default();
+    let shown = found
+        .into_iter()
+        .filter(|candidate| !candidate.is_hide_set());
+    let text =
+        |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().into_owned();
+    shown
+        .map(|candidate| {
+            (
+                text(&candidate),
+                candidate.get_help().map(ToString::to_string),
+            )
+        })
+        .collect()
 }
 
 fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
@@ -128,7 +171,10 @@ fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
 }
 
 fn named(id: &str) -> Option<Named> {
-    ARGUMENTS.iter().find(|(known, _)| *known == id).map(|(_, named)| *named)
+    ARGUMENTS
+        .iter()
+        .find(|(known, _)| *known == id)
+        .map(|(_, named)| *named)
 }
 
 impl Line {
@@ -143,7 +189,8 @@ impl Line {
             Named::Topic => return topics(),
             _ => {}
         }
-        let Ok(workspace) = Workspace::open_to_look(&self.directory(), self.environment.clone()) else {
+        let Ok(workspace) = Workspace::open_to_look(&self.directory(), self.environment.clone())
+        else {
             return Vec::new();
         };
         let tasks = workspace.tasks().unwrap_or_default();
@@ -151,17 +198,27 @@ impl Line {
         match named {
             Named::Task => self.tasks(&tasks),
             Named::Phase => self.phases(&workspace, task, &tasks),
-            Named::Workflow => workspace.workflow_names().into_iter().map(CompletionCandidate::new).collect(),
+            Named::Workflow => workspace
+                .workflow_names()
+                .into_iter()
+                .map(CompletionCandidate::new)
+                .collect(),
             Named::Schema => {
                 let names = workspace.system().names("schemas", ".schema.json");
                 names.map(CompletionCandidate::new).collect()
             }
             Named::Root => {
                 let bases = workspace.config().roots.bases();
-                bases.map(|base| CompletionCandidate::new(base.as_str())).collect()
+                bases
+                    .map(|base| CompletionCandidate::new(base.as_str()))
+                    .collect()
             }
-            Named::Artifact => task.map_or_else(|| self.tasks(&tasks), |task| artifacts(&workspace, task)),
-            Named::Answer => task.map_or_else(|| self.tasks(&tasks), |task| answers(&workspace, task)),
+            Named::Artifact => {
+                task.map_or_else(|| self.tasks(&tasks), |task| artifacts(&workspace, task))
+            }
+            Named::Answer => {
+                task.map_or_else(|| self.tasks(&tasks), |task| answers(&workspace, task))
+            }
             Named::Command | Named::Topic => Vec::new(),
         }
     }
@@ -174,14 +231,29 @@ impl Line {
         tasks: &[TaskRef],
     ) -> Vec<CompletionCandidate> {
         let mut found = phases(workspace, task, tasks);
-        let goes_back = self.words.iter().any(|word| ["rollback", "reject"].contains(&word.as_str()));
-        let sight = task.filter(|_| goes_back).and_then(|task| workspace.look(task).ok());
+        let goes_back = self
+            .words
+            .iter()
+            .any(|word| ["rollback", "reject"].contains(&word.as_str()));
+        let sight = task
+            .filter(|_| goes_back)
+            .and_then(|task| workspace.look(task).ok());
         if let Some(sight) = sight
             && let Some(current) = &sight.decision.phase
         {
-            let later = sight.workflow().phases.iter().skip_while(|phase| phase.id != *current).skip(1);
+            let later = sight
+                .workflow()
+                .phases
+                .iter()
+                .skip_while(|phase| phase.id != *current)
+                .skip(1);
             let later: Vec<&str> = later.map(|phase| phase.id.as_str()).collect();
-            found.retain(|phase| phase.get_value().to_str().is_none_or(|name| !later.contains(&name)));
+            found.retain(|phase| {
+                phase
+                    .get_value()
+                    .to_str()
+                    .is_none_or(|name| !later.contains(&name))
+            });
         }
         found
     }
@@ -193,25 +265,41 @@ impl Line {
     /// The tasks that the line does not name yet; archived ones only where it begins to name one.
     fn tasks(&self, tasks: &[TaskRef]) -> Vec<CompletionCandidate> {
         let archived = self.words.iter().any(|word| word.starts_with("archive/"));
-        let open = tasks.iter().filter(|task| archived || !task.id.is_archived());
+        let open = tasks
+            .iter()
+            .filter(|task| archived || !task.id.is_archived());
         let new = open.filter(|task| !self.names(task));
-        new.map(|task| CompletionCandidate::new(task.id.as_str())).collect()
+        new.map(|task| CompletionCandidate::new(task.id.as_str()))
+            .collect()
     }
 }
 
 /// The phases of the task's workflow, or of the workflows of all tasks, each once.
-fn phases(workspace: &Workspace, task: Option<&TaskRef>, tasks: &[TaskRef]) -> Vec<CompletionCandidate> {
+fn phases(
+    workspace: &Workspace,
+    task: Option<&TaskRef>,
+    tasks: &[TaskRef],
+) -> Vec<CompletionCandidate> {
     let mut workflows: Vec<_> = match task {
         Some(task) => vec![task.workflow.as_str()],
         None => tasks.iter().map(|task| task.workflow.as_str()).collect(),
     };
     workflows.sort_unstable();
     workflows.dedup();
-    let loaded: Vec<Arc<Loaded>> =
-        workflows.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
+    let loaded: Vec<Arc<Loaded>> = workflows
+        .into_iter()
+        .filter_map(|name| workspace.workflow(name).ok())
+        .collect();
     let mut found: Vec<CompletionCandidate> = Vec::new();
-    for phase in loaded.iter().filter_map(|loaded| loaded.workflow()).flat_map(|workflow| &workflow.phases) {
-        if !found.iter().any(|known| known.get_value() == phase.id.as_str()) {
+    for phase in loaded
+        .iter()
+        .filter_map(|loaded| loaded.workflow())
+        .flat_map(|workflow| &workflow.phases)
+    {
+        if !found
+            .iter()
+            .any(|known| known.get_value() == phase.id.as_str())
+        {
             let title = phase.title.clone().map(Into::into);
             found.push(CompletionCandidate::new(phase.id.as_str()).help(title));
         }
@@ -220,44 +308,69 @@ fn phases(workspace: &Workspace, task: Option<&TaskRef>, tasks: &[TaskRef]) -> V
 }
 
 fn artifacts(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
-    let Ok(judged) = workspace.look(task) else { return Vec::new() };
+    let Ok(judged) = workspace.look(task) else {
+        return Vec::new();
+    };
     let artifacts = judged.workflow().artifacts.iter();
-    artifacts.map(|artifact| CompletionCandidate::new(artifact.name.as_str())).collect()
+    artifacts
+        .map(|artifact| CompletionCandidate::new(artifact.name.as_str()))
+        .collect()
 }
 
 /// What may be typed after the task: the keys of its question, each with its values where these are known, or the
 /// actions to pick from.
 fn answers(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
-    let Ok(judged) = workspace.look(task) else { return Vec::new() };
+    let Ok(judged) = workspace.look(task) else {
+        return Vec::new();
+    };
     let texts: Vec<String> = match drive::standstill(&judged) {
         Some(Standstill::Question(_)) => {
             let question = question(&workspace.subject(&judged, None));
-            question.iter().flat_map(|question| &question.fields).flat_map(of_field).collect()
+            question
+                .iter()
+                .flat_map(|question| &question.fields)
+                .flat_map(of_field)
+                .collect()
         }
-        Some(Standstill::Pick(actions)) => actions.iter().map(|action| format!("action={action}")).collect(),
+        Some(Standstill::Pick(actions)) => actions
+            .iter()
+            .map(|action| format!("action={action}"))
+            .collect(),
         None => Vec::new(),
     };
     texts.into_iter().map(CompletionCandidate::new).collect()
 }
 
 fn of_field(field: &FieldView) -> Vec<String> {
-    let typed = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let typed = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     match &field.values {
         None => vec![format!("{}=", field.key)],
-        Some(values) => values.iter().map(|value| format!("{}={}", field.key, typed(value))).collect(),
+        Some(values) => values
+            .iter()
+            .map(|value| format!("{}={}", field.key, typed(value)))
+            .collect(),
     }
 }
 
 fn commands() -> Vec<CompletionCandidate> {
     let command = command_line();
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    shown.map(|sub| CompletionCandidate::new(sub.get_name()).help(sub.get_about().cloned())).collect()
+    shown
+        .map(|sub| CompletionCandidate::new(sub.get_name()).help(sub.get_about().cloned()))
+        .collect()
 }
 
 /// The commands, the table of exit codes, and the codes.
 fn topics() -> Vec<CompletionCandidate> {
     let codes = Code::ALL.iter().map(|code| code.as_str());
-    let others = [help::EXIT_CODES].into_iter().chain(codes).map(CompletionCandidate::new);
+    let others = [help::EXIT_CODES]
+        .into_iter()
+        .chain(codes)
+        .map(CompletionCandidate::new);
     commands().into_iter().chain(others).collect()
 }
 
@@ -314,11 +427,18 @@ mod tests {
         let (mut unknown, mut free) = (Vec::new(), Vec::new());
         let mut commands = vec![command_line()];
         while let Some(command) = commands.pop() {
-            for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+            for argument in command
+                .get_arguments()
+                .filter(|argument| argument.get_action().takes_values())
+            {
                 let id = argument.get_id().as_str();
                 let closed = !argument.get_possible_values().is_empty();
                 match named(id) {
-                    Some(_) => assert!(!closed, "{id} of {} has values of its own", command.get_name()),
+                    Some(_) => assert!(
+                        !closed,
+                        "{id} of {} has values of its own",
+                        command.get_name()
+                    ),
                     None if closed => {}
                     None if FREE.contains(&id) => free.push(id.to_owned()),
                     None => unknown.push(format!("{} {id}", command.get_name())),

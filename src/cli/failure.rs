@@ -49,13 +49,17 @@ impl ExitCode {
                 "the answer is no: findings, a task in error, a refused move, nothing for --for, a wait that timed out, a run that failed, stalled or reached a limit"
             }
             Self::Usage => "the command line, orch.toml or a workflow document is wrong",
-            Self::Nothing => "there is nothing to apply, or a run waits for someone, was paused or stopped",
+            Self::Nothing => {
+                "there is nothing to apply, or a run waits for someone, was paused or stopped"
+            }
             Self::Busy => "busy, or the branch moved meanwhile: try again",
             Self::NotNow => {
                 "the repository does not allow it now (a merge in progress, a protected branch, no identity)"
             }
             Self::Person => "only a person may order it: the hint says what to type",
-            Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
+            Self::Fault => {
+                "a fault of orch, or of the machine it runs on (full disk, no permission)"
+            }
             Self::Interrupted => "interrupted",
         }
     }
@@ -102,7 +106,10 @@ impl Failure {
     #[must_use]
     pub fn hint(self, advice: impl Into<String>) -> Self {
         match self {
-            Self::Reported { exit, error } => Self::Reported { exit, error: error.with_hint(advice.into()) },
+            Self::Reported { exit, error } => Self::Reported {
+                exit,
+                error: error.with_hint(advice.into()),
+            },
             other => other,
         }
     }
@@ -112,9 +119,10 @@ impl Failure {
     #[must_use]
     pub fn finding_as_no(self) -> Self {
         match self {
-            Self::Reported { error, .. } if error.class() == Class::Finding => {
-                Self::Reported { exit: ExitCode::No, error }
-            }
+            Self::Reported { error, .. } if error.class() == Class::Finding => Self::Reported {
+                exit: ExitCode::No,
+                error,
+            },
             other => other,
         }
     }
@@ -158,7 +166,10 @@ impl From<io::Error> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Reported { exit: error.class().into(), error }
+        Self::Reported {
+            exit: error.class().into(),
+            error,
+        }
     }
 }
 

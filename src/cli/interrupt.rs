@@ -47,13 +47,19 @@ pub struct Interrupts {
 impl Interrupts {
     /// Signal handling for a process whose stores lock an index through this gate.
     pub(super) fn new(gate: IndexGate) -> Self {
-        Self { gate, ..Self::default() }
+        Self {
+            gate,
+            ..Self::default()
+        }
     }
 
     /// The handling of a command that a server executes: no signal reaches it, only [`Self::interrupt`] does.
     #[cfg(feature = "api")]
     pub(super) fn of_served_command(&self) -> Self {
-        Self { heard: Arc::new(OnceLock::from(())), ..Self::new(self.gate.clone()) }
+        Self {
+            heard: Arc::new(OnceLock::from(())),
+            ..Self::new(self.gate.clone())
+        }
     }
 
     /// Does what the command does at a signal instead of ending, if there is anything.
@@ -75,7 +81,9 @@ impl Interrupts {
             let mut heard = vec![SIGINT, SIGTERM];
             heard.extend((!ignores_hangup()).then_some(SIGHUP));
             // If no handler can be installed, the system's default action still ends the process.
-            let Ok(mut signals) = Signals::new(heard) else { return };
+            let Ok(mut signals) = Signals::new(heard) else {
+                return;
+            };
             let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
             let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
             #[cfg(feature = "repl")]
@@ -95,7 +103,8 @@ impl Interrupts {
                             first = Some((signal, Instant::now()));
                             then();
                         }
-                        None if first.is_some_and(|(first, at)| repeats(first, signal, at.elapsed())) => {}
+                        None if first
+                            .is_some_and(|(first, at)| repeats(first, signal, at.elapsed())) => {}
                         None => end(&locked(&run), &gate),
                     }
                 }
@@ -127,7 +136,11 @@ impl Interrupts {
     /// Runs `orch` with other arguments in this terminal, and waits for its end. Meanwhile Ctrl-C is for it alone, and
     /// other signals are for both. `shares_input` and the errors are those of [`OwnProgram::run`].
     #[cfg(feature = "repl")]
-    pub(super) fn run_self(&self, arguments: &[OsString], shares_input: bool) -> io::Result<ExitStatus> {
+    pub(super) fn run_self(
+        &self,
+        arguments: &[OsString],
+        shares_input: bool,
+    ) -> io::Result<ExitStatus> {
         self.left_to_child(|| self.program.run(arguments, shares_input))
     }
 
@@ -162,7 +175,9 @@ fn ignores_hangup() -> bool {
     let read = File::open("/proc/self/status").and_then(|mut status| status.read(&mut bytes));
     let status = String::from_utf8_lossy(&bytes[..read.unwrap_or_default()]);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    let ignored = mask
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default();
     ignored >> (SIGHUP - 1) & 1 == 1
 }
 
@@ -170,7 +185,10 @@ fn end(run: &StopFlag, gate: &IndexGate) {
     let _killed = run.kill();
     let _others = kill_all();
     let _quiet = gate.close();
-    #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
+    #[expect(
+        clippy::exit,
+        reason = "the user asked for it, and killing the process here loses nothing"
+    )]
     std::process::exit(super::ExitCode::Interrupted as i32);
 }
 
@@ -193,7 +211,11 @@ mod tests {
             (SIGHUP, SIGHUP, late, true),
             (SIGINT, SIGHUP, late, true),
         ] {
-            assert_eq!(repeats(first, signal, later), is_repeated, "{first} {signal} {later:?}");
+            assert_eq!(
+                repeats(first, signal, later),
+                is_repeated,
+                "{first} {signal} {later:?}"
+            );
         }
     }
 }

@@ -50,7 +50,9 @@ impl Logging {
     /// Starts logging to stderr if `-v` or `ORCH_LOG` asks for it. An invalid filter is reported and ignored, and so is a
     /// thread that cannot be started: no command fails because of its log.
     pub(super) fn begin(verbose: u8, filter: Option<String>, ui: &Ui) -> Self {
-        let filter = filter.filter(|text| !text.trim().is_empty()).and_then(|text| parse(&text, ui));
+        let filter = filter
+            .filter(|text| !text.trim().is_empty())
+            .and_then(|text| parse(&text, ui));
         let level = match verbose {
             0 => LevelFilter::OFF,
             1 => LevelFilter::INFO,
@@ -58,7 +60,13 @@ impl Logging {
         };
         let is_shown = level != LevelFilter::OFF || filter.is_some();
         let screen = is_shown.then(|| LogScreen::new(ui)).flatten().map(Arc::new);
-        let logging = Self { filter, level, screen, file: Arc::default(), set_up: Once::new() };
+        let logging = Self {
+            filter,
+            level,
+            screen,
+            file: Arc::default(),
+            set_up: Once::new(),
+        };
         if is_shown {
             logging.set_up();
         }
@@ -74,7 +82,9 @@ impl Logging {
                 self.set_up();
                 tracing::info!(version = env!("CARGO_PKG_VERSION"), "orch starts");
             }
-            Err(error) => tracing::warn!(path = %path.display(), %error, "cannot open the log file"),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cannot open the log file")
+            }
         }
     }
 
@@ -104,7 +114,10 @@ impl Logging {
                 .with_writer(Arc::clone(&self.file))
                 .with_filter(self.targets(KEPT));
             // This fails only if a subscriber exists already; then that one stays.
-            let _ = tracing_subscriber::registry().with(shown).with(kept).try_init();
+            let _ = tracing_subscriber::registry()
+                .with(shown)
+                .with(kept)
+                .try_init();
         });
     }
 
@@ -112,7 +125,9 @@ impl Logging {
     fn targets(&self, level: LevelFilter) -> Targets {
         let targets = match &self.filter {
             None => Targets::new().with_default(level),
-            Some(filter) => filter.clone().with_default(filter.default_level().unwrap_or(level)),
+            Some(filter) => filter
+                .clone()
+                .with_default(filter.default_level().unwrap_or(level)),
         };
         // What the protocol of `orch mcp` logs contains messages.
         targets.with_target("rmcp", LevelFilter::OFF)
@@ -132,7 +147,10 @@ fn parse(text: &str, ui: &Ui) -> Option<Targets> {
     };
     // The parser accepts any word as a target, including a misspelled level.
     let is_ours = |target: &str| target == "orch" || target.starts_with("orch::");
-    let other = targets.iter().map(|(target, _)| target).find(|target| !is_ours(target));
+    let other = targets
+        .iter()
+        .map(|(target, _)| target)
+        .find(|target| !is_ours(target));
     match other {
         Some(other) => warn(format!("`{other}` is neither a level nor a module of orch")),
         None => Some(targets),
@@ -159,7 +177,11 @@ fn line(bytes: &[u8]) -> String {
             line.push('…');
             break;
         }
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+        if c.is_control() {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
     }
     line
 }
@@ -206,7 +228,9 @@ impl LogScreen {
         match thread::Builder::new().spawn(move || show(&shown, &receive, &lost)) {
             Ok(_) => Some(Self { send, missed }),
             Err(error) => {
-                ui.problem(&format!("warning: nothing is logged to stderr: cannot start a thread: {error}"));
+                ui.problem(&format!(
+                    "warning: nothing is logged to stderr: cannot start a thread: {error}"
+                ));
                 None
             }
         }
@@ -249,7 +273,9 @@ fn show(ui: &Ui, receive: &Receiver<LogShown>, missed: &AtomicUsize) {
         }
         let missed = missed.swap(0, Ordering::Relaxed);
         if missed > 0 {
-            ui.problem(&format!("[{missed} log lines were dropped because stderr was blocked]"));
+            ui.problem(&format!(
+                "[{missed} log lines were dropped because stderr was blocked]"
+            ));
         }
     }
 }
@@ -264,7 +290,11 @@ mod tests {
         assert_eq!(line(b"one\ntwo\x1b[2J\n"), "one\\ntwo\\u{1b}[2J");
         assert_eq!(line("é\n".as_bytes()), "é");
         let long = line(&[b'x'; 3 * LINE]);
-        assert!(long.len() < LINE + 8 && long.ends_with('…'), "{}", long.len());
+        assert!(
+            long.len() < LINE + 8 && long.ends_with('…'),
+            "{}",
+            long.len()
+        );
     }
 
     #[test]
@@ -272,7 +302,13 @@ mod tests {
         let ui = Ui::new(super::super::Colour::Never, true, true);
         let targets = |filter: &str, level| {
             let filter = parse(filter, &ui);
-            let logging = Logging { filter, level, screen: None, file: Arc::default(), set_up: Once::new() };
+            let logging = Logging {
+                filter,
+                level,
+                screen: None,
+                file: Arc::default(),
+                set_up: Once::new(),
+            };
             logging.targets(level)
         };
         let store = targets("orch::store=trace", LevelFilter::INFO);

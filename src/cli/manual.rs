@@ -21,7 +21,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             ),
             (
                 "suggest",
-                [("orch suggest", "the most urgent tasks"), ("orch suggest t-1 --brief", "for an agent")],
+                [
+                    ("orch suggest", "the most urgent tasks"),
+                    ("orch suggest t-1 --brief", "for an agent"),
+                ],
             ),
             (
                 "explain",
@@ -38,11 +41,20 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch board --html - 'team/*'", "some, on stdout"),
                 ],
             ),
-            ("log", [("orch log t-1", "its timeline"), ("orch log --json", "all steps, for a program")]),
+            (
+                "log",
+                [
+                    ("orch log t-1", "its timeline"),
+                    ("orch log --json", "all steps, for a program"),
+                ],
+            ),
             (
                 "diff",
                 [
-                    ("orch diff t-1 plan", "what is new since the plan was judged"),
+                    (
+                        "orch diff t-1 plan",
+                        "what is new since the plan was judged",
+                    ),
                     ("orch diff t-1 plan --json", "for a program"),
                 ],
             ),
@@ -53,16 +65,25 @@ const GROUPS: [(&str, &[Examples]); 6] = [
         &[
             (
                 "new",
-                [("orch new t-1", "create a task"), ("orch new t-1 --brief brief.md", "with what is wanted")],
+                [
+                    ("orch new t-1", "create a task"),
+                    ("orch new t-1 --brief brief.md", "with what is wanted"),
+                ],
             ),
             (
                 "prompt",
-                [("orch prompt t-1", "what to write"), ("orch prompt t-1 | claude -p", "let an agent do it")],
+                [
+                    ("orch prompt t-1", "what to write"),
+                    ("orch prompt t-1 | claude -p", "let an agent do it"),
+                ],
             ),
             (
                 "draft",
                 [
-                    ("orch draft t-1", "write the file that comes next, to be filled in"),
+                    (
+                        "orch draft t-1",
+                        "write the file that comes next, to be filled in",
+                    ),
                     ("orch draft t-1 plan --stdout", "print it"),
                 ],
             ),
@@ -73,7 +94,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch schema plan --example", "a file that does"),
                 ],
             ),
-            ("next", [("orch next t-1", "apply what is due"), ("orch next 'team/*'", "for several tasks")]),
+            (
+                "next",
+                [
+                    ("orch next t-1", "apply what is due"),
+                    ("orch next 'team/*'", "for several tasks"),
+                ],
+            ),
             (
                 "rename",
                 [
@@ -85,7 +112,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 "archive",
                 [
                     ("orch archive t-1", "a finished task"),
-                    ("orch archive t-1 --force 'given up'", "as a person, one that is not"),
+                    (
+                        "orch archive t-1 --force 'given up'",
+                        "as a person, one that is not",
+                    ),
                 ],
             ),
             (
@@ -105,7 +135,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             #[cfg(feature = "repl")]
             (
                 "repl",
-                [("orch repl", "type commands at a prompt"), ("orch repl t-1 -c /next", "one, and exit")],
+                [
+                    ("orch repl", "type commands at a prompt"),
+                    ("orch repl t-1 -c /next", "one, and exit"),
+                ],
             ),
         ],
     ),
@@ -119,7 +152,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     ("orch run t-1 --dry-run", "only say what it would do"),
                 ],
             ),
-            ("runs", [("orch runs", "the last run of every task"), ("orch runs --json", "for a program")]),
+            (
+                "runs",
+                [
+                    ("orch runs", "the last run of every task"),
+                    ("orch runs --json", "for a program"),
+                ],
+            ),
             (
                 "pause",
                 [
@@ -129,9 +168,18 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             ),
             (
                 "resume",
-                [("orch resume t-1", "go on"), ("orch resume t-1 -- claude -p", "with another agent")],
+                [
+                    ("orch resume t-1", "go on"),
+                    ("orch resume t-1 -- claude -p", "with another agent"),
+                ],
             ),
-            ("stop", [("orch stop t-1", "end the run now"), ("orch stop t-1 --json", "for a program")]),
+            (
+                "stop",
+                [
+                    ("orch stop t-1", "end the run now"),
+                    ("orch stop t-1 --json", "for a program"),
+                ],
+            ),
             (
                 "answer",
                 [
@@ -143,7 +191,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 "generate",
                 [
                     ("orch generate loop-1", "more tasks for a development loop"),
-                    ("orch generate loop-1 --count 3 --tool codex", "at most three, by this executor"),
+                    (
+                        "orch generate loop-1 --count 3 --tool codex",
+                        "at most three, by this executor",
+                    ),
                 ],
             ),
             #[cfg(feature = "mcp")]
@@ -159,7 +210,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 "serve",
                 [
                     ("orch serve", "at http://127.0.0.1:4747"),
-                    ("orch serve --listen 127.0.0.1:0 --read-only", "at any free port, without orders"),
+                    (
+                        "orch serve --listen 127.0.0.1:0 --read-only",
+                        "at any free port, without orders",
+                    ),
                 ],
             ),
         ],
@@ -169,34 +223,55 @@ const GROUPS: [(&str, &[Examples]); 6] = [
         &[
             (
                 "approve",
-                [("orch approve t-1", "let it go on"), ("orch approve t-1 --dry-run", "only show the step")],
+                [
+                    ("orch approve t-1", "let it go on"),
+                    ("orch approve t-1 --dry-run", "only show the step"),
+                ],
             ),
             (
                 "reject",
                 [
                     ("orch reject t-1 --reason 'no test'", "send it back"),
-                    ("orch reject t-1 --reason 'wrong scope' --to planning", "to this phase"),
+                    (
+                        "orch reject t-1 --reason 'wrong scope' --to planning",
+                        "to this phase",
+                    ),
                 ],
             ),
             (
                 "confirm",
                 [
-                    ("orch confirm t-1 plan --reason 'read again'", "the same bytes are right"),
-                    ("orch confirm t-1 junit --reason 'a rerun' --json", "for a program"),
+                    (
+                        "orch confirm t-1 plan --reason 'read again'",
+                        "the same bytes are right",
+                    ),
+                    (
+                        "orch confirm t-1 junit --reason 'a rerun' --json",
+                        "for a program",
+                    ),
                 ],
             ),
             (
                 "rollback",
                 [
-                    ("orch rollback t-1 --reason 'wrong scope'", "to the last consistent phase"),
-                    ("orch rollback t-1 --to planning --reason 'wrong scope'", "to this phase"),
+                    (
+                        "orch rollback t-1 --reason 'wrong scope'",
+                        "to the last consistent phase",
+                    ),
+                    (
+                        "orch rollback t-1 --to planning --reason 'wrong scope'",
+                        "to this phase",
+                    ),
                 ],
             ),
             (
                 "reopen",
                 [
                     ("orch reopen t-1 --reason 'it came back'", "a finished task"),
-                    ("orch reopen t-1 --to planning --reason 'it came back'", "in this phase"),
+                    (
+                        "orch reopen t-1 --to planning --reason 'it came back'",
+                        "in this phase",
+                    ),
                 ],
             ),
             (
@@ -211,15 +286,33 @@ const GROUPS: [(&str, &[Examples]); 6] = [
     (
         "Prove and repair the record",
         &[
-            ("audit", [("orch audit", "the whole history"), ("orch audit main..HEAD", "a branch")]),
+            (
+                "audit",
+                [
+                    ("orch audit", "the whole history"),
+                    ("orch audit main..HEAD", "a branch"),
+                ],
+            ),
             (
                 "recover",
-                [("orch recover t-1", "rebuild a lost record"), ("orch recover t-1 --json", "for a program")],
+                [
+                    ("orch recover t-1", "rebuild a lost record"),
+                    ("orch recover t-1 --json", "for a program"),
+                ],
             ),
-            ("resolve", [("orch resolve", "every conflicted task"), ("orch resolve t-1", "this one")]),
+            (
+                "resolve",
+                [
+                    ("orch resolve", "every conflicted task"),
+                    ("orch resolve t-1", "this one"),
+                ],
+            ),
             (
                 "hook",
-                [("orch hook install", "check every commit"), ("orch hook status", "what is installed")],
+                [
+                    ("orch hook install", "check every commit"),
+                    ("orch hook status", "what is installed"),
+                ],
             ),
         ],
     ),
@@ -243,18 +336,30 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             (
                 "trust",
                 [
-                    ("orch trust --show", "what orch may start, and whether it is trusted"),
+                    (
+                        "orch trust --show",
+                        "what orch may start, and whether it is trusted",
+                    ),
                     ("orch trust", "trust it as it is now"),
                 ],
             ),
             (
                 "doctor",
                 [
-                    ("orch doctor", "what is wrong around the tasks, and what to type"),
+                    (
+                        "orch doctor",
+                        "what is wrong around the tasks, and what to type",
+                    ),
                     ("orch doctor --fix", "repair what is safe to repair"),
                 ],
             ),
-            ("demo", [("orch demo", "a task's whole life"), ("orch demo sample", "in this directory")]),
+            (
+                "demo",
+                [
+                    ("orch demo", "a task's whole life"),
+                    ("orch demo sample", "in this directory"),
+                ],
+            ),
             (
                 "completions",
                 [
@@ -266,7 +371,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 "man",
                 [
                     ("orch man next | man -l -", "read a page"),
-                    ("orch man --dir ~/.local/share/man/man1", "for `man orch-next`"),
+                    (
+                        "orch man --dir ~/.local/share/man/man1",
+                        "for `man orch-next`",
+                    ),
                 ],
             ),
             (
@@ -310,21 +418,30 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
                 "fmt",
                 [
                     ("orch workflow fmt", "redraw every diagram"),
-                    ("orch workflow fmt --check", "only say whether one is out of date"),
+                    (
+                        "orch workflow fmt --check",
+                        "only say whether one is out of date",
+                    ),
                 ],
             ),
             (
                 "diagram",
                 [
                     ("orch workflow diagram openspec", "as Mermaid"),
-                    ("orch workflow diagram openspec --format dot | dot -Tsvg", "as a picture"),
+                    (
+                        "orch workflow diagram openspec --format dot | dot -Tsvg",
+                        "as a picture",
+                    ),
                 ],
             ),
             (
                 "new",
                 [
                     ("orch workflow new my-loop", "ask what it does"),
-                    ("orch workflow new my-loop --from skill-config.json", "from a configuration"),
+                    (
+                        "orch workflow new my-loop --from skill-config.json",
+                        "from a configuration",
+                    ),
                 ],
             ),
         ],
@@ -336,7 +453,10 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
                 "install",
                 [
                     ("orch hook install", "check every commit"),
-                    ("orch hook install --pre-commit --pre-push", "and every push"),
+                    (
+                        "orch hook install --pre-commit --pre-push",
+                        "and every push",
+                    ),
                 ],
             ),
             (
@@ -348,12 +468,18 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
             ),
             (
                 "status",
-                [("orch hook status", "what is installed"), ("orch hook status --json", "for a program")],
+                [
+                    ("orch hook status", "what is installed"),
+                    ("orch hook status --json", "for a program"),
+                ],
             ),
             (
                 "prepare-commit-msg",
                 [
-                    ("orch hook prepare-commit-msg .git/COMMIT_EDITMSG", "name the task of the branch"),
+                    (
+                        "orch hook prepare-commit-msg .git/COMMIT_EDITMSG",
+                        "name the task of the branch",
+                    ),
                     (
                         "orch hook prepare-commit-msg .git/COMMIT_EDITMSG message",
                         "of a message that was given with -m",
@@ -363,8 +489,14 @@ const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
             (
                 "commit-msg",
                 [
-                    ("orch hook commit-msg .git/COMMIT_EDITMSG", "after the editor"),
-                    ("orch -C repository hook commit-msg .git/COMMIT_EDITMSG", "of a repository elsewhere"),
+                    (
+                        "orch hook commit-msg .git/COMMIT_EDITMSG",
+                        "after the editor",
+                    ),
+                    (
+                        "orch -C repository hook commit-msg .git/COMMIT_EDITMSG",
+                        "of a repository elsewhere",
+                    ),
                 ],
             ),
         ],
@@ -382,13 +514,20 @@ pub fn command_line() -> Command {
     // Commands are made when one of them is asked for, so the whole has to be asked for.
     command.build();
     let groups = groups(&command);
-    let commands: Vec<Examples> = GROUPS.iter().flat_map(|(_, commands)| *commands).copied().collect();
+    let commands: Vec<Examples> = GROUPS
+        .iter()
+        .flat_map(|(_, commands)| *commands)
+        .copied()
+        .collect();
     let command = command.mut_subcommands(|sub| {
         let below = SUBCOMMANDS.iter().find(|(name, _)| *name == sub.get_name());
         let below = below.map_or(&[][..], |(_, examples)| examples);
         with_examples(sub, &commands).mut_subcommands(|sub| with_examples(sub, below))
     });
-    command.help_template(TEMPLATE).before_help(groups.clone()).before_long_help(groups)
+    command
+        .help_template(TEMPLATE)
+        .before_help(groups.clone())
+        .before_long_help(groups)
 }
 
 /// A command with those of these examples that are its own.
@@ -417,7 +556,11 @@ fn groups(command: &Command) -> String {
 }
 
 fn told(examples: &[(&str, &str); 2]) -> String {
-    let wide = examples.iter().map(|(typed, _)| typed.len()).max().unwrap_or_default();
+    let wide = examples
+        .iter()
+        .map(|(typed, _)| typed.len())
+        .max()
+        .unwrap_or_default();
     let lines = examples.map(|(typed, effect)| format!("\n  {typed:wide$}  # {effect}"));
     format!("Examples:{}", lines.concat())
 }
@@ -432,7 +575,10 @@ mod tests {
     #[test]
     fn every_command_is_in_a_group_and_has_examples_that_parse() {
         let command = Cli::command();
-        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
+        let shown = command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set())
+            .map(Command::get_name);
         let shown: Vec<&str> = shown.collect();
         let listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
         let named: Vec<&str> = listed.clone().map(|(name, _)| *name).collect();
@@ -463,7 +609,11 @@ mod tests {
                 for (typed, _) in examples {
                     let parsed = parsed(typed);
                     let (name, below) = parsed.subcommand().expect("a command");
-                    assert_eq!((name, below.subcommand_name()), (parent, Some(*sub)), "{typed}");
+                    assert_eq!(
+                        (name, below.subcommand_name()),
+                        (parent, Some(*sub)),
+                        "{typed}"
+                    );
                 }
             }
         }
@@ -475,8 +625,14 @@ mod tests {
     /// A line means the same without the commands that it does not name.
     #[test]
     fn a_command_is_parsed_without_the_others() {
-        let examples = GROUPS.iter().flat_map(|(_, commands)| *commands).flat_map(|(_, examples)| examples);
-        let below = SUBCOMMANDS.iter().flat_map(|(_, subs)| *subs).flat_map(|(_, examples)| examples);
+        let examples = GROUPS
+            .iter()
+            .flat_map(|(_, commands)| *commands)
+            .flat_map(|(_, examples)| examples);
+        let below = SUBCOMMANDS
+            .iter()
+            .flat_map(|(_, subs)| *subs)
+            .flat_map(|(_, examples)| examples);
         let odd = [
             "orch",
             "orch --json",
@@ -511,9 +667,13 @@ mod tests {
             assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{typed}");
         }
         assert!(valid > 100, "{valid}");
-        let version = |parsed: Result<Cli, clap::Error>| parsed.expect_err("no command").to_string();
+        let version =
+            |parsed: Result<Cli, clap::Error>| parsed.expect_err("no command").to_string();
         let words: Vec<OsString> = ["orch", "--version"].map(OsString::from).to_vec();
-        assert_eq!(version(Cli::of(&words)), version(Cli::try_parse_from(&words)));
+        assert_eq!(
+            version(Cli::of(&words)),
+            version(Cli::try_parse_from(&words))
+        );
     }
 
     /// What a line means to the command line.
@@ -524,7 +684,11 @@ mod tests {
 
     /// The words of a line up to a pipe, in which quotes hold words together.
     fn words(typed: &str) -> Vec<String> {
-        let line = typed.split(" | ").next().expect("a command").replace('\'', "\"");
+        let line = typed
+            .split(" | ")
+            .next()
+            .expect("a command")
+            .replace('\'', "\"");
         let parts = line.split('"').enumerate();
         parts
             .flat_map(|(number, part)| match number % 2 {

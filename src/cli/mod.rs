@@ -14,7 +14,10 @@ mod pager;
 mod progress;
 mod random;
 #[cfg(any(feature = "api", feature = "mcp"))]
-#[cfg_attr(not(feature = "api"), expect(dead_code, reason = "the protocol for agents uses a part of it"))]
+#[cfg_attr(
+    not(feature = "api"),
+    expect(dead_code, reason = "the protocol for agents uses a part of it")
+)]
 mod remote;
 mod threads;
 mod ui;
@@ -92,7 +95,9 @@ impl Context {
     fn workspace_for(&self, purpose: Purpose, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
         let mut workspace = self.open(purpose)?;
-        self.wait.into_iter().for_each(|wait| workspace.wait_for_locks(wait));
+        self.wait
+            .into_iter()
+            .for_each(|wait| workspace.wait_for_locks(wait));
         if self.whole_ids {
             workspace.take_whole_ids_alone();
         }
@@ -108,9 +113,20 @@ impl Context {
             .iter()
             .for_each(|one| ui.finding(one));
         // One of the errors is that of the command, which tells it at its end. Later ones may follow from the first.
-        let mut errors = workspace.findings().iter().filter(|finding| finding.is_error());
-        let told = if self.global.json { errors.next() } else { errors.next_back() }.cloned();
-        let others = workspace.findings().iter().filter(|finding| Some(*finding) != told.as_ref());
+        let mut errors = workspace
+            .findings()
+            .iter()
+            .filter(|finding| finding.is_error());
+        let told = if self.global.json {
+            errors.next()
+        } else {
+            errors.next_back()
+        }
+        .cloned();
+        let others = workspace
+            .findings()
+            .iter()
+            .filter(|finding| Some(*finding) != told.as_ref());
         others.for_each(|finding| ui.finding(finding));
         told.map_or(Ok(workspace), |error| Err(Failure::from(error)))
     }
@@ -125,9 +141,15 @@ impl Context {
     /// Opens the repository at `revision`, if given, or else its work tree. Returns an error if the revision
     /// or its settings are invalid.
     pub fn workspace_at(&self, ui: &Ui, revision: Option<&str>) -> Result<Workspace, Failure> {
-        let Some(revision) = revision else { return self.workspace(ui) };
+        let Some(revision) = revision else {
+            return self.workspace(ui);
+        };
         let workspace = self.bare_workspace()?.at(revision)?;
-        match workspace.findings().iter().find(|finding| finding.is_error()) {
+        match workspace
+            .findings()
+            .iter()
+            .find(|finding| finding.is_error())
+        {
             Some(first) => Err(Failure::from(first.clone())),
             None => Ok(workspace),
         }
@@ -145,7 +167,12 @@ impl Context {
 
     fn open(&self, purpose: Purpose) -> Result<Workspace, Failure> {
         let environment = self.caller.environment.clone();
-        Ok(Workspace::open_for(purpose, &self.start, environment, self.settings.as_ref())?)
+        Ok(Workspace::open_for(
+            purpose,
+            &self.start,
+            environment,
+            self.settings.as_ref(),
+        )?)
     }
 
     /// Shows how many tasks were looked at, as soon as that takes longer than a moment.
@@ -199,15 +226,34 @@ pub fn run(
     });
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, arguments.iter().any(|argument| argument == "--json"), no_color),
+        Err(error) => {
+            return usage(
+                &error,
+                arguments.iter().any(|argument| argument == "--json"),
+                no_color,
+            );
+        }
     };
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
-    let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
+    let start = cli
+        .global
+        .directory
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("."));
+    let logging = Arc::new(Logging::begin(
+        cli.global.verbose,
+        variable("ORCH_LOG"),
+        &ui,
+    ));
     let pager = Pager::of(!cli.global.no_pager, start.clone(), &variable);
     let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
     let variables = Variables::of(variable.clone());
-    let caller = Caller { at_terminal, process, variables, ..Caller::from_environment(variable) };
+    let caller = Caller {
+        at_terminal,
+        process,
+        variables,
+        ..Caller::from_environment(variable)
+    };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
     let (global, whole_ids, later) = (cli.global, false, None);
@@ -229,7 +275,10 @@ pub fn run(
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),
         Err(failure) => {
-            let (exit, code) = (failure.exit() as u8, failure.code().map(|code| code.as_str()));
+            let (exit, code) = (
+                failure.exit() as u8,
+                failure.code().map(|code| code.as_str()),
+            );
             tracing::warn!(exit, code, "orch exits");
         }
     }
@@ -244,10 +293,16 @@ pub fn run(
 }
 
 fn report(failure: &Failure, context: &Context, ui: &Ui) {
-    let Failure::Reported { error, .. } = failure else { return };
+    let Failure::Reported { error, .. } = failure else {
+        return;
+    };
     if context.global.json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
-        let _ = ui.document(&view::ErrorView::new(error.code(), error.located(), error.hint()));
+        let _ = ui.document(&view::ErrorView::new(
+            error.code(),
+            error.located(),
+            error.hint(),
+        ));
         return;
     }
     let finding = Diagnostic::from(error.clone());
@@ -255,7 +310,11 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
         ui.finding(&finding);
         return;
     }
-    ui.problem(&format!("{} {}", ui.paint_status.paint(Style::Bad, "error:"), finding.message));
+    ui.problem(&format!(
+        "{} {}",
+        ui.paint_status.paint(Style::Bad, "error:"),
+        finding.message
+    ));
     finding.hint.iter().for_each(|hint| ui.hint(hint));
 }
 
@@ -280,5 +339,9 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
 /// What is wrong with a command line, in one line.
 fn usage_message(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned()
 }

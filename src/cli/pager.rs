@@ -27,14 +27,21 @@ pub(super) struct Pager {
 impl Pager {
     /// Reads `ORCH_PAGER`, `PAGER`, `TERM`, `LESS` and `LV`. `start` is the directory whose repository may
     /// configure a pager.
-    pub(super) fn of(is_wanted: bool, start: PathBuf, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(super) fn of(
+        is_wanted: bool,
+        start: PathBuf,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Self {
         let is_dumb = variable("TERM").is_none_or(|terminal| terminal == "dumb");
         let options = [("LESS", "FRX"), ("LV", "-c")];
         Self {
             is_wanted: is_wanted && !is_dumb,
             own: variable("ORCH_PAGER"),
             general: variable("PAGER"),
-            options: options.into_iter().filter(|(name, _)| variable(name).is_none()).collect(),
+            options: options
+                .into_iter()
+                .filter(|(name, _)| variable(name).is_none())
+                .collect(),
             start,
         }
     }
@@ -45,7 +52,9 @@ impl Pager {
         if !self.is_wanted || !exceeds(text, ui) {
             return ui.answer(text);
         }
-        let Some(command) = self.command() else { return ui.answer(text) };
+        let Some(command) = self.command() else {
+            return ui.answer(text);
+        };
         let shown = interrupts.left_to_child(|| {
             let pager = RunningPager::start(&command, &self.options).ok()?;
             ui.passed();
@@ -60,7 +69,11 @@ impl Pager {
 
     /// The command line of the pager; `None` if there shall be none.
     fn command(&self) -> Option<String> {
-        let command = self.own.clone().or_else(|| git_pager(&self.start)).or_else(|| self.general.clone());
+        let command = self
+            .own
+            .clone()
+            .or_else(|| git_pager(&self.start))
+            .or_else(|| self.general.clone());
         let command = command.unwrap_or_else(|| DEFAULT.to_owned());
         let command = command.trim();
         (!command.is_empty() && command != "cat").then(|| command.to_owned())

@@ -19,7 +19,11 @@ pub(super) struct WorkProgress {
 impl WorkProgress {
     /// The work begins now.
     pub(super) fn new(ui: &Ui) -> Self {
-        Self { ui: ui.clone(), begun: Instant::now(), shown: Cell::new(None) }
+        Self {
+            ui: ui.clone(),
+            begun: Instant::now(),
+            shown: Cell::new(None),
+        }
     }
 
     /// Shows how far the work is, if it is time to.
@@ -36,5 +40,8 @@ impl WorkProgress {
 
 /// `done` of `total` things, or only what is done if the total is not known.
 pub(super) fn of_total(done: u64, total: Option<usize>, things: &str) -> String {
-    total.map_or_else(|| format!("{done} {things}"), |total| format!("{done} of {total} {things}"))
+    total.map_or_else(
+        || format!("{done} {things}"),
+        |total| format!("{done} of {total} {things}"),
+    )
 }

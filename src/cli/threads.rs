@@ -33,7 +33,12 @@ fn start(many: usize, stack: usize) -> io::Result<()> {
     thread::scope(|scope| {
         let _closed = locked(&gate);
         let wait = || drop(gate.lock());
-        let start = |_| thread::Builder::new().stack_size(stack).spawn_scoped(scope, wait).map(drop);
+        let start = |_| {
+            thread::Builder::new()
+                .stack_size(stack)
+                .spawn_scoped(scope, wait)
+                .map(drop)
+        };
         (0..many).try_for_each(start)
     })
 }

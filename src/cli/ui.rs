@@ -71,8 +71,12 @@ impl Ui {
         Self {
             quiet,
             muted: false,
-            paint: Paint { colour: coloured(&out) && (out.is_term() || colour == Colour::Always) },
-            paint_status: Paint { colour: coloured(&err) && (err.is_term() || colour == Colour::Always) },
+            paint: Paint {
+                colour: coloured(&out) && (out.is_term() || colour == Colour::Always),
+            },
+            paint_status: Paint {
+                colour: coloured(&err) && (err.is_term() || colour == Colour::Always),
+            },
             width: width.into(),
             height: height.into(),
             live: err.is_term() && !quiet,
@@ -88,15 +92,25 @@ impl Ui {
     pub fn keeping() -> (Self, KeptAnswers) {
         let kept = KeptAnswers::default();
         let plain = Self::new(Colour::Never, true, true);
-        let ui =
-            Self { width: 0, height: 0, live: false, interactive: false, kept: Some(kept.clone()), ..plain };
+        let ui = Self {
+            width: 0,
+            height: 0,
+            live: false,
+            interactive: false,
+            kept: Some(kept.clone()),
+            ..plain
+        };
         (ui, kept)
     }
 
     /// The same printer, but quiet and without answers.
     #[must_use]
     pub fn muted(&self) -> Self {
-        Self { quiet: true, muted: true, ..self.clone() }
+        Self {
+            quiet: true,
+            muted: true,
+            ..self.clone()
+        }
     }
 
     /// Says in which directory of the repository commands are typed; by default in its root.
@@ -108,13 +122,17 @@ impl Ui {
     /// A hint, with commands that work where they are typed.
     #[must_use]
     pub fn hint_here(&self, hint: &str) -> String {
-        self.here.get().map_or_else(|| hint.to_owned(), |here| commands_at(here, hint))
+        self.here
+            .get()
+            .map_or_else(|| hint.to_owned(), |here| commands_at(here, hint))
     }
 
     /// The arguments of a command that works where it is typed.
     #[must_use]
     pub fn argv_here(&self, argv: &[String]) -> Vec<String> {
-        self.here.get().map_or_else(|| argv.to_vec(), |here| argv_at(here, argv))
+        self.here
+            .get()
+            .map_or_else(|| argv.to_vec(), |here| argv_at(here, argv))
     }
 
     /// Prints a hint as a problem.
@@ -131,7 +149,11 @@ impl Ui {
             Severity::Note => Style::Dim,
         };
         let kind = format!("{}[{}]:", finding.severity, finding.code);
-        self.problem(&finding.to_string().replacen(&kind, &self.paint_status.paint(style, &kind), 1));
+        self.problem(&finding.to_string().replacen(
+            &kind,
+            &self.paint_status.paint(style, &kind),
+            1,
+        ));
         finding.hint.iter().for_each(|hint| self.hint(hint));
     }
 
@@ -153,7 +175,11 @@ impl Ui {
     /// [`Ui::answer`] does.
     pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
         if self.width > 0 || self.muted || self.kept.is_some() {
-            return self.answer(&if self.width > 0 { pretty(document) } else { line(document) });
+            return self.answer(&if self.width > 0 {
+                pretty(document)
+            } else {
+                line(document)
+            });
         }
         // The text of a document about very many tasks is larger than the document.
         self.passed();
@@ -167,7 +193,9 @@ impl Ui {
     pub fn screen(&self) -> io::Result<WholeScreen> {
         self.passed();
         write_out(TAKE)?;
-        Ok(WholeScreen { term: Term::stdout() })
+        Ok(WholeScreen {
+            term: Term::stdout(),
+        })
     }
 
     /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.
@@ -210,7 +238,10 @@ impl Ui {
     pub fn read_line(&self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let count = io::stdin().lock().read_until(b'\n', &mut line)?;
-        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        let end = line
+            .iter()
+            .rposition(|byte| !matches!(byte, b'\n' | b'\r'))
+            .map_or(0, |last| last + 1);
         line.truncate(end);
         Ok((count > 0).then_some(line))
     }
@@ -262,8 +293,11 @@ impl WholeScreen {
     pub fn show(&mut self, text: &str) -> io::Result<()> {
         // Each row is cleared before it is written: after a full row the cursor is still on its last character. All is
         // written at once, so nothing flickers.
-        let lines: Vec<String> =
-            text.lines().take(self.size().1).map(|line| format!("\u{1b}[K{line}")).collect();
+        let lines: Vec<String> = text
+            .lines()
+            .take(self.size().1)
+            .map(|line| format!("\u{1b}[K{line}"))
+            .collect();
         write_out(&format!("\u{1b}[H{}\u{1b}[J", lines.join("\r\n")))
     }
 }

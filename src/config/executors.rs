@@ -28,7 +28,10 @@ impl Default for ExecutorConfig {
         let hard = Some(Period::from_seconds(30 * 60));
         Self {
             command: Vec::new(),
-            times: Times { hard, ..Times::default() },
+            times: Times {
+                hard,
+                ..Times::default()
+            },
             grace: Period::from_seconds(5),
         }
     }
@@ -38,13 +41,19 @@ impl Executors {
     /// The executor with the first of these names that is configured, or else `default`.
     #[must_use]
     pub fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&ExecutorConfig> {
-        names.into_iter().chain([DEFAULT]).find_map(|name| self.named(name))
+        names
+            .into_iter()
+            .chain([DEFAULT])
+            .find_map(|name| self.named(name))
     }
 
     /// The executor with exactly this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&ExecutorConfig> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, executor)| executor)
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, executor)| executor)
     }
 
     /// The names of all executors, in file order.
@@ -57,7 +66,9 @@ impl Executors {
 pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Executors {
     let mut found = Vec::new();
     for (name, value) in reader.entries("executor", value) {
-        let Some(table) = reader.table_of("executor", value, EXECUTOR.title) else { continue };
+        let Some(table) = reader.table_of("executor", value, EXECUTOR.title) else {
+            continue;
+        };
         let executor = executor(reader, table);
         if !executor.command.is_empty() {
             found.push((name.value, executor));
@@ -68,7 +79,10 @@ pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) 
 
 fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> ExecutorConfig {
     let default = ExecutorConfig::default();
-    let command = table.take("command").map(|value| command(reader, value)).unwrap_or_default();
+    let command = table
+        .take("command")
+        .map(|value| command(reader, value))
+        .unwrap_or_default();
     let mut period = |key: &'static str, default: Option<Period>| {
         let read = |text: &str| Period::parse(text).ok_or("the value is not a duration");
         let given = reader.parsed_at(&mut table, key, read);
@@ -81,13 +95,21 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
     };
     let grace = period("grace", Some(default.grace)).unwrap_or_default();
     reader.finish(table);
-    ExecutorConfig { command, times, grace }
+    ExecutorConfig {
+        command,
+        times,
+        grace,
+    }
 }
 
 /// The words of a command; an invalid word is reported and left out.
 pub(super) fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
     let word = |text: &str| {
-        if text.contains('\0') { Err("the argument contains a NUL byte") } else { Ok(text.to_owned()) }
+        if text.contains('\0') {
+            Err("the argument contains a NUL byte")
+        } else {
+            Ok(text.to_owned())
+        }
     };
     let command = reader.items("command", value, word);
     if command.first().is_some_and(String::is_empty) {

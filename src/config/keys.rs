@@ -76,20 +76,28 @@ pub(super) const PEOPLE: Section = Section {
 };
 
 /// `[require]`.
-pub(super) const REQUIRE: Section =
-    Section { title: "`[require]`", keys: &[("independent", "independent = false")] };
+pub(super) const REQUIRE: Section = Section {
+    title: "`[require]`",
+    keys: &[("independent", "independent = false")],
+};
 
 /// `[hook]`.
 pub(super) const HOOK: Section = Section {
     title: "`[hook]`",
-    keys: &[("on_missing", "on_missing = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
+    keys: &[
+        ("on_missing", "on_missing = \"pass\""),
+        ("timeout_seconds", "timeout_seconds = 10"),
+    ],
 };
 
 /// `[[acknowledged]]`.
 pub(super) const ACKNOWLEDGED: Section = Section {
     title: "`[[acknowledged]]`",
     keys: &[
-        ("forged", "forged = \"1f2e3d4c5b6a79880796a5b4c3d2e1f001234567\""),
+        (
+            "forged",
+            "forged = \"1f2e3d4c5b6a79880796a5b4c3d2e1f001234567\"",
+        ),
         ("task", "task = \"login\""),
         ("reason", "reason = \"made by hand and reverted\""),
     ],
@@ -121,14 +129,26 @@ pub(super) const NOTIFY: Section = Section {
 };
 
 /// All tables.
-pub(super) const SECTIONS: [Section; 10] =
-    [TOP, ROOT, GIT, WATCH, PEOPLE, REQUIRE, HOOK, ACKNOWLEDGED, EXECUTOR, NOTIFY];
+pub(super) const SECTIONS: [Section; 10] = [
+    TOP,
+    ROOT,
+    GIT,
+    WATCH,
+    PEOPLE,
+    REQUIRE,
+    HOOK,
+    ACKNOWLEDGED,
+    EXECUTOR,
+    NOTIFY,
+];
 
 /// The title of the table that a key belongs to, and an example of the key.
 fn known(key: &str) -> Option<(&'static str, &'static str)> {
     let sections = SECTIONS.into_iter();
-    let mut keys = sections.flat_map(|section| section.keys.iter().map(move |key| (section.title, key)));
-    keys.find(|(_, (name, _))| *name == key).map(|(title, (_, example))| (title, *example))
+    let mut keys =
+        sections.flat_map(|section| section.keys.iter().map(move |key| (section.title, key)));
+    keys.find(|(_, (name, _))| *name == key)
+        .map(|(title, (_, example))| (title, *example))
 }
 
 /// The title of the table that a key belongs to.

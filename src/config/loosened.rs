@@ -16,18 +16,26 @@ pub fn loosened(before: &str, after: &str) -> Vec<RuleChange> {
     let (Ok(old), Ok(new)) = (before.parse::<Table>(), after.parse::<Table>()) else {
         return match before == after {
             true => Vec::new(),
-            false => vec![RuleChange::unclear(first_other_line(before, after), "the settings changed")],
+            false => vec![RuleChange::unclear(
+                first_other_line(before, after),
+                "the settings changed",
+            )],
         };
     };
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let mut changes = SettingChanges { lines: TomlLines::new(after), found: Vec::new() };
+    let mut changes = SettingChanges {
+        lines: TomlLines::new(after),
+        found: Vec::new(),
+    };
     for key in keys {
         let (old, new) = (old.get(key), new.get(key));
         if old == new || WORDS.contains(&key.as_str()) {
             continue;
         }
-        let tables = [old, new].map(|value| value.and_then(Value::as_table).cloned().unwrap_or_default());
-        let lists = [old, new].map(|value| value.and_then(Value::as_array).cloned().unwrap_or_default());
+        let tables =
+            [old, new].map(|value| value.and_then(Value::as_table).cloned().unwrap_or_default());
+        let lists =
+            [old, new].map(|value| value.and_then(Value::as_array).cloned().unwrap_or_default());
         match key.as_str() {
             "people" => changes.people(&tables),
             "executor" => changes.executors(&tables),
@@ -37,7 +45,11 @@ pub fn loosened(before: &str, after: &str) -> Vec<RuleChange> {
             "root" => changes.roots(&parse(before, FILE).0, &parse(after, FILE).0),
             "acknowledged" => changes.acknowledged(&lists),
             _ => {
-                let first = lists[1].iter().zip(&lists[0]).take_while(|(new, old)| new == old).count();
+                let first = lists[1]
+                    .iter()
+                    .zip(&lists[0])
+                    .take_while(|(new, old)| new == old)
+                    .count();
                 changes.unclear(&[Key(key), Item(first)], format!("`{key}` changed"));
             }
         }
@@ -54,11 +66,13 @@ struct SettingChanges<'a> {
 
 impl SettingChanges<'_> {
     fn looser(&mut self, steps: &[TomlStep<'_>], what: impl Into<String>) {
-        self.found.push(RuleChange::looser(self.lines.of(steps), what));
+        self.found
+            .push(RuleChange::looser(self.lines.of(steps), what));
     }
 
     fn unclear(&mut self, steps: &[TomlStep<'_>], what: impl Into<String>) {
-        self.found.push(RuleChange::unclear(self.lines.of(steps), what));
+        self.found
+            .push(RuleChange::unclear(self.lines.of(steps), what));
     }
 
     fn people(&mut self, tables: &[Table; 2]) {
@@ -69,10 +83,19 @@ impl SettingChanges<'_> {
             Some("signed") => 2,
             _ => 1,
         };
-        let named =
-            |table: &Table| table.get("orders").and_then(Value::as_str).unwrap_or("terminal").to_owned();
+        let named = |table: &Table| {
+            table
+                .get("orders")
+                .and_then(Value::as_str)
+                .unwrap_or("terminal")
+                .to_owned()
+        };
         if rank(new) < rank(old) {
-            let what = format!("`orders` under `[people]` is `{}` and was `{}`", named(new), named(old));
+            let what = format!(
+                "`orders` under `[people]` is `{}` and was `{}`",
+                named(new),
+                named(old)
+            );
             self.looser(&[Key("people"), Key("orders")], what);
         }
         for order in texts(new.get("agents_may")).difference(&texts(old.get("agents_may"))) {
@@ -82,7 +105,10 @@ impl SettingChanges<'_> {
         self.teams(&tables.clone().map(|table| table_at(&table, "teams")));
         let known = ["orders", "agents_may", "teams"];
         for key in other_keys(old, new).filter(|key| !known.contains(&key.as_str())) {
-            self.unclear(&[Key("people"), Key(&key)], format!("`{key}` under `[people]` changed"));
+            self.unclear(
+                &[Key("people"), Key(&key)],
+                format!("`{key}` under `[people]` changed"),
+            );
         }
     }
 
@@ -90,8 +116,15 @@ impl SettingChanges<'_> {
     fn teams(&mut self, [old, new]: &[Table; 2]) {
         for (team, members) in new {
             let before = texts(old.get(team));
-            let is_member = |person: &String| before.iter().any(|known| known.eq_ignore_ascii_case(person));
-            for person in texts(Some(members)).iter().filter(|person| !is_member(person)) {
+            let is_member = |person: &String| {
+                before
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(person))
+            };
+            for person in texts(Some(members))
+                .iter()
+                .filter(|person| !is_member(person))
+            {
                 let steps = [Key("people"), Key("teams"), Key(team), Text(person)];
                 self.looser(&steps, format!("`{person}` may approve for team `{team}`"));
             }
@@ -100,10 +133,14 @@ impl SettingChanges<'_> {
 
     fn executors(&mut self, [old, new]: &[Table; 2]) {
         for (name, executor) in new {
-            let (Some(before), Some(after)) = (old.get(name).and_then(Value::as_table), executor.as_table())
+            let (Some(before), Some(after)) =
+                (old.get(name).and_then(Value::as_table), executor.as_table())
             else {
                 if old.get(name) != Some(executor) {
-                    self.looser(&[Key("executor"), Key(name)], format!("executor `{name}` is new"));
+                    self.looser(
+                        &[Key("executor"), Key(name)],
+                        format!("executor `{name}` is new"),
+                    );
                 }
                 continue;
             };
@@ -120,7 +157,8 @@ impl SettingChanges<'_> {
     }
 
     fn hook(&mut self, [old, new]: &[Table; 2]) {
-        let blocks = |table: &Table| table.get("on_missing").and_then(Value::as_str) == Some("block");
+        let blocks =
+            |table: &Table| table.get("on_missing").and_then(Value::as_str) == Some("block");
         if blocks(old) && !blocks(new) {
             let what = "hooks let everything pass where orch is missing";
             self.looser(&[Key("hook"), Key("on_missing")], what);
@@ -137,13 +175,17 @@ impl SettingChanges<'_> {
         // Without `base`, the first protected branch may be it.
         let may_be_base = old.get("base").is_none() || new.get("base").is_none();
         if lost.is_empty() && may_be_base && list(old) != list(new) {
-            let added: BTreeSet<String> = &texts(new.get("protected")) - &texts(old.get("protected"));
+            let added: BTreeSet<String> =
+                &texts(new.get("protected")) - &texts(old.get("protected"));
             let first = added.first().map_or("", String::as_str);
             let what = "`protected` under `[git]` changed, and without `base` it says what a branch is compared with";
             self.unclear(&[Key("git"), Key("protected"), Text(first)], what);
         }
         for (key, what) in [
-            ("base", "`base` under `[git]` changed, with which the commits of a task begin"),
+            (
+                "base",
+                "`base` under `[git]` changed, with which the commits of a task begin",
+            ),
             (
                 "task_branch",
                 "`task_branch` under `[git]` changed, by which a branch names the task of its commits",
@@ -180,8 +222,9 @@ impl SettingChanges<'_> {
     /// Where the tasks are, and which workflows they follow, with the default root.
     fn roots(&mut self, old: &Config, new: &Config) {
         let (old, new) = (&old.roots, &new.roots);
-        let places =
-            |roots: &Roots| -> Vec<String> { roots.iter().map(|root| root.path.to_string()).collect() };
+        let places = |roots: &Roots| -> Vec<String> {
+            roots.iter().map(|root| root.path.to_string()).collect()
+        };
         let (before, after) = (places(old), places(new));
         for path in before.iter().filter(|path| !after.contains(path)) {
             let what = format!("root `{path}` is removed, so its tasks are not checked");
@@ -189,7 +232,10 @@ impl SettingChanges<'_> {
         }
         // A directory belongs to the first root that matches it.
         let kept: Vec<&String> = after.iter().filter(|path| before.contains(path)).collect();
-        let is_same_order = before.iter().filter(|path| after.contains(path)).eq(kept.iter().copied());
+        let is_same_order = before
+            .iter()
+            .filter(|path| after.contains(path))
+            .eq(kept.iter().copied());
         if !is_same_order {
             self.unclear(&[Key("root"), Item(0)], "the order of the roots changed");
         }
@@ -198,16 +244,21 @@ impl SettingChanges<'_> {
             let Some(known) = old.iter().find(|other| other.path == root.path) else {
                 // Behind all others, it takes no task from them.
                 if after[place..].iter().any(|later| before.contains(later)) {
-                    let what = format!("root `{path}` is new, before roots whose tasks it may take");
+                    let what =
+                        format!("root `{path}` is new, before roots whose tasks it may take");
                     self.unclear(&[Key("root"), Item(place)], what);
                 }
                 continue;
             };
-            let hidden =
-                |root: &super::Root| -> BTreeSet<String> { root.exclude.texts().iter().cloned().collect() };
+            let hidden = |root: &super::Root| -> BTreeSet<String> {
+                root.exclude.texts().iter().cloned().collect()
+            };
             for more in hidden(root).difference(&hidden(known)) {
                 let what = format!("root `{path}` excludes `{more}`, so that is not checked");
-                self.looser(&[Key("root"), Item(place), Key("exclude"), Text(more)], what);
+                self.looser(
+                    &[Key("root"), Item(place), Key("exclude"), Text(more)],
+                    what,
+                );
             }
             if known.workflow != root.workflow {
                 let what = format!("root `{path}` has another workflow");
@@ -218,19 +269,29 @@ impl SettingChanges<'_> {
 }
 
 fn table_at(table: &Table, key: &str) -> Table {
-    table.get(key).and_then(Value::as_table).cloned().unwrap_or_default()
+    table
+        .get(key)
+        .and_then(Value::as_table)
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn other_keys<'t>(old: &'t Table, new: &'t Table) -> impl Iterator<Item = String> + 't {
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    keys.into_iter().filter(|key| old.get(*key) != new.get(*key)).cloned()
+    keys.into_iter()
+        .filter(|key| old.get(*key) != new.get(*key))
+        .cloned()
 }
 
 /// A text, or a list of them.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
         Some(Value::String(text)) => BTreeSet::from([text.clone()]),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
         _ => BTreeSet::new(),
     }
 }
@@ -243,31 +304,46 @@ mod tests {
     fn a_change_of_the_settings_is_looser_or_unclear_or_nothing() {
         type Told<'t> = (Option<u32>, &'t str, bool);
         const BASE: &str = "`base` under `[git]` changed, with which the commits of a task begin";
-        const PROTECTED: &str =
-            "`protected` under `[git]` changed, and without `base` it says what a branch is compared with";
+        const PROTECTED: &str = "`protected` under `[git]` changed, and without `base` it says what a branch is compared with";
         const BRANCH: &str =
             "`task_branch` under `[git]` changed, by which a branch names the task of its commits";
         let cases: &[(&str, &str, &[Told<'_>])] = &[
             (
                 "",
                 "[people]\norders = \"anyone\"",
-                &[(Some(2), "`orders` under `[people]` is `anyone` and was `terminal`", true)],
+                &[(
+                    Some(2),
+                    "`orders` under `[people]` is `anyone` and was `terminal`",
+                    true,
+                )],
             ),
             (
                 "[people]\norders = \"signed\"",
                 "",
-                &[(None, "`orders` under `[people]` is `terminal` and was `signed`", true)],
+                &[(
+                    None,
+                    "`orders` under `[people]` is `terminal` and was `signed`",
+                    true,
+                )],
             ),
             (
                 "[people]\norders = \"signed\"",
                 "[people]\n\norders = \"sined\"",
-                &[(Some(3), "`orders` under `[people]` is `sined` and was `signed`", true)],
+                &[(
+                    Some(3),
+                    "`orders` under `[people]` is `sined` and was `signed`",
+                    true,
+                )],
             ),
             ("", "[people]\norders = \"signed\"", &[]),
             (
                 "",
                 "[people]\nagents_may = [\"confirm\"]",
-                &[(Some(2), "agents may `confirm`, by `agents_may` under `[people]`", true)],
+                &[(
+                    Some(2),
+                    "agents may `confirm`, by `agents_may` under `[people]`",
+                    true,
+                )],
             ),
             (
                 "[people.teams]\nsec = [\"a@x.org\"]",
@@ -282,8 +358,16 @@ mod tests {
                     (Some(3), "`d@x.org` may approve for team `new`", true),
                 ],
             ),
-            ("[people.teams]\nsec = [\"a@x.org\"]", "[people.teams]\nsec = []", &[]),
-            ("", "\n[executor.default]\ncommand = [\"x\"]", &[(Some(2), "executor `default` is new", true)]),
+            (
+                "[people.teams]\nsec = [\"a@x.org\"]",
+                "[people.teams]\nsec = []",
+                &[],
+            ),
+            (
+                "",
+                "\n[executor.default]\ncommand = [\"x\"]",
+                &[(Some(2), "executor `default` is new", true)],
+            ),
             (
                 "[executor.a]\ncommand = [\"x\"]",
                 "[executor.a]\ncommand = [\"y\"]",
@@ -297,7 +381,11 @@ mod tests {
             (
                 "[hook]\non_missing = \"block\"",
                 "[hook]",
-                &[(Some(1), "hooks let everything pass where orch is missing", true)],
+                &[(
+                    Some(1),
+                    "hooks let everything pass where orch is missing",
+                    true,
+                )],
             ),
             (
                 "[git]\nprotected = [\"main\"]",
@@ -309,7 +397,11 @@ mod tests {
                 "[git]\nprotected = [\"own\"]",
                 &[(Some(2), "the branch `main` is no longer protected", true)],
             ),
-            ("", "[git]\nprotected = [\"own\"]", &[(Some(2), PROTECTED, false)]),
+            (
+                "",
+                "[git]\nprotected = [\"own\"]",
+                &[(Some(2), PROTECTED, false)],
+            ),
             (
                 "[git]\nprotected = [\"main\"]",
                 "[git]\nprotected = [\n\"own\",\n\"main\"]",
@@ -327,32 +419,64 @@ mod tests {
                 &[],
             ),
             ("", "git.base = \"own\"", &[(Some(1), BASE, false)]),
-            ("[git]\nbase = \"main\"", "[git]\n\nbase = \"own\"", &[(Some(3), BASE, false)]),
-            ("[git]\nbase = \"main\"", "\n[git]", &[(Some(2), BASE, false)]),
-            ("[git]\ntask_branch = \"t/{task}\"", "", &[(None, BRANCH, false)]),
+            (
+                "[git]\nbase = \"main\"",
+                "[git]\n\nbase = \"own\"",
+                &[(Some(3), BASE, false)],
+            ),
+            (
+                "[git]\nbase = \"main\"",
+                "\n[git]",
+                &[(Some(2), BASE, false)],
+            ),
+            (
+                "[git]\ntask_branch = \"t/{task}\"",
+                "",
+                &[(None, BRANCH, false)],
+            ),
             ("", "[git]\nsubject = \"{task}\"\nsign_off = true", &[]),
             (
                 "[[root]]\npath = \"t/*\"",
                 "[[root]]\npath = \"t/*\"\nexclude = [\"t/a\"]",
-                &[(Some(3), "root `t/*` excludes `t/a`, so that is not checked", true)],
+                &[(
+                    Some(3),
+                    "root `t/*` excludes `t/a`, so that is not checked",
+                    true,
+                )],
             ),
             // Without any root there is the default one.
             (
                 "",
                 "[[root]]\npath = \"t/*\"",
-                &[(None, "root `tasks/**` is removed, so its tasks are not checked", true)],
+                &[(
+                    None,
+                    "root `tasks/**` is removed, so its tasks are not checked",
+                    true,
+                )],
             ),
-            ("", "[[root]]\npath = \"tasks/**\"\nworkflow = \"global-state-machine\"", &[]),
+            (
+                "",
+                "[[root]]\npath = \"tasks/**\"\nworkflow = \"global-state-machine\"",
+                &[],
+            ),
             (
                 "",
                 "[[root]]\npath = \"tasks/**\"\nworkflow = \"article\"",
                 &[(Some(3), "root `tasks/**` has another workflow", false)],
             ),
-            ("[[root]]\npath = \"t/*\"", "[[root]]\npath = \"t/*\"\n[[root]]\npath = \"s/*\"", &[]),
+            (
+                "[[root]]\npath = \"t/*\"",
+                "[[root]]\npath = \"t/*\"\n[[root]]\npath = \"s/*\"",
+                &[],
+            ),
             (
                 "[[root]]\npath = \"t/*\"",
                 "\n[[root]]\npath = \"t/**\"\n[[root]]\npath = \"t/*\"",
-                &[(Some(2), "root `t/**` is new, before roots whose tasks it may take", false)],
+                &[(
+                    Some(2),
+                    "root `t/**` is new, before roots whose tasks it may take",
+                    false,
+                )],
             ),
             (
                 "[[root]]\npath = \"t/*\"\n[[root]]\npath = \"t/**\"",
@@ -364,12 +488,24 @@ mod tests {
                 "[require]\nindependent = false",
                 &[(Some(2), "`independent` is no longer required", true)],
             ),
-            ("", "system = \"machines\"", &[(Some(1), "`system` changed", false)]),
-            ("", "\nlimit_bytes = 9", &[(Some(2), "`limit_bytes` changed", false)]),
+            (
+                "",
+                "system = \"machines\"",
+                &[(Some(1), "`system` changed", false)],
+            ),
+            (
+                "",
+                "\nlimit_bytes = 9",
+                &[(Some(2), "`limit_bytes` changed", false)],
+            ),
             (
                 "[[acknowledged]]\nforged = \"a\"",
                 "[[acknowledged]]\nforged = \"a\"\n[[acknowledged]]\nforged = \"b\"",
-                &[(Some(3), "a change that is forged or unverifiable is acknowledged", true)],
+                &[(
+                    Some(3),
+                    "a change that is forged or unverifiable is acknowledged",
+                    true,
+                )],
             ),
             (
                 "[[notify]]\nbell = true",
@@ -381,8 +517,10 @@ mod tests {
         ];
         for (old, new, expected) in cases {
             let found = loosened(old, new);
-            let found: Vec<_> =
-                found.iter().map(|change| (change.line, change.what.as_str(), change.is_looser)).collect();
+            let found: Vec<_> = found
+                .iter()
+                .map(|change| (change.line, change.what.as_str(), change.is_looser))
+                .collect();
             assert_eq!(found, *expected, "{old:?} -> {new:?}");
         }
     }

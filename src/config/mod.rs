@@ -41,7 +41,11 @@ pub fn template() -> &'static str {
 
 /// Where the tasks of workflows live whose own tools say so: the path and the exclusions of the root.
 const USUAL_PLACES: [(&str, &str, &str); 3] = [
-    ("openspec", "openspec/changes/*", "exclude = [\"openspec/changes/archive\"]"),
+    (
+        "openspec",
+        "openspec/changes/*",
+        "exclude = [\"openspec/changes/archive\"]",
+    ),
     ("spec-kit", "specs/*", "#exclude = []"),
     ("backlog", "backlog/tasks/* - {title}.md", "#exclude = []"),
 ];
@@ -49,14 +53,21 @@ const USUAL_PLACES: [(&str, &str, &str); 3] = [
 /// The same text with a root for the tasks of a workflow, in the place where these usually live.
 #[must_use]
 pub fn template_for(workflow: &WorkflowName) -> String {
-    let usual = USUAL_PLACES.into_iter().find(|(name, ..)| *name == workflow.as_str());
+    let usual = USUAL_PLACES
+        .into_iter()
+        .find(|(name, ..)| *name == workflow.as_str());
     let (_, path, exclude) = usual.unwrap_or(("", "tasks/**", "#exclude = []"));
     let own = [
         ("path = \"tasks/**\"", format!("path = \"{path}\"")),
-        ("workflow = \"global-state-machine\"", format!("workflow = \"{workflow}\"")),
+        (
+            "workflow = \"global-state-machine\"",
+            format!("workflow = \"{workflow}\""),
+        ),
         ("#exclude = []", exclude.to_owned()),
     ];
-    own.iter().fold(template().to_owned(), |text, (line, own)| text.replacen(line, own, 1))
+    own.iter().fold(template().to_owned(), |text, (line, own)| {
+        text.replacen(line, own, 1)
+    })
 }
 
 /// The contents of `orch.toml`.
@@ -99,8 +110,17 @@ impl Config {
 
     /// What the entries of `[[notify]]` do, each with the name of the entry: `notify.1` is the first of all.
     pub fn notify_actions(&self) -> impl Iterator<Item = (String, &NotifyConfig, &NotifyAction)> {
-        let named = self.notify.iter().zip(1..).map(|(entry, number)| (format!("notify.{number}"), entry));
-        named.flat_map(|(name, entry)| entry.actions.iter().map(move |action| (name.clone(), entry, action)))
+        let named = self
+            .notify
+            .iter()
+            .zip(1..)
+            .map(|(entry, number)| (format!("notify.{number}"), entry));
+        named.flat_map(|(name, entry)| {
+            entry
+                .actions
+                .iter()
+                .map(move |action| (name.clone(), entry, action))
+        })
     }
 }
 
@@ -236,8 +256,11 @@ fn default_workflow() -> Option<WorkflowName> {
 
 impl Default for Config {
     fn default() -> Self {
-        let everywhere =
-            |workflow| Root { path: RootPath::default(), workflow, exclude: Patterns::default() };
+        let everywhere = |workflow| Root {
+            path: RootPath::default(),
+            workflow,
+            exclude: Patterns::default(),
+        };
         Self {
             roots: Roots::new(default_workflow().map(everywhere).into_iter().collect()),
             system: RepoPath::new("system").unwrap_or_else(|_| RepoPath::root()),
@@ -273,14 +296,22 @@ impl Default for Git {
 
 impl Default for Watch {
     fn default() -> Self {
-        Self { apply: Apply::All, adopt: Adopt::None, poll: false, reconcile_seconds: 45 }
+        Self {
+            apply: Apply::All,
+            adopt: Adopt::None,
+            poll: false,
+            reconcile_seconds: 45,
+        }
     }
 }
 
 impl Default for Hook {
     fn default() -> Self {
         // By default, someone without orch must not be locked out of a repository that uses it.
-        Self { on_missing: OnMissing::Pass, timeout_seconds: 10 }
+        Self {
+            on_missing: OnMissing::Pass,
+            timeout_seconds: 10,
+        }
     }
 }
 
@@ -290,9 +321,14 @@ mod tests {
 
     /// The template with every commented-out setting switched on.
     fn everything() -> String {
-        let setting =
-            |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(str::to_owned);
-        let lines = template().lines().map(|line| setting(line).unwrap_or_else(|| line.to_owned()));
+        let setting = |line: &str| {
+            line.strip_prefix('#')
+                .filter(|rest| !rest.starts_with(' '))
+                .map(str::to_owned)
+        };
+        let lines = template()
+            .lines()
+            .map(|line| setting(line).unwrap_or_else(|| line.to_owned()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -309,8 +345,17 @@ mod tests {
             let (config, findings) = parse(&template_for(&named(name)), FILE);
             assert!(findings.is_empty(), "{findings:?}");
             let directory = RepoPath::new(task).expect("a path");
-            let (root, id) = config.roots.match_directory(&directory).expect("a root matches");
-            assert_eq!((config.roots.get(root).expect("it").workflow.as_str(), id.as_str()), (name, "a"));
+            let (root, id) = config
+                .roots
+                .match_directory(&directory)
+                .expect("a root matches");
+            assert_eq!(
+                (
+                    config.roots.get(root).expect("it").workflow.as_str(),
+                    id.as_str()
+                ),
+                (name, "a")
+            );
         }
         let (config, _) = parse(&template_for(&named("openspec")), FILE);
         assert!(
@@ -334,10 +379,13 @@ mod tests {
         let text = everything();
         for (key, _) in keys::SECTIONS.iter().flat_map(|section| section.keys) {
             // What has no default is shown in a comment.
-            let shown = text.lines().map(|line| line.trim_start_matches("# ")).any(|line| {
-                line.starts_with(&format!("{key} = "))
-                    || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
-            });
+            let shown = text
+                .lines()
+                .map(|line| line.trim_start_matches("# "))
+                .any(|line| {
+                    line.starts_with(&format!("{key} = "))
+                        || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
+                });
             assert!(shown, "{key}");
         }
     }
@@ -359,9 +407,16 @@ mod tests {
                 if text == "[[acknowledged]]" || text == "[[notify]]" {
                     continue;
                 }
-                let text = if text == "[[root]]" { "[[root]]\npath = 'a/*'".to_owned() } else { text };
+                let text = if text == "[[root]]" {
+                    "[[root]]\npath = 'a/*'".to_owned()
+                } else {
+                    text
+                };
                 assert_eq!(parse(&text, FILE).1, [], "{text}");
-                assert!(example.trim_matches(['[', ']']).starts_with(key), "{key}: {example}");
+                assert!(
+                    example.trim_matches(['[', ']']).starts_with(key),
+                    "{key}: {example}"
+                );
             }
         }
     }
@@ -374,6 +429,8 @@ mod tests {
         let rule = |id| RuleId::new(id).expect("valid");
         assert!(config.watch.apply.allows(&rule("a")) && !config.watch.apply.allows(&rule("b")));
         let task = |id| TaskId::new(id).expect("valid");
-        assert!(config.watch.adopt.covers(&task("team/x")) && !config.watch.adopt.covers(&task("x")));
+        assert!(
+            config.watch.adopt.covers(&task("team/x")) && !config.watch.adopt.covers(&task("x"))
+        );
     }
 }

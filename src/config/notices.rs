@@ -37,17 +37,33 @@ pub enum NotifyAction {
 /// An entry that cannot be read does nothing.
 pub(super) fn notify(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<NotifyConfig> {
     let tables = reader.listed_tables("notify", value, NOTIFY.title);
-    tables.into_iter().filter_map(|table| entry(reader, table)).collect()
+    tables
+        .into_iter()
+        .filter_map(|table| entry(reader, table))
+        .collect()
 }
 
-fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<NotifyConfig> {
-    let Spanned { value: mut table, span } = table;
+fn entry(
+    reader: &mut SettingsReader<'_>,
+    table: Spanned<TomlTable<'_, '_>>,
+) -> Option<NotifyConfig> {
+    let Spanned {
+        value: mut table,
+        span,
+    } = table;
     let (has_command, has_webhook) = (table.has("command"), table.has("webhook"));
     let on = table.take("on").map(|value| {
         let known = NoticeKind::ALL.map(NoticeKind::as_str);
         let on = reader.items("on", value, |text| choice(text, NoticeKind::named, &known));
-        if value.get_ref().as_array().is_some_and(|events| events.is_empty()) {
-            reader.report(value.span(), invalid("the list of events is empty", hint("on")));
+        if value
+            .get_ref()
+            .as_array()
+            .is_some_and(|events| events.is_empty())
+        {
+            reader.report(
+                value.span(),
+                invalid("the list of events is empty", hint("on")),
+            );
         }
         on
     });
@@ -56,8 +72,15 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
     }
     let command = table.take("command").map(|value| {
         let command = command(reader, value);
-        if value.get_ref().as_array().is_some_and(|words| words.is_empty()) {
-            reader.report(value.span(), invalid("the command is empty", hint("command")));
+        if value
+            .get_ref()
+            .as_array()
+            .is_some_and(|words| words.is_empty())
+        {
+            reader.report(
+                value.span(),
+                invalid("the command is empty", hint("command")),
+            );
         }
         command
     });
@@ -67,21 +90,32 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
     let limit = reader.parsed_at(&mut table, "time_limit", |text| {
         let limit = Period::parse(text).ok_or_else(|| "the value is not a duration".to_owned())?;
         let is_possible = (1..=LONGEST.milliseconds()).contains(&limit.milliseconds());
-        if is_possible { Ok(limit) } else { Err(format!("the limit must be above 0s and at most {LONGEST}")) }
+        if is_possible {
+            Ok(limit)
+        } else {
+            Err(format!("the limit must be above 0s and at most {LONGEST}"))
+        }
     });
     let bell = reader.boolean(&mut table, "bell", false);
     reader.finish(table);
     if has_secret && !has_webhook {
-        reader.report(span.clone(), invalid("`secret` is for a `webhook`", hint("webhook")));
+        reader.report(
+            span.clone(),
+            invalid("`secret` is for a `webhook`", hint("webhook")),
+        );
     }
     if !has_command && !has_webhook && !bell {
         let message = "the entry has none of `command`, `webhook` and `bell = true`";
         reader.report(span, invalid(message, hint("command")));
     }
-    let command = command.filter(|command| !command.is_empty()).map(NotifyAction::Command);
+    let command = command
+        .filter(|command| !command.is_empty())
+        .map(NotifyAction::Command);
     // A body that should be signed is not sent without a signature.
     let is_whole = has_secret == secret.is_some();
-    let webhook = url.filter(|_| is_whole).map(|url| NotifyAction::Webhook(Webhook { url, secret }));
+    let webhook = url
+        .filter(|_| is_whole)
+        .map(|url| NotifyAction::Webhook(Webhook { url, secret }));
     let entry = NotifyConfig {
         on: on.unwrap_or_default(),
         actions: command.into_iter().chain(webhook).collect(),
@@ -92,6 +126,10 @@ fn entry(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> 
 }
 
 fn hint(key: &str) -> String {
-    let example = NOTIFY.keys.iter().find(|(name, _)| *name == key).map_or("", |(_, example)| *example);
+    let example = NOTIFY
+        .keys
+        .iter()
+        .find(|(name, _)| *name == key)
+        .map_or("", |(_, example)| *example);
     format!("for example `{example}`")
 }

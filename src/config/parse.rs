@@ -5,12 +5,12 @@ use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, ex
 use super::notices::notify;
 use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
 use super::{
-    Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root,
-    RootPath, Roots, TaskBranch, Watch,
+    Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns,
+    Root, RootPath, Roots, TaskBranch, Watch,
 };
 use crate::base::{
-    Code, Diagnostic, Digest, RepoPath, RuleId, Spanned, TaskId, TomlDialect, TomlReader, TomlTable,
-    TomlType, TomlValue, WorkflowName, nearest,
+    Code, Diagnostic, Digest, RepoPath, RuleId, Spanned, TaskId, TomlDialect, TomlReader,
+    TomlTable, TomlType, TomlValue, WorkflowName, nearest,
 };
 use crate::decide::{AgentOrder, OrdersBy, People, Require};
 use std::collections::BTreeMap;
@@ -69,10 +69,21 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Unknow
         return Vec::new();
     }
     let mut unknown = Vec::new();
-    let roots = document.get_ref().get("root").and_then(|value| value.get_ref().as_array());
+    let roots = document
+        .get_ref()
+        .get("root")
+        .and_then(|value| value.get_ref().as_array());
     for value in roots.into_iter().flat_map(|roots| roots.iter()) {
-        let Some(named) = value.get_ref().as_table().and_then(|root| root.get("workflow")) else { continue };
-        let Some(Ok(name)) = named.get_ref().as_str().map(WorkflowName::new) else { continue };
+        let Some(named) = value
+            .get_ref()
+            .as_table()
+            .and_then(|root| root.get("workflow"))
+        else {
+            continue;
+        };
+        let Some(Ok(name)) = named.get_ref().as_str().map(WorkflowName::new) else {
+            continue;
+        };
         if known.iter().all(|known| known != name.as_str()) {
             let hint = match nearest(name.as_str(), known.iter().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -91,32 +102,56 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
     let mut table = TomlTable::new(TOP.title, document);
     let top = &mut table;
     version(reader, top);
-    let people = reader.table(top, "people", PEOPLE.title).map(|table| people(reader, table));
+    let people = reader
+        .table(top, "people", PEOPLE.title)
+        .map(|table| people(reader, table));
     let (people, teams) = people.unwrap_or_default();
     let config = Config {
-        system: reader.parsed_at(top, "system", |text| RepoPath::new(text)).unwrap_or(default.system),
+        system: reader
+            .parsed_at(top, "system", |text| RepoPath::new(text))
+            .unwrap_or(default.system),
         settle_ms: reader.integer_at(top, "settle_ms", 1..=60_000, default.settle_ms),
         limit_bytes: reader.integer_at(top, "limit_bytes", 1..=1 << 30, default.limit_bytes),
-        roots: top.take("root").map_or(default.roots, |value| roots(reader, value)),
-        git: reader.table(top, "git", GIT.title).map(|table| git(reader, table)).unwrap_or_default(),
-        watch: reader.table(top, "watch", WATCH.title).map(|table| watch(reader, table)).unwrap_or_default(),
+        roots: top
+            .take("root")
+            .map_or(default.roots, |value| roots(reader, value)),
+        git: reader
+            .table(top, "git", GIT.title)
+            .map(|table| git(reader, table))
+            .unwrap_or_default(),
+        watch: reader
+            .table(top, "watch", WATCH.title)
+            .map(|table| watch(reader, table))
+            .unwrap_or_default(),
         people,
         teams,
         require: reader
             .table(top, "require", REQUIRE.title)
             .map(|table| require(reader, table))
             .unwrap_or_default(),
-        hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
-        acknowledged: top.take("acknowledged").map_or_else(Vec::new, |value| acknowledged(reader, value)),
-        executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
-        notify: top.take("notify").map_or_else(Vec::new, |value| notify(reader, value)),
+        hook: reader
+            .table(top, "hook", HOOK.title)
+            .map(|table| hook(reader, table))
+            .unwrap_or_default(),
+        acknowledged: top
+            .take("acknowledged")
+            .map_or_else(Vec::new, |value| acknowledged(reader, value)),
+        executors: top
+            .take("executor")
+            .map(|value| executors(reader, value))
+            .unwrap_or_default(),
+        notify: top
+            .take("notify")
+            .map_or_else(Vec::new, |value| notify(reader, value)),
     };
     reader.finish(table);
     config
 }
 
 fn version(reader: &mut SettingsReader<'_>, top: &mut TomlTable<'_, '_>) {
-    let Some(value) = top.take("version") else { return };
+    let Some(value) = top.take("version") else {
+        return;
+    };
     let Some(integer) = value.get_ref().as_integer() else {
         return reader.wrong_type("version", value, TomlType::Integer(0));
     };
@@ -131,10 +166,17 @@ fn roots(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Roots {
     let mut roots: Vec<Root> = Vec::new();
     for table in reader.listed_tables("root", value, ROOT.title) {
         let span = table.span.clone();
-        let Some(root) = root(reader, table) else { continue };
-        if roots.iter().any(|earlier| earlier.path == root.path && earlier.exclude.is_empty()) {
-            let message =
-                format!("no task can belong to this root: an earlier one has the path \"{}\"", root.path);
+        let Some(root) = root(reader, table) else {
+            continue;
+        };
+        if roots
+            .iter()
+            .any(|earlier| earlier.path == root.path && earlier.exclude.is_empty())
+        {
+            let message = format!(
+                "no task can belong to this root: an earlier one has the path \"{}\"",
+                root.path
+            );
             reader.report(span, invalid(message, "remove one of the two"));
         }
         roots.push(root);
@@ -143,17 +185,34 @@ fn roots(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Roots {
 }
 
 fn root(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<Root> {
-    let Spanned { value: mut table, span } = table;
+    let Spanned {
+        value: mut table,
+        span,
+    } = table;
     if !table.has("path") {
-        reader.report(span, invalid("the root has no `path`", format!("for example `{}`", example("path"))));
+        reader.report(
+            span,
+            invalid(
+                "the root has no `path`",
+                format!("for example `{}`", example("path")),
+            ),
+        );
     }
     let path = reader.parsed_at(&mut table, "path", RootPath::new);
     let is_named = table.has("workflow");
     let workflow = reader.parsed_at(&mut table, "workflow", |text| WorkflowName::new(text));
-    let workflow = if is_named { workflow } else { super::default_workflow() };
+    let workflow = if is_named {
+        workflow
+    } else {
+        super::default_workflow()
+    };
     let exclude = patterns(reader, &mut table, "exclude");
     reader.finish(table);
-    Some(Root { path: path?, workflow: workflow?, exclude })
+    Some(Root {
+        path: path?,
+        workflow: workflow?,
+        exclude,
+    })
 }
 
 fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
@@ -164,7 +223,12 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
                 choice(text, Commit::named, &Commit::ALL.map(Commit::as_str))
             })
             .unwrap_or(default.commit),
-        batch_seconds: reader.integer_at(&mut table, "batch_seconds", 0..=86_400, default.batch_seconds),
+        batch_seconds: reader.integer_at(
+            &mut table,
+            "batch_seconds",
+            0..=86_400,
+            default.batch_seconds,
+        ),
         protected: patterns(reader, &mut table, "protected"),
         base: reader.parsed_at(&mut table, "base", branch_name),
         task_branch: reader
@@ -182,7 +246,8 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
 
 /// The name of a branch, also of one of a remote.
 fn branch_name(text: &str) -> Result<String, &'static str> {
-    let is_odd = |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
+    let is_odd =
+        |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
     if text.is_empty() || text.starts_with('-') || text.contains(is_odd) {
         return Err("this is no name of a branch");
     }
@@ -192,8 +257,12 @@ fn branch_name(text: &str) -> Result<String, &'static str> {
 fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch {
     let default = Watch::default();
     let watch = Watch {
-        apply: table.take("apply").map_or(default.apply, |value| apply(reader, value)),
-        adopt: table.take("adopt").map_or(default.adopt, |value| adopt(reader, value)),
+        apply: table
+            .take("apply")
+            .map_or(default.apply, |value| apply(reader, value)),
+        adopt: table
+            .take("adopt")
+            .map_or(default.adopt, |value| adopt(reader, value)),
         poll: reader.boolean(&mut table, "poll", default.poll),
         reconcile_seconds: reader.integer_at(
             &mut table,
@@ -214,10 +283,18 @@ fn apply(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Apply {
     let choice = |text: &str| match text {
         "all" => Ok(Apply::All),
         "none" => Ok(Apply::None),
-        other => Err(format!("{}, or a list of rule ids", unknown_choice(other, &["all", "none"]))),
+        other => Err(format!(
+            "{}, or a list of rule ids",
+            unknown_choice(other, &["all", "none"])
+        )),
     };
-    let text = Spanned { value: text.to_string(), span: value.span() };
-    reader.parsed(text, choice, || "for example `apply = \"all\"`".to_owned()).unwrap_or(Apply::None)
+    let text = Spanned {
+        value: text.to_string(),
+        span: value.span(),
+    };
+    reader
+        .parsed(text, choice, || "for example `apply = \"all\"`".to_owned())
+        .unwrap_or(Apply::None)
 }
 
 fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
@@ -239,14 +316,27 @@ fn people(
     });
     let agents_may = table.take("agents_may").map(|value| {
         reader.items("agents_may", value, |text| {
-            choice(text, AgentOrder::named, &AgentOrder::ALL.map(AgentOrder::as_str))
+            choice(
+                text,
+                AgentOrder::named,
+                &AgentOrder::ALL.map(AgentOrder::as_str),
+            )
         })
     });
-    let teams = table.take("teams").map(|value| teams(reader, value)).unwrap_or_default();
+    let teams = table
+        .take("teams")
+        .map(|value| teams(reader, value))
+        .unwrap_or_default();
     reader.finish(table);
     let default = People::default();
     let agents_may = agents_may.unwrap_or(default.agents_may);
-    (People { orders: orders.unwrap_or(default.orders), agents_may }, teams)
+    (
+        People {
+            orders: orders.unwrap_or(default.orders),
+            agents_may,
+        },
+        teams,
+    )
 }
 
 /// `[people.teams]`. A member that cannot be read is left out.
@@ -254,7 +344,9 @@ fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<Str
     let mut teams = BTreeMap::new();
     for (name, value) in reader.entries("teams", value) {
         let members = reader.items("teams", value, |text| match text.trim() {
-            member if member.contains('@') && !member.contains(char::is_whitespace) => Ok(member.to_owned()),
+            member if member.contains('@') && !member.contains(char::is_whitespace) => {
+                Ok(member.to_owned())
+            }
             _ => Err("a member of a team is named by a mail address"),
         });
         teams.insert(name.value, members);
@@ -264,11 +356,16 @@ fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<Str
 
 /// `[require]`. Other versions know more needs; none is passed over in silence.
 fn require(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Require {
-    let require = Require { independent: reader.boolean(&mut table, "independent", false) };
+    let require = Require {
+        independent: reader.boolean(&mut table, "independent", false),
+    };
     for key in ["verified", "tests_kept"] {
         if let Some(value) = table.take(key) {
             let message = format!("`{key}` needs verifications, which this version does not have");
-            reader.report(value.span(), invalid(message, format!("remove `{key}`, or update orch")));
+            reader.report(
+                value.span(),
+                invalid(message, format!("remove `{key}`, or update orch")),
+            );
         }
     }
     reader.finish(table);
@@ -279,13 +376,20 @@ fn require(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Req
 fn acknowledged(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<Acknowledged> {
     let mut entries = Vec::new();
     for table in reader.listed_tables("acknowledged", value, ACKNOWLEDGED.title) {
-        let Spanned { value: mut table, span } = table;
-        if let Some(missing) = ["forged", "task", "reason"].into_iter().find(|key| !table.has(key)) {
+        let Spanned {
+            value: mut table,
+            span,
+        } = table;
+        if let Some(missing) = ["forged", "task", "reason"]
+            .into_iter()
+            .find(|key| !table.has(key))
+        {
             let hint = format!("for example `{}`", example(missing));
             reader.report(span, invalid(format!("the entry has no `{missing}`"), hint));
         }
         let commit = reader.parsed_at(&mut table, "forged", |text| {
-            Digest::parse(text).ok_or("write the full id of the commit, 40 or 64 hexadecimal digits")
+            Digest::parse(text)
+                .ok_or("write the full id of the commit, 40 or 64 hexadecimal digits")
         });
         let task = reader.parsed_at(&mut table, "task", |text| TaskId::new(text));
         let reason = reader.parsed_at(&mut table, "reason", |text| match text.trim() {
@@ -294,7 +398,11 @@ fn acknowledged(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<A
         });
         reader.finish(table);
         if let (Some(commit), Some(task), Some(reason)) = (commit, task, reason) {
-            entries.push(Acknowledged { commit, task, reason });
+            entries.push(Acknowledged {
+                commit,
+                task,
+                reason,
+            });
         }
     }
     entries
@@ -305,22 +413,40 @@ fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {
     let hook = Hook {
         on_missing: reader
             .parsed_at(&mut table, "on_missing", |text| {
-                choice(text, OnMissing::named, &OnMissing::ALL.map(OnMissing::as_str))
+                choice(
+                    text,
+                    OnMissing::named,
+                    &OnMissing::ALL.map(OnMissing::as_str),
+                )
             })
             .unwrap_or(default.on_missing),
-        timeout_seconds: reader.integer_at(&mut table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
+        timeout_seconds: reader.integer_at(
+            &mut table,
+            "timeout_seconds",
+            1..=3_600,
+            default.timeout_seconds,
+        ),
     };
     reader.finish(table);
     hook
 }
 
 /// The globs at `key`; invalid ones are reported and left out.
-fn patterns(reader: &mut SettingsReader<'_>, table: &mut TomlTable<'_, '_>, key: &'static str) -> Patterns {
-    table.take(key).map(|value| globs(reader, key, value)).unwrap_or_default()
+fn patterns(
+    reader: &mut SettingsReader<'_>,
+    table: &mut TomlTable<'_, '_>,
+    key: &'static str,
+) -> Patterns {
+    table
+        .take(key)
+        .map(|value| globs(reader, key, value))
+        .unwrap_or_default()
 }
 
 fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> Patterns {
-    let texts = reader.items(key, value, |text: &str| Patterns::new([text]).map(|_| text.to_owned()));
+    let texts = reader.items(key, value, |text: &str| {
+        Patterns::new([text]).map(|_| text.to_owned())
+    });
     Patterns::new(texts).unwrap_or_default()
 }
 
@@ -385,15 +511,35 @@ mod tests {
         assert!(config.git.protected.matches("release/1"));
         assert_eq!(config.git.subject.to_string(), "{task}: {to}");
         assert!(config.git.sign_off && config.git.detached_head);
-        assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
-        assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
-        assert_eq!(config.hook, Hook { on_missing: OnMissing::Block, timeout_seconds: 3 });
+        assert_eq!(
+            (&config.watch.apply, &config.watch.adopt),
+            (&Apply::None, &Adopt::All)
+        );
+        assert_eq!(
+            (config.watch.poll, config.watch.reconcile_seconds),
+            (true, 30)
+        );
+        assert_eq!(
+            config.hook,
+            Hook {
+                on_missing: OnMissing::Block,
+                timeout_seconds: 3
+            }
+        );
         assert_eq!(config.executors.names().collect::<Vec<_>>(), ["reviewer"]);
-        let reviewer = config.executors.find(["nobody", "reviewer"]).expect("an executor");
+        let reviewer = config
+            .executors
+            .find(["nobody", "reviewer"])
+            .expect("an executor");
         assert_eq!(reviewer.command, ["claude", "-p"]);
-        assert_eq!(reviewer.times.hard.map(|hard| hard.to_string()).as_deref(), Some("10m"));
+        assert_eq!(
+            reviewer.times.hard.map(|hard| hard.to_string()).as_deref(),
+            Some("10m")
+        );
         assert_eq!(config.executors.find(["nobody"]), None);
-        let [first, second, third] = config.notify.as_slice() else { panic!("{:?}", config.notify) };
+        let [first, second, third] = config.notify.as_slice() else {
+            panic!("{:?}", config.notify)
+        };
         assert_eq!(
             (first.on.as_slice(), first.bell),
             (&[NoticeKind::Human, NoticeKind::RunEnded][..], false)
@@ -401,35 +547,64 @@ mod tests {
         assert_eq!(
             (first.actions.as_slice(), first.time_limit.to_string()),
             (
-                &[NotifyAction::Command(vec!["notify-send".to_owned(), "orch".to_owned()])][..],
+                &[NotifyAction::Command(vec![
+                    "notify-send".to_owned(),
+                    "orch".to_owned()
+                ])][..],
                 "1m".to_owned()
             )
         );
         assert!(second.bell && second.actions.is_empty());
         let url = "https://example.com/x".to_owned();
-        let webhook = Webhook { url, secret: Some("KEY".to_owned()) };
+        let webhook = Webhook {
+            url,
+            secret: Some("KEY".to_owned()),
+        };
         assert_eq!(third.actions, [NotifyAction::Webhook(webhook)]);
-        let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
+        let found = |path: &str| {
+            config
+                .roots
+                .match_directory(&RepoPath::new(path).expect("valid"))
+        };
         assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
         assert_eq!(found("work/old"), None);
-        assert_eq!(found("tasks/a/b"), Some((1, TaskId::new("a/b").expect("valid"))));
-        let workflows: Vec<&str> = config.roots.iter().map(|root| root.workflow.as_str()).collect();
+        assert_eq!(
+            found("tasks/a/b"),
+            Some((1, TaskId::new("a/b").expect("valid")))
+        );
+        let workflows: Vec<&str> = config
+            .roots
+            .iter()
+            .map(|root| root.workflow.as_str())
+            .collect();
         assert_eq!(workflows, ["loop", "global-state-machine"]);
     }
 
     #[test]
     fn faults_are_found_where_they_are() {
         for (text, expected) in [
-            ("settle_ms = 'x'", "1:13: config-value: expected an integer, found a string"),
+            (
+                "settle_ms = 'x'",
+                "1:13: config-value: expected an integer, found a string",
+            ),
             ("settle_ms = 0", "1:13: config-value: 0 is out of range"),
             ("settle_ms = -1", "1:13: config-value: -1 is out of range"),
-            ("version = 2", "1:11: config-value: version 2 of orch.toml is not supported by this orch"),
-            ("git = 1", "1:7: config-value: expected a table, found an integer"),
+            (
+                "version = 2",
+                "1:11: config-value: version 2 of orch.toml is not supported by this orch",
+            ),
+            (
+                "git = 1",
+                "1:7: config-value: expected a table, found an integer",
+            ),
             (
                 "system = '/etc'",
                 "1:10: config-value: \"/etc\" is not a path inside the repository: it is absolute",
             ),
-            ("root = 'x'", "1:8: config-value: expected a list of tables, found a string"),
+            (
+                "root = 'x'",
+                "1:8: config-value: expected a list of tables, found a string",
+            ),
             (
                 "[[root]]\npth = 'x/*'",
                 "1:1: config-value: the root has no `path`\n2:1: config-unknown-key: unknown key `pth`",
@@ -446,8 +621,14 @@ mod tests {
                 "[git]\nprotected = ['a', '[']",
                 "2:19: config-value: error parsing glob '[': unclosed character class; missing ']'",
             ),
-            ("[git]\nsubject = '{who}'", "2:11: config-value: there is no placeholder {who}"),
-            ("[git]\nsign_off = 1", "2:12: config-value: expected a boolean, found an integer"),
+            (
+                "[git]\nsubject = '{who}'",
+                "2:11: config-value: there is no placeholder {who}",
+            ),
+            (
+                "[git]\nsign_off = 1",
+                "2:12: config-value: expected a boolean, found an integer",
+            ),
             (
                 "[watch]\napply = 'al'",
                 "2:9: config-value: \"al\" is unknown; did you mean \"all\"? The choices are \"all\" and \"none\", or a list of rule ids",
@@ -456,15 +637,30 @@ mod tests {
                 "[watch]\napply = ['ok', 'not ok']",
                 "2:16: config-value: \"not ok\" is not a valid rule id: it may contain only letters, digits, `-`, `_` and `.`",
             ),
-            ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
+            (
+                "[watch]\nadopt = 1",
+                "2:9: config-value: expected a list of strings, found an integer",
+            ),
             (
                 "[hook]\non_missing = 'blok'",
                 "2:14: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
             ),
-            ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
-            ("executor = 1", "1:12: config-value: expected a table, found an integer"),
-            ("[executor]\na = 1", "2:5: config-value: expected a table, found an integer"),
-            ("[executor]\ncommand = 1", "2:11: config-value: expected a table, found an integer"),
+            (
+                "[hook]\ntimeout_seconds = 0",
+                "2:19: config-value: 0 is out of range",
+            ),
+            (
+                "executor = 1",
+                "1:12: config-value: expected a table, found an integer",
+            ),
+            (
+                "[executor]\na = 1",
+                "2:5: config-value: expected a table, found an integer",
+            ),
+            (
+                "[executor]\ncommand = 1",
+                "2:11: config-value: expected a table, found an integer",
+            ),
             (
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
                 "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: the value is not a duration",
@@ -489,8 +685,14 @@ mod tests {
                 "[[notify]]\non = ['done']\nbell = true\nsecret = 'KEY'",
                 "1:1: config-value: `secret` is for a `webhook`",
             ),
-            ("notify = ['human']", "1:11: config-value: expected a table, found a string"),
-            ("[executor.a]\ncommand = ['']", "2:11: config-value: the program name is empty"),
+            (
+                "notify = ['human']",
+                "1:11: config-value: expected a table, found a string",
+            ),
+            (
+                "[executor.a]\ncommand = ['']",
+                "2:11: config-value: the program name is empty",
+            ),
             (
                 "a = 1\nb = 2\n[git]\nc = 3",
                 "1:1: config-unknown-key: unknown key `a`\n2:1: config-unknown-key: unknown key `b`\n4:1: config-unknown-key: unknown key `c`",
@@ -499,13 +701,27 @@ mod tests {
             let (_, findings) = parse(text, "orch.toml");
             let found: Vec<String> = findings.iter().map(shown).collect();
             assert_eq!(found.join("\n"), expected, "{text}");
-            assert!(findings.iter().all(|finding| finding.is_error() && finding.hint.is_some()), "{text}");
+            assert!(
+                findings
+                    .iter()
+                    .all(|finding| finding.is_error() && finding.hint.is_some()),
+                "{text}"
+            );
         }
     }
 
     fn shown(finding: &Diagnostic) -> String {
-        let place = finding.place.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{}: {}: {}", place.trim_start_matches("orch.toml:"), finding.code, finding.message)
+        let place = finding
+            .place
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        format!(
+            "{}: {}: {}",
+            place.trim_start_matches("orch.toml:"),
+            finding.code,
+            finding.message
+        )
     }
 
     #[test]
@@ -513,23 +729,41 @@ mod tests {
         for (text, expected) in [
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
-            ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file (before the first table)"),
+            (
+                "[watch]\nsettle_ms = 1",
+                "`settle_ms` belongs to the top of the file (before the first table)",
+            ),
             (
                 "[watch]\nelephant = 1",
                 "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`",
             ),
-            ("[executor]\ncommand = 1", "write for example `[executor.default]`"),
-            ("[git]\nprotected = 'main'", "write for example `protected = [\"main\", \"release/*\"]`"),
-            ("[git]\nprotected = [1]", "write for example `protected = [\"main\", \"release/*\"]`"),
+            (
+                "[executor]\ncommand = 1",
+                "write for example `[executor.default]`",
+            ),
+            (
+                "[git]\nprotected = 'main'",
+                "write for example `protected = [\"main\", \"release/*\"]`",
+            ),
+            (
+                "[git]\nprotected = [1]",
+                "write for example `protected = [\"main\", \"release/*\"]`",
+            ),
             ("[git]\ncommit = 'on'", "for example `commit = \"each\"`"),
             ("[watch]\napply = 'al'", "for example `apply = \"all\"`"),
             ("[watch]\npoll = 'yes'", "write for example `poll = false`"),
-            ("[watch]\nreconcile_seconds = 0", "`reconcile_seconds` must be from 1 to 86400"),
+            (
+                "[watch]\nreconcile_seconds = 0",
+                "`reconcile_seconds` must be from 1 to 86400",
+            ),
             ("[[root]]", "for example `path = \"tasks/*\"`"),
             ("version = 0x1F", "update orch, or write `version = 1`"),
         ] {
             let (_, findings) = parse(text, "orch.toml");
-            let hints: Vec<_> = findings.iter().filter_map(|finding| finding.hint.as_deref()).collect();
+            let hints: Vec<_> = findings
+                .iter()
+                .filter_map(|finding| finding.hint.as_deref())
+                .collect();
             assert_eq!(hints, [expected], "{text}");
         }
     }
@@ -549,42 +783,64 @@ mod tests {
                 ],
             ),
             // Other problems are reported when the settings are parsed.
-            ("[[root]]\nworkflow = 'no name'\n[[root]]\nworkflow = 1", vec![]),
+            (
+                "[[root]]\nworkflow = 'no name'\n[[root]]\nworkflow = 1",
+                vec![],
+            ),
             ("[[root]]\nworkflow = 'nope'\nsettle_ms =", vec![]),
             ("root = [1]", vec![]),
             ("root = 1", vec![]),
         ] {
             let unknown = unknown_workflows(text, "orch.toml", &known);
             let findings: Vec<Diagnostic> = unknown.into_iter().map(|one| one.finding).collect();
-            let told =
-                |finding| format!("{} ({})", shown(finding), finding.hint.as_deref().unwrap_or_default());
-            assert_eq!(findings.iter().map(told).collect::<Vec<_>>(), expected, "{text}");
+            let told = |finding| {
+                format!(
+                    "{} ({})",
+                    shown(finding),
+                    finding.hint.as_deref().unwrap_or_default()
+                )
+            };
+            assert_eq!(
+                findings.iter().map(told).collect::<Vec<_>>(),
+                expected,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn every_syntax_error_is_reported_and_the_rest_is_read() {
-        let (config, findings) =
-            parse("settle_ms =\nlimit_bytes = 9\nsystem = \"x\n[git]\nsign_off = true\n", "f");
+        let (config, findings) = parse(
+            "settle_ms =\nlimit_bytes = 9\nsystem = \"x\n[git]\nsign_off = true\n",
+            "f",
+        );
         let places: Vec<_> = findings
             .iter()
             .map(|finding| (finding.code, finding.place.clone().and_then(|p| p.line)))
             .collect();
-        assert_eq!(places, [(Code::ConfigSyntax, Some(1)), (Code::ConfigSyntax, Some(3))]);
+        assert_eq!(
+            places,
+            [(Code::ConfigSyntax, Some(1)), (Code::ConfigSyntax, Some(3))]
+        );
         assert_eq!((config.limit_bytes, config.settle_ms), (9, 50));
         assert!(config.git.sign_off);
     }
 
     #[test]
     fn what_cannot_be_read_allows_nothing() {
-        for text in
-            ["[watch]\napply = 'nine'", "[watch]\napply = 9", "[[root]]\npath = 9\n[watch]\napply = []"]
-        {
+        for text in [
+            "[watch]\napply = 'nine'",
+            "[watch]\napply = 9",
+            "[[root]]\npath = 9\n[watch]\napply = []",
+        ] {
             let (config, _) = parse(text, "orch.toml");
             let rule = RuleId::new("r").expect("valid");
             assert!(!config.watch.apply.allows(&rule), "{text}");
         }
-        assert_eq!(parse("[[root]]\npath = 9", "orch.toml").0.roots, Roots::default());
+        assert_eq!(
+            parse("[[root]]\npath = 9", "orch.toml").0.roots,
+            Roots::default()
+        );
     }
 
     #[test]
@@ -598,13 +854,25 @@ mod tests {
             ("[requires]\nindependent = false", true),
             ("require = false", true),
             ("[watch]\nnext_key = 1", true),
-            ("[require]\nindependent = false\n[people.teams]\nsec = 'a@x.org'", true),
+            (
+                "[require]\nindependent = false\n[people.teams]\nsec = 'a@x.org'",
+                true,
+            ),
             ("[require]\nindependent = ", true),
         ] {
             let require = parse(text, "orch.toml").0.require;
-            assert_eq!(require, Require { independent: expected }, "{text}");
+            assert_eq!(
+                require,
+                Require {
+                    independent: expected
+                },
+                "{text}"
+            );
         }
-        let (config, _) = parse("[people.teams]\nsec = ['a@x.org', 1]\nweb = 'b@x.org'", "orch.toml");
+        let (config, _) = parse(
+            "[people.teams]\nsec = ['a@x.org', 1]\nweb = 'b@x.org'",
+            "orch.toml",
+        );
         let members: Vec<&String> = config.teams.values().flatten().collect();
         assert_eq!(members, ["a@x.org"], "nobody more");
     }

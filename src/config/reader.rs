@@ -2,7 +2,8 @@
 
 use super::keys::{example, home};
 use crate::base::{
-    Code, Diagnostic, Place, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue, nearest,
+    Code, Diagnostic, Place, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue,
+    nearest,
 };
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -33,11 +34,23 @@ impl TomlDialect for SettingsDialect<'_> {
             TomlType::Table => "a table",
             TomlType::Tables => "a list of tables",
         };
-        let article = if found.starts_with(['a', 'i']) { "an" } else { "a" };
-        invalid(format!("expected {expected}, found {article} {found}"), as_in(key))
+        let article = if found.starts_with(['a', 'i']) {
+            "an"
+        } else {
+            "a"
+        };
+        invalid(
+            format!("expected {expected}, found {article} {found}"),
+            as_in(key),
+        )
     }
 
-    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic {
+    fn out_of_range(
+        &self,
+        key: &str,
+        number: &DeInteger<'_>,
+        range: &RangeInclusive<i64>,
+    ) -> Diagnostic {
         let hint = format!("`{key}` must be from {} to {}", range.start(), range.end());
         invalid(format!("{number} is out of range"), hint)
     }
@@ -70,8 +83,12 @@ impl SettingsReader<'_> {
         range: RangeInclusive<i64>,
         default: u64,
     ) -> u64 {
-        let number = table.take(key).and_then(|value| self.integer(key, value, range));
-        number.and_then(|number| u64::try_from(number.value).ok()).unwrap_or(default)
+        let number = table
+            .take(key)
+            .and_then(|value| self.integer(key, value, range));
+        number
+            .and_then(|number| u64::try_from(number.value).ok())
+            .unwrap_or(default)
     }
 
     /// The string at `key`, parsed by `parse`. Reports an invalid string and returns `None`.
@@ -93,7 +110,9 @@ impl SettingsReader<'_> {
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Vec<T> {
         let texts = self.texts(key, value).unwrap_or_default().into_iter();
-        texts.filter_map(|text| self.parsed(text, &parse, || as_in(key))).collect()
+        texts
+            .filter_map(|text| self.parsed(text, &parse, || as_in(key)))
+            .collect()
     }
 
     /// The text parsed by `parse`. Reports an invalid text with this hint and returns `None`.
@@ -103,7 +122,9 @@ impl SettingsReader<'_> {
         parse: impl FnOnce(&str) -> Result<T, E>,
         hint: impl FnOnce() -> String,
     ) -> Option<T> {
-        parse(&text.value).map_err(|error| self.report(text.span, invalid(error.to_string(), hint()))).ok()
+        parse(&text.value)
+            .map_err(|error| self.report(text.span, invalid(error.to_string(), hint())))
+            .ok()
     }
 }
 
@@ -118,7 +139,11 @@ pub(super) fn list(names: &[&str]) -> String {
 }
 
 /// Parses a word from a closed list; the error lists the choices.
-pub(super) fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
+pub(super) fn choice<T>(
+    text: &str,
+    named: fn(&str) -> Option<T>,
+    choices: &[&str],
+) -> Result<T, String> {
     named(text).ok_or_else(|| unknown_choice(text, choices))
 }
 
@@ -126,7 +151,9 @@ pub(super) fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&st
 pub(super) fn unknown_choice(text: &str, choices: &[&str]) -> String {
     let known = list(choices).replace('`', "\"");
     match nearest(text, choices.iter().copied()) {
-        Some(near) => format!("\"{text}\" is unknown; did you mean \"{near}\"? The choices are {known}"),
+        Some(near) => {
+            format!("\"{text}\" is unknown; did you mean \"{near}\"? The choices are {known}")
+        }
         None => format!("\"{text}\" is unknown; the choices are {known}"),
     }
 }

@@ -83,12 +83,23 @@ impl RootPath {
     /// Parses a path such as `tasks/*`, `work/**`, `teams/*/task-*` or `docs/adr/*.md`. Returns
     /// [`InvalidRoot`] if the text has no wildcard, is ambiguous, or is not a path inside the repository.
     pub fn new(text: &str) -> Result<Self, InvalidRoot> {
-        let invalid = |reason| InvalidRoot { text: text.to_owned(), reason };
+        let invalid = |reason| InvalidRoot {
+            text: text.to_owned(),
+            reason,
+        };
         let path = RepoPath::new(text).map_err(|error| invalid(error.reason))?;
-        let (above, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        let (above, name) = path
+            .as_str()
+            .rsplit_once('/')
+            .unwrap_or(("", path.as_str()));
         let file = FileEnd::of(name).map_err(invalid)?;
-        let directory = file.as_ref().map(|(common, _)| format!("{above}/{FILE_TASKS}/{common}"));
-        let to_task = directory.as_deref().unwrap_or(path.as_str()).trim_start_matches('/');
+        let directory = file
+            .as_ref()
+            .map(|(common, _)| format!("{above}/{FILE_TASKS}/{common}"));
+        let to_task = directory
+            .as_deref()
+            .unwrap_or(path.as_str())
+            .trim_start_matches('/');
         if to_task.contains(['?', '[', ']', '{', '}', '\\']) {
             return Err(invalid("only `*` and `**` are allowed as wildcards"));
         }
@@ -96,14 +107,21 @@ impl RootPath {
         let mut base = Vec::new();
         for part in to_task.split('/') {
             match part.split_once('*') {
-                None if parts.is_empty() && (file.is_none() || part != FILE_TASKS) => base.push(part),
+                None if parts.is_empty() && (file.is_none() || part != FILE_TASKS) => {
+                    base.push(part)
+                }
                 None => parts.push(PathPart::Literal(part.to_owned())),
                 Some(("", "*")) => parts.push(PathPart::Any),
                 Some((_, after)) if after.contains('*') => {
-                    return Err(invalid("one part has several `*`, so an id would be ambiguous"));
+                    return Err(invalid(
+                        "one part has several `*`, so an id would be ambiguous",
+                    ));
                 }
                 Some((before, after)) => {
-                    parts.push(PathPart::One { before: before.to_owned(), after: after.to_owned() });
+                    parts.push(PathPart::One {
+                        before: before.to_owned(),
+                        after: after.to_owned(),
+                    });
                 }
             }
         }
@@ -114,7 +132,12 @@ impl RootPath {
             return Err(invalid("it has several `**`, so an id would be ambiguous"));
         }
         let base = RepoPath::new(base.join("/")).map_err(|error| invalid(error.reason))?;
-        Ok(Self { text: path.to_string(), base, parts, file: file.map(|(_, file)| file) })
+        Ok(Self {
+            text: path.to_string(),
+            base,
+            parts,
+            file: file.map(|(_, file)| file),
+        })
     }
 
     /// Whether the tasks are files.
@@ -138,12 +161,30 @@ impl RootPath {
     /// How much of a directory is reserved for tasks: all of it from the last name that the path fixes,
     /// because below that any name may be a task; and all of it below a `**`.
     pub(super) fn part(&self, directory: &RepoPath) -> Belongs {
-        let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
-        let mut places: Vec<PathPart> = base.map(|name| PathPart::Literal(name.to_owned())).collect();
-        places.extend(self.parts.iter().take_while(|part| **part != PathPart::Any).cloned());
-        let fixed = places.iter().rposition(|place| !place.is_any_name()).map_or(1, |last| last + 1);
+        let base = self
+            .base
+            .as_str()
+            .split('/')
+            .filter(|name| !name.is_empty());
+        let mut places: Vec<PathPart> = base
+            .map(|name| PathPart::Literal(name.to_owned()))
+            .collect();
+        places.extend(
+            self.parts
+                .iter()
+                .take_while(|part| **part != PathPart::Any)
+                .cloned(),
+        );
+        let fixed = places
+            .iter()
+            .rposition(|place| !place.is_any_name())
+            .map_or(1, |last| last + 1);
         let names: Vec<&str> = directory.as_str().split('/').collect();
-        let fits = places.iter().take(fixed).zip(&names).all(|(place, name)| place.fits(name));
+        let fits = places
+            .iter()
+            .take(fixed)
+            .zip(&names)
+            .all(|(place, name)| place.fits(name));
         match names.len() {
             _ if !fits => Belongs::None,
             depth if depth < fixed => Belongs::Within,
@@ -153,20 +194,37 @@ impl RootPath {
 
     /// Whether a directory contains a directory or a file that may be a task, or that leads to one.
     pub(super) fn leads_on(&self, directory: &RepoPath) -> bool {
-        let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
+        let base = self
+            .base
+            .as_str()
+            .split('/')
+            .filter(|name| !name.is_empty());
         let literal = |name: &str| PathPart::Literal(name.to_owned());
-        let places: Vec<PathPart> = base.map(literal).chain(self.parts.iter().cloned()).collect();
+        let places: Vec<PathPart> = base
+            .map(literal)
+            .chain(self.parts.iter().cloned())
+            .collect();
         let fixed = places.iter().position(|place| *place == PathPart::Any);
-        let names: Vec<&str> = directory.as_str().split('/').filter(|name| !name.is_empty()).collect();
+        let names: Vec<&str> = directory
+            .as_str()
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .collect();
         let until = fixed.unwrap_or(places.len());
-        let fits = places.iter().take(until).zip(&names).all(|(place, name)| place.fits(name));
+        let fits = places
+            .iter()
+            .take(until)
+            .zip(&names)
+            .all(|(place, name)| place.fits(name));
         fits && (fixed.is_some() || names.len() < places.len())
     }
 
     /// The id of the task at `directory` under this path, or why its name is not a valid id; `None` if the
     /// path does not match.
     pub(super) fn id_of(&self, directory: &RepoPath) -> Option<Result<TaskId, InvalidName>> {
-        let below = directory.below(&self.base).filter(|below| !below.is_empty())?;
+        let below = directory
+            .below(&self.base)
+            .filter(|below| !below.is_empty())?;
         let names: Vec<&str> = below.split('/').collect();
         let spare = self.spare(names.len(), self.parts.len())?;
         let mut names = names.into_iter();
@@ -177,8 +235,10 @@ impl RootPath {
                 PathPart::Literal(literal) if names.next()? == literal => {}
                 PathPart::Literal(_) => return None,
                 PathPart::One { before, after } => {
-                    let matched =
-                        names.next()?.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
+                    let matched = names
+                        .next()?
+                        .strip_prefix(before.as_str())?
+                        .strip_suffix(after.as_str())?;
                     if matched.is_empty() {
                         return None;
                     }
@@ -209,7 +269,11 @@ impl RootPath {
     /// The directory of a task: the path with the wildcards replaced by the id.
     pub(super) fn directory_of(&self, task: &TaskId) -> Option<RepoPath> {
         let names: Vec<&str> = task.as_str().split('/').collect();
-        let wildcards = self.parts.iter().filter(|part| !matches!(part, PathPart::Literal(_))).count();
+        let wildcards = self
+            .parts
+            .iter()
+            .filter(|part| !matches!(part, PathPart::Literal(_)))
+            .count();
         let spare = self.spare(names.len(), wildcards)?;
         let mut names = names.into_iter();
         let mut parts = Vec::new();
@@ -217,7 +281,9 @@ impl RootPath {
             match part {
                 PathPart::Any => parts.extend(names.by_ref().take(spare).map(str::to_owned)),
                 PathPart::Literal(literal) => parts.push(literal.clone()),
-                PathPart::One { before, after } => parts.push(format!("{before}{}{after}", names.next()?)),
+                PathPart::One { before, after } => {
+                    parts.push(format!("{before}{}{after}", names.next()?))
+                }
             }
         }
         self.base.join(&parts.join("/")).ok()
@@ -230,7 +296,9 @@ impl RootPath {
             return (names == places).then_some(0);
         }
         let least = usize::from(self.parts.last() == Some(&PathPart::Any));
-        (names + 1).checked_sub(places).filter(|spare| *spare >= least)
+        (names + 1)
+            .checked_sub(places)
+            .filter(|spare| *spare >= least)
     }
 }
 
@@ -238,23 +306,39 @@ impl FileEnd {
     /// Splits the last part of a path into what names the directory of a task, and how the name of its file
     /// goes on; `None` if the tasks are directories. Returns an error that says what is wrong with the part.
     fn of(name: &str) -> Result<Option<(&str, Self)>, &'static str> {
-        let Some(dot) = name.rfind('.') else { return Ok(None) };
+        let Some(dot) = name.rfind('.') else {
+            return Ok(None);
+        };
         let (stem, extension) = name.split_at(dot);
         if Format::of_extension(&extension[1..]).is_none() || !stem.contains('*') || stem == "**" {
             return Ok(None);
         }
         let extension = extension.to_owned();
         let Some((common, rest)) = stem.split_once(TITLE) else {
-            return Ok(Some((stem, Self { title: None, extension })));
+            return Ok(Some((
+                stem,
+                Self {
+                    title: None,
+                    extension,
+                },
+            )));
         };
         let (Some(star), true) = (common.rfind('*'), rest.is_empty()) else {
             return Err("`{title}` comes after the `*`, and right before the extension");
         };
         let (common, separator) = common.split_at(star + 1);
         if separator.is_empty() {
-            return Err("some text must separate `{title}` from the `*`, for example `* - {title}.md`");
+            return Err(
+                "some text must separate `{title}` from the `*`, for example `* - {title}.md`",
+            );
         }
-        Ok(Some((common, Self { title: Some(separator.to_owned()), extension })))
+        Ok(Some((
+            common,
+            Self {
+                title: Some(separator.to_owned()),
+                extension,
+            },
+        )))
     }
 
     /// The part of a file's name that its directory has too. A title begins at the first separator.
@@ -272,7 +356,11 @@ impl FileEnd {
     /// The file of the task whose directory has the name `common`.
     fn file(&self, directory: RepoPath, common: &str) -> SingleFile {
         match &self.title {
-            None => SingleFile { directory, before: format!("{common}{}", self.extension), after: None },
+            None => SingleFile {
+                directory,
+                before: format!("{common}{}", self.extension),
+                after: None,
+            },
             Some(separator) => SingleFile {
                 directory,
                 before: format!("{common}{separator}"),
@@ -286,7 +374,12 @@ impl Default for RootPath {
     /// `tasks/**`.
     fn default() -> Self {
         let base = RepoPath::new("tasks").unwrap_or_else(|_| RepoPath::root());
-        Self { text: "tasks/**".to_owned(), base, parts: vec![PathPart::Any], file: None }
+        Self {
+            text: "tasks/**".to_owned(),
+            base,
+            parts: vec![PathPart::Any],
+            file: None,
+        }
     }
 }
 
@@ -345,19 +438,59 @@ mod tests {
     #[test]
     fn a_file_and_its_id_lead_to_each_other() {
         for (path, file, directory, id) in [
-            ("docs/adr/*.md", "docs/adr/0001-use-x.md", "docs/adr/.tasks/0001-use-x", "0001-use-x"),
-            ("docs/adr/*.md", "docs/adr/v1.2.md", "docs/adr/.tasks/v1.2", "v1.2"),
-            ("docs/adr/adr-*.md", "docs/adr/adr-7.md", "docs/adr/.tasks/adr-7", "7"),
+            (
+                "docs/adr/*.md",
+                "docs/adr/0001-use-x.md",
+                "docs/adr/.tasks/0001-use-x",
+                "0001-use-x",
+            ),
+            (
+                "docs/adr/*.md",
+                "docs/adr/v1.2.md",
+                "docs/adr/.tasks/v1.2",
+                "v1.2",
+            ),
+            (
+                "docs/adr/adr-*.md",
+                "docs/adr/adr-7.md",
+                "docs/adr/.tasks/adr-7",
+                "7",
+            ),
             ("docs/**/*.md", "docs/a.md", "docs/.tasks/a", "a"),
-            ("docs/**/*.md", "docs/x/y/a.md", "docs/x/y/.tasks/a", "x/y/a"),
-            ("teams/*/adr/*.yaml", "teams/blue/adr/a.yaml", "teams/blue/adr/.tasks/a", "blue/a"),
+            (
+                "docs/**/*.md",
+                "docs/x/y/a.md",
+                "docs/x/y/.tasks/a",
+                "x/y/a",
+            ),
+            (
+                "teams/*/adr/*.yaml",
+                "teams/blue/adr/a.yaml",
+                "teams/blue/adr/.tasks/a",
+                "blue/a",
+            ),
             ("*.md", "README.md", ".tasks/README", "README"),
-            ("t/* - {title}.md", "t/task-1.2 - Fix it - now.md", "t/.tasks/task-1.2", "task-1.2"),
-            ("t/task-* - {title}.md", "t/task-3 - Fix it.md", "t/.tasks/task-3", "3"),
+            (
+                "t/* - {title}.md",
+                "t/task-1.2 - Fix it - now.md",
+                "t/.tasks/task-1.2",
+                "task-1.2",
+            ),
+            (
+                "t/task-* - {title}.md",
+                "t/task-3 - Fix it.md",
+                "t/.tasks/task-3",
+                "3",
+            ),
         ] {
             let path = RootPath::new(path).expect("valid");
-            let [file, directory] = [file, directory].map(|text| RepoPath::new(text).expect("valid"));
-            assert_eq!(path.directory_of_file(&file), Some(directory.clone()), "{path}");
+            let [file, directory] =
+                [file, directory].map(|text| RepoPath::new(text).expect("valid"));
+            assert_eq!(
+                path.directory_of_file(&file),
+                Some(directory.clone()),
+                "{path}"
+            );
             let found = path.id_of(&directory).expect("matches").expect("an id");
             assert_eq!(found.as_str(), id, "{path}");
             assert_eq!(path.directory_of(&found), Some(directory.clone()), "{path}");
@@ -383,13 +516,23 @@ mod tests {
         ] {
             let path = RootPath::new(path).expect("valid");
             let directory = path.directory_of_file(&RepoPath::new(file).expect("valid"));
-            assert!(directory.and_then(|directory| path.id_of(&directory)).is_none(), "{path} {file}");
+            assert!(
+                directory
+                    .and_then(|directory| path.id_of(&directory))
+                    .is_none(),
+                "{path} {file}"
+            );
         }
     }
 
     #[test]
     fn an_id_of_the_wrong_depth_has_no_directory() {
-        for (path, id) in [("tasks/*", "a/b"), ("*/*", "a"), ("*/**", "a"), ("*/**/x", "")] {
+        for (path, id) in [
+            ("tasks/*", "a/b"),
+            ("*/*", "a"),
+            ("*/**", "a"),
+            ("*/**/x", ""),
+        ] {
             let path = RootPath::new(path).expect("valid");
             let directory = TaskId::new(id).ok().and_then(|id| path.directory_of(&id));
             assert_eq!(directory, None, "{path} {id}");
@@ -406,7 +549,11 @@ mod tests {
             ("a/*.md", "a"),
             ("*.md", ""),
         ] {
-            assert_eq!(RootPath::new(path).expect("valid").base().as_str(), base, "{path}");
+            assert_eq!(
+                RootPath::new(path).expect("valid").base().as_str(),
+                base,
+                "{path}"
+            );
         }
         assert_eq!(RootPath::new("tasks/**"), Ok(RootPath::default()));
     }

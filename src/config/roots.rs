@@ -45,7 +45,10 @@ impl Root {
 
     /// The directory that an archived one had before.
     fn unarchived(&self, directory: &RepoPath) -> Option<RepoPath> {
-        self.path.base().join(directory.below(&self.archive()?)?).ok()
+        self.path
+            .base()
+            .join(directory.below(&self.archive()?)?)
+            .ok()
     }
 
     /// The id of the archived task in a directory.
@@ -56,7 +59,9 @@ impl Root {
 
     /// The directory of a task with the id of an archived one.
     fn archive_of(&self, task: &TaskId) -> Option<RepoPath> {
-        let before = self.path.directory_of(&TaskId::new(task.unarchived()?).ok()?)?;
+        let before = self
+            .path
+            .directory_of(&TaskId::new(task.unarchived()?).ok()?)?;
         let base = self.path.base();
         self.archive()?.join(before.below(base)?).ok()
     }
@@ -113,7 +118,10 @@ impl Roots {
     #[must_use]
     pub fn match_file(&self, file: &RepoPath) -> Option<(usize, RepoPath, TaskId)> {
         self.0.iter().enumerate().find_map(|(index, root)| {
-            let directory = root.path.directory_of_file(file).filter(|_| !root.excludes(file))?;
+            let directory = root
+                .path
+                .directory_of_file(file)
+                .filter(|_| !root.excludes(file))?;
             let (found, id) = self.match_directory(&directory)?;
             (found == index).then_some((index, directory, id))
         })
@@ -124,7 +132,10 @@ impl Roots {
     #[must_use]
     pub fn misnamed_file(&self, file: &RepoPath) -> Option<(usize, InvalidName)> {
         self.0.iter().enumerate().find_map(|(index, root)| {
-            let directory = root.path.directory_of_file(file).filter(|_| !root.excludes(file))?;
+            let directory = root
+                .path
+                .directory_of_file(file)
+                .filter(|_| !root.excludes(file))?;
             let (found, error) = self.misnamed(&directory)?;
             (found == index).then_some((index, error))
         })
@@ -150,7 +161,10 @@ impl Roots {
     #[must_use]
     pub fn directory_of(&self, root: usize, task: &TaskId) -> Option<RepoPath> {
         let own = self.0.get(root)?;
-        let directory = own.path.directory_of(task).or_else(|| own.archive_of(task))?;
+        let directory = own
+            .path
+            .directory_of(task)
+            .or_else(|| own.archive_of(task))?;
         let (found, id) = self.match_directory(&directory)?;
         (found == root && id == *task).then_some(directory)
     }
@@ -158,7 +172,11 @@ impl Roots {
     /// Whether the archived tasks of a root are below this directory.
     #[must_use]
     pub fn is_archive(&self, directory: &RepoPath) -> bool {
-        directory.name() == ARCHIVE && self.0.iter().any(|root| root.archive().as_ref() == Some(directory))
+        directory.name() == ARCHIVE
+            && self
+                .0
+                .iter()
+                .any(|root| root.archive().as_ref() == Some(directory))
     }
 
     /// Whether a directory contains a directory or a file that may be a task, or that leads to one.
@@ -167,7 +185,10 @@ impl Roots {
         self.0.iter().any(|root| {
             let is_archive = root.archive().as_ref() == Some(directory);
             let leads_on = |directory: &RepoPath| root.path.leads_on(directory);
-            let in_archive = || root.unarchived(directory).is_some_and(|before| leads_on(&before));
+            let in_archive = || {
+                root.unarchived(directory)
+                    .is_some_and(|before| leads_on(&before))
+            };
             !root.excludes(directory) && (is_archive || leads_on(directory) || in_archive())
         })
     }
@@ -176,11 +197,16 @@ impl Roots {
     #[must_use]
     pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
         if !is_directory {
-            return if self.match_file(path).is_some() { TreePart::Whole } else { TreePart::None };
+            return if self.match_file(path).is_some() {
+                TreePart::Whole
+            } else {
+                TreePart::None
+            };
         }
         let parts = self.0.iter().filter(|root| !root.excludes(path));
-        let parts: Vec<TreePart> =
-            parts.flat_map(|root| [root.path.part(path), root.archive_part(path)]).collect();
+        let parts: Vec<TreePart> = parts
+            .flat_map(|root| [root.path.part(path), root.archive_part(path)])
+            .collect();
         [TreePart::Whole, TreePart::Within]
             .into_iter()
             .find(|part| parts.contains(part))
@@ -218,14 +244,25 @@ mod tests {
         assert_eq!(found(&roots, "work/plain"), Some((1, "plain".to_owned())));
         assert_eq!(found(&roots, "other"), None);
         let task = TaskId::new("urgent-1").expect("valid");
-        assert_eq!(roots.directory_of(1, &task), None, "it would be task 1 of the first root");
+        assert_eq!(
+            roots.directory_of(1, &task),
+            None,
+            "it would be task 1 of the first root"
+        );
         assert_eq!(roots.directory_of(2, &task), None);
-        assert_eq!(roots.bases().map(RepoPath::as_str).collect::<Vec<_>>(), ["work", "work"]);
+        assert_eq!(
+            roots.bases().map(RepoPath::as_str).collect::<Vec<_>>(),
+            ["work", "work"]
+        );
     }
 
     #[test]
     fn an_invalid_id_is_distinguished_from_a_path_outside_the_roots() {
-        let roots = roots(&[("work/*", &["work/-old"]), ("jobs/job*", &[]), ("jobs/*", &[])]);
+        let roots = roots(&[
+            ("work/*", &["work/-old"]),
+            ("jobs/job*", &[]),
+            ("jobs/*", &[]),
+        ]);
         for (directory, expected) in [
             ("work/a\\b", Some((0, "use `/`, not `\\`"))),
             ("work/-rf", Some((0, "a part must not start with `-`"))),
@@ -236,7 +273,11 @@ mod tests {
             ("jobs/job-x", None),
         ] {
             let found = roots.misnamed(&RepoPath::new(directory).expect("valid"));
-            assert_eq!(found.map(|(root, error)| (root, error.reason)), expected, "{directory}");
+            assert_eq!(
+                found.map(|(root, error)| (root, error.reason)),
+                expected,
+                "{directory}"
+            );
         }
     }
 
@@ -263,7 +304,11 @@ mod tests {
             ("docs/adr/*.md", &[], "docs/adr/images", false),
         ] {
             let path = RepoPath::new(path).expect("valid");
-            assert_eq!(roots(&[(root, exclude)]).lead_on(&path), expected, "{root} {path}");
+            assert_eq!(
+                roots(&[(root, exclude)]).lead_on(&path),
+                expected,
+                "{root} {path}"
+            );
         }
     }
 
@@ -281,7 +326,12 @@ mod tests {
             ("teams/*/task-*", &[], "teams/blue", TreePart::Within),
             ("teams/*/task-*", &[], "teams/blue/task-7", TreePart::Whole),
             ("teams/*/task-*", &[], "teams/blue/src", TreePart::None),
-            ("packages/*/tasks/*", &[], "packages/a/tasks", TreePart::Whole),
+            (
+                "packages/*/tasks/*",
+                &[],
+                "packages/a/tasks",
+                TreePart::Whole,
+            ),
             ("packages/*/tasks/*", &[], "packages/a/src", TreePart::None),
             ("work/**/task-*", &[], "work", TreePart::Whole),
             ("*.task", &[], "fix.task", TreePart::Whole),
@@ -308,18 +358,29 @@ mod tests {
         for (path, directory, id) in [
             ("tasks/*", "tasks/archive/t", "archive/t"),
             ("tasks/**", "tasks/archive/team/t", "archive/team/t"),
-            ("teams/*/task-*", "teams/archive/blue/task-7", "archive/blue/7"),
+            (
+                "teams/*/task-*",
+                "teams/archive/blue/task-7",
+                "archive/blue/7",
+            ),
             ("*.task", "archive/fix.task", "archive/fix"),
         ] {
             let roots = roots(&[(path, &[])]);
             assert_eq!(found(&roots, directory), Some((0, id.to_owned())), "{path}");
             let id = TaskId::new(id).expect("valid");
             let directory = RepoPath::new(directory).expect("valid");
-            assert_eq!(roots.directory_of(0, &id), Some(directory.clone()), "{path}");
+            assert_eq!(
+                roots.directory_of(0, &id),
+                Some(directory.clone()),
+                "{path}"
+            );
             assert_eq!(roots.part(&directory, true), TreePart::Whole, "{path}");
         }
         let excluded = roots(&[("tasks/*", &["tasks/archive"])]);
-        assert_eq!(excluded.directory_of(0, &TaskId::new("archive/t").expect("valid")), None);
+        assert_eq!(
+            excluded.directory_of(0, &TaskId::new("archive/t").expect("valid")),
+            None
+        );
         let packages = roots(&[("packages/*/tasks/*", &[])]);
         let source = RepoPath::new("packages/archive/src/lib").expect("valid");
         assert_eq!(packages.part(&source, true), TreePart::None);
@@ -337,19 +398,33 @@ mod tests {
             Some((root, directory.to_string(), id.to_string()))
         };
         for (file, expected) in [
-            ("docs/adr/0001.md", Some((1, "docs/adr/.tasks/0001", "0001"))),
-            ("docs/adr/archive/0001.md", Some((1, "docs/adr/archive/.tasks/0001", "archive/0001"))),
+            (
+                "docs/adr/0001.md",
+                Some((1, "docs/adr/.tasks/0001", "0001")),
+            ),
+            (
+                "docs/adr/archive/0001.md",
+                Some((1, "docs/adr/archive/.tasks/0001", "archive/0001")),
+            ),
             ("docs/adr/README.md", None),
             ("docs/adr/-x.md", None),
             ("docs/adr/0001.txt", None),
             ("tasks/t/plan.md", None),
-            ("backlog/task-1 - Fix it.md", Some((2, "backlog/.tasks/task-1", "task-1"))),
+            (
+                "backlog/task-1 - Fix it.md",
+                Some((2, "backlog/.tasks/task-1", "task-1")),
+            ),
             ("backlog/drafts/task-1 - Fix it.md", None),
         ] {
-            let expected = expected.map(|(root, directory, id)| (root, directory.to_owned(), id.to_owned()));
+            let expected =
+                expected.map(|(root, directory, id)| (root, directory.to_owned(), id.to_owned()));
             assert_eq!(found(file), expected, "{file}");
             let path = RepoPath::new(file).expect("valid");
-            assert_eq!(roots.part(&path, false) == TreePart::Whole, expected.is_some(), "{file} is code");
+            assert_eq!(
+                roots.part(&path, false) == TreePart::Whole,
+                expected.is_some(),
+                "{file} is code"
+            );
         }
         let misnamed = roots.misnamed_file(&RepoPath::new("docs/adr/-x.md").expect("valid"));
         assert_eq!(
@@ -370,6 +445,9 @@ mod tests {
         ] {
             assert_eq!(found(&roots, directory).is_some(), expected, "{directory}");
         }
-        assert_eq!(roots.directory_of(0, &TaskId::new("archive/x").expect("valid")), None);
+        assert_eq!(
+            roots.directory_of(0, &TaskId::new("archive/x").expect("valid")),
+            None
+        );
     }
 }

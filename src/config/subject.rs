@@ -54,7 +54,9 @@ pub enum InvalidSubject {
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean {{{name}}}?")).unwrap_or_default()
+    nearest
+        .map(|name| format!("; did you mean {{{name}}}?"))
+        .unwrap_or_default()
 }
 
 const PLACEHOLDERS: [(&str, Placeholder); 5] = [
@@ -99,15 +101,21 @@ impl CommitSubject {
 }
 
 fn literal(text: &str) -> Result<Piece, InvalidSubject> {
-    if text.contains('}') { Err(InvalidSubject::Brace) } else { Ok(Piece::Text(text.to_owned())) }
+    if text.contains('}') {
+        Err(InvalidSubject::Brace)
+    } else {
+        Ok(Piece::Text(text.to_owned()))
+    }
 }
 
 fn placeholder(name: &str) -> Result<Placeholder, InvalidSubject> {
     let known = PLACEHOLDERS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, placeholder)| *placeholder).ok_or_else(|| InvalidSubject::Unknown {
-        name: name.to_owned(),
-        nearest: nearest(name, PLACEHOLDERS.map(|(known, _)| known)),
-    })
+    known
+        .map(|(_, placeholder)| *placeholder)
+        .ok_or_else(|| InvalidSubject::Unknown {
+            name: name.to_owned(),
+            nearest: nearest(name, PLACEHOLDERS.map(|(known, _)| known)),
+        })
 }
 
 impl Default for CommitSubject {
@@ -162,13 +170,28 @@ mod tests {
         for (text, expected) in [
             ("", "a subject must not be empty"),
             (" ", "a subject must not be empty"),
-            ("a\nb", "a subject must be one line without control characters"),
-            ("a {task", "an unmatched `{` or `}`; braces are only for placeholders"),
-            ("a} {task}", "an unmatched `{` or `}`; braces are only for placeholders"),
-            ("{tsak}", "there is no placeholder {tsak}; did you mean {task}?"),
+            (
+                "a\nb",
+                "a subject must be one line without control characters",
+            ),
+            (
+                "a {task",
+                "an unmatched `{` or `}`; braces are only for placeholders",
+            ),
+            (
+                "a} {task}",
+                "an unmatched `{` or `}`; braces are only for placeholders",
+            ),
+            (
+                "{tsak}",
+                "there is no placeholder {tsak}; did you mean {task}?",
+            ),
             ("{author}", "there is no placeholder {author}"),
         ] {
-            assert_eq!(CommitSubject::new(text).map_err(|error| error.to_string()), Err(expected.to_owned()));
+            assert_eq!(
+                CommitSubject::new(text).map_err(|error| error.to_string()),
+                Err(expected.to_owned())
+            );
         }
     }
 }

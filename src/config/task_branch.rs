@@ -22,19 +22,30 @@ impl TaskBranch {
         if [before, after].iter().any(|part| part.contains(['{', '}'])) {
             return Err(InvalidTaskBranch);
         }
-        Ok(Self { before: before.to_owned(), after: after.to_owned() })
+        Ok(Self {
+            before: before.to_owned(),
+            after: after.to_owned(),
+        })
     }
 
     /// The task that a branch names, if the name matches. `branch` is the name without `refs/heads/`.
     #[must_use]
     pub fn task(&self, branch: &str) -> Option<TaskId> {
-        TaskId::new(branch.strip_prefix(&self.before)?.strip_suffix(&self.after)?).ok()
+        TaskId::new(
+            branch
+                .strip_prefix(&self.before)?
+                .strip_suffix(&self.after)?,
+        )
+        .ok()
     }
 }
 
 impl Default for TaskBranch {
     fn default() -> Self {
-        Self { before: "task/".to_owned(), after: String::new() }
+        Self {
+            before: "task/".to_owned(),
+            after: String::new(),
+        }
     }
 }
 
@@ -60,7 +71,11 @@ mod tests {
             ("a-{task}-b", "a-b", None),
         ] {
             let named = TaskBranch::new(pattern).expect("valid").task(branch);
-            assert_eq!(named.as_ref().map(TaskId::as_str), task, "{pattern} {branch}");
+            assert_eq!(
+                named.as_ref().map(TaskId::as_str),
+                task,
+                "{pattern} {branch}"
+            );
         }
         for wrong in ["", "task", "{task}{task}", "{who}/{task}", "{task"] {
             assert_eq!(TaskBranch::new(wrong), Err(InvalidTaskBranch), "{wrong}");

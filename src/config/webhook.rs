@@ -18,7 +18,10 @@ pub(super) fn url(text: &str) -> Result<String, String> {
     if !["https", "http"].contains(&scheme.as_str()) {
         return Err("it does not begin with `https://`".to_owned());
     }
-    if let Some(odd) = text.chars().find(|c| !c.is_ascii_graphic() || "\\\"<>^`{|}#".contains(*c)) {
+    if let Some(odd) = text
+        .chars()
+        .find(|c| !c.is_ascii_graphic() || "\\\"<>^`{|}#".contains(*c))
+    {
         return Err(format!("{odd:?} cannot stand in it; write it as %XX"));
     }
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -33,15 +36,23 @@ pub(super) fn url(text: &str) -> Result<String, String> {
     if port.is_some_and(|port| port.parse::<u16>().is_err()) {
         return Err("its port is not a number".to_owned());
     }
-    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let is_name = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
-    let is_host = address.map_or(is_name, |address| address.parse::<core::net::Ipv6Addr>().is_ok());
+    let address = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let is_name = !host.is_empty()
+        && host
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    let is_host = address.map_or(is_name, |address| {
+        address.parse::<core::net::Ipv6Addr>().is_ok()
+    });
     if !is_host {
         return Err(format!("`{host}` is not a host"));
     }
     let numbers: Option<core::net::Ipv4Addr> = host.parse().ok();
-    let is_here =
-        host == "localhost" || host == "[::1]" || numbers.is_some_and(|numbers| numbers.is_loopback());
+    let is_here = host == "localhost"
+        || host == "[::1]"
+        || numbers.is_some_and(|numbers| numbers.is_loopback());
     if scheme == "https" || is_here {
         Ok(format!("{scheme}://{authority}{path}"))
     } else {
@@ -79,7 +90,10 @@ mod tests {
         }
         for (text, meant) in [
             ("HTTP://LOCALHOST", "http://localhost"),
-            ("Http://LocalHost:3000/Path?Q=V", "http://localhost:3000/Path?Q=V"),
+            (
+                "Http://LocalHost:3000/Path?Q=V",
+                "http://localhost:3000/Path?Q=V",
+            ),
             ("HTTPS://EXAMPLE.COM?A", "https://example.com?A"),
             ("HTTPS://[2001:DB8::1]/X", "https://[2001:db8::1]/X"),
         ] {
@@ -115,7 +129,10 @@ mod tests {
 
     #[test]
     fn a_key_is_named_and_never_given() {
-        assert_eq!(variable("ORCH_WEBHOOK_KEY").as_deref(), Ok("ORCH_WEBHOOK_KEY"));
+        assert_eq!(
+            variable("ORCH_WEBHOOK_KEY").as_deref(),
+            Ok("ORCH_WEBHOOK_KEY")
+        );
         for text in ["", "1", "a-b", "$KEY", "s3cr3t!"] {
             assert!(variable(text).is_err(), "{text}");
         }

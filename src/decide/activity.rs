@@ -10,7 +10,8 @@ use super::not_enabled::not_enabled;
 use super::rules::computed;
 use super::scope::TaskScope;
 use super::{
-    Change, Ending, ExecutorTrace, Facts, FileFact, Kind, Mode, Recorded, State, Transition, data, evaluate,
+    Change, Ending, ExecutorTrace, Facts, FileFact, Kind, Mode, Recorded, State, Transition, data,
+    evaluate,
 };
 use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
@@ -26,10 +27,19 @@ pub fn accept(
     patch: &[PatchOp],
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
+    let writes = workflow
+        .action(action)
+        .map(|action| action.writes.as_slice())
+        .unwrap_or_default();
     if let Some(pointer) = outside(patch, writes) {
-        let may = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
-        return Err(format!("the result changes {pointer}; action `{action}` may write {may}").into());
+        let may = if writes.is_empty() {
+            "nothing".to_owned()
+        } else {
+            writes.join(", ")
+        };
+        return Err(
+            format!("the result changes {pointer}; action `{action}` may write {may}").into(),
+        );
     }
     let own = patched(workflow, state, patch)?;
     result(workflow, state, facts, (rule, action), own, reason)
@@ -67,7 +77,12 @@ pub fn give_up(
     reason: &str,
     trace: ExecutorTrace,
 ) -> Result<Transition, Reason> {
-    let rule = running(workflow, state, facts, (phase_of(workflow, state)?, rule, action))?;
+    let rule = running(
+        workflow,
+        state,
+        facts,
+        (phase_of(workflow, state)?, rule, action),
+    )?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
     transition.change = Some(Change::Failed(trace));
     transition.rule = Some(rule.id.clone());
@@ -86,9 +101,11 @@ pub fn answer(
 ) -> Result<Transition, Reason> {
     let (rule, ask) = asked(workflow, state, facts).ok_or("no question is open")?;
     if let Some(pointer) = outside(patch, &ask.writes) {
-        return Err(
-            format!("the question does not ask for {pointer}, only for {}", ask.writes.join(", ")).into()
-        );
+        return Err(format!(
+            "the question does not ask for {pointer}, only for {}",
+            ask.writes.join(", ")
+        )
+        .into());
     }
     let own = patched(workflow, state, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
@@ -146,16 +163,37 @@ pub fn signalled(
     let state = &*state.under_own_names(workflow);
     let phase = phase_of(workflow, state).ok()?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let scope = TaskScope::new(workflow, &seen, state, &phase.id, state.attempt(&phase.id).max(1), facts);
-    let mut rules = workflow.rules_from(&phase.id).filter(|rule| rule.on == Some(signal));
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
+    let scope = TaskScope::new(
+        workflow,
+        &seen,
+        state,
+        &phase.id,
+        state.attempt(&phase.id).max(1),
+        facts,
+    );
+    let mut rules = workflow
+        .rules_from(&phase.id)
+        .filter(|rule| rule.on == Some(signal));
     let rule = rules.find(|rule| rule.when.holds(&scope).result == Ok(true))?;
-    let Outcome::To(to) = &rule.outcome else { return None };
+    let Outcome::To(to) = &rule.outcome else {
+        return None;
+    };
     let fired = judge.lead(rule, to, &scope);
     Some(match fired.verdict {
-        super::Verdict::Transition(transition) | super::Verdict::Handover { held: transition, .. } => {
-            Ok(Transition { kind: Kind::Signal, ..*transition })
-        }
+        super::Verdict::Transition(transition)
+        | super::Verdict::Handover {
+            held: transition, ..
+        } => Ok(Transition {
+            kind: Kind::Signal,
+            ..*transition
+        }),
         _ => Err(fired.reason.into()),
     })
 }
@@ -166,8 +204,14 @@ pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> O
     if state.run.mode == Some(mode) {
         return None;
     }
-    let mut transition =
-        here(workflow, state, facts, Kind::Start, &format!("a run began, {}", mode.as_str())).ok()?;
+    let mut transition = here(
+        workflow,
+        state,
+        facts,
+        Kind::Start,
+        &format!("a run began, {}", mode.as_str()),
+    )
+    .ok()?;
     transition.change = Some(Change::Mode(mode));
     Some(transition)
 }
@@ -185,7 +229,8 @@ pub(super) fn ended(
     facts: &Facts,
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let (named, _) = Ending::of_reason(reason).ok_or("the reason does not name the ending of the run")?;
+    let (named, _) =
+        Ending::of_reason(reason).ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
     let may = match named {
         Ending::Completed => phase.is_good_end(),
@@ -201,9 +246,16 @@ pub(super) fn ended(
 
 /// The question that is asked now, and the rule that asks it.
 #[must_use]
-pub fn asked<'w>(workflow: &'w Workflow, state: &State, facts: &Facts) -> Option<(&'w Rule, &'w Ask)> {
+pub fn asked<'w>(
+    workflow: &'w Workflow,
+    state: &State,
+    facts: &Facts,
+) -> Option<(&'w Rule, &'w Ask)> {
     let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
-    let rule = workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id))?;
+    let rule = workflow
+        .rules
+        .iter()
+        .find(|rule| decision.rule.as_ref() == Some(&rule.id))?;
     Some((rule, workflow.ask(rule.ask.as_deref()?)?))
 }
 
@@ -215,7 +267,9 @@ pub fn offers(
     facts: &Facts,
     guards: &[(String, Guard)],
 ) -> Vec<(String, Value)> {
-    let Ok(phase) = phase_of(workflow, state) else { return Vec::new() };
+    let Ok(phase) = phase_of(workflow, state) else {
+        return Vec::new();
+    };
     let own = data_of(workflow, state);
     on_data(workflow, state, facts, phase, &own, guards).unwrap_or_default()
 }
@@ -228,7 +282,9 @@ pub(super) fn running<'w>(
     facts: &Facts,
     (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
 ) -> Result<&'w Rule, Reason> {
-    let found = workflow.rules_from(&phase.id).find(|other| other.id == *rule);
+    let found = workflow
+        .rules_from(&phase.id)
+        .find(|other| other.id == *rule);
     let found = found
         .filter(|rule| rule.outcome.actions().contains(action))
         .ok_or_else(|| format!("rule `{rule}` does not run `{action}` in `{}`", phase.id))?;
@@ -248,7 +304,13 @@ fn here(
 ) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
     let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), kind, reason);
     transition.evidence = judge.evidence(&phase.produces);
     Ok(transition)
@@ -256,7 +318,9 @@ fn here(
 
 pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Reason> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`").into())
+    workflow
+        .phase_named(name)
+        .ok_or_else(|| format!("there is no phase `{name}`").into())
 }
 
 /// The workflow's own keys of a state, with defaults filled in and lists cut to their bounds.
@@ -272,7 +336,11 @@ pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
 
 /// The same with a patch applied. Lists are cut before anything is computed from them, because a replay only
 /// has what is kept.
-fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, Reason> {
+fn patched(
+    workflow: &Workflow,
+    state: &State,
+    patch: &[PatchOp],
+) -> Result<Map<String, Value>, Reason> {
     let mut own = data_of(workflow, state);
     merge_patch(&mut own, patch)?;
     bound(&workflow.state, &mut own);
@@ -291,10 +359,16 @@ fn on_data(
     if set.is_empty() {
         return Ok(Vec::new());
     }
-    let with = State { extra: own.clone(), ..state.clone() };
+    let with = State {
+        extra: own.clone(),
+        ..state.clone()
+    };
     let seen = look(workflow, &with, &phase.id, facts);
     let attempt = with.attempt(&phase.id).max(1);
-    computed(set, &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, facts))
+    computed(
+        set,
+        &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, facts),
+    )
 }
 
 /// Rejects a successful result if the condition that the action ensures does not hold.
@@ -306,7 +380,10 @@ fn refuse_undone(
     own: &Map<String, Value>,
     action: &Action,
 ) -> Result<(), Reason> {
-    let with = State { extra: own.clone(), ..state.clone() };
+    let with = State {
+        extra: own.clone(),
+        ..state.clone()
+    };
     let seen = look(workflow, &with, &phase.id, facts);
     let attempt = with.attempt(&phase.id).max(1);
     let scope = TaskScope::new(workflow, &seen, &with, &phase.id, attempt, facts);
@@ -314,17 +391,31 @@ fn refuse_undone(
         Ok(true) => Ok(()),
         Ok(false) => {
             let text = action.ensures.text();
-            let told = format!("`{}` reports success, but `{text}` does not hold", action.name);
+            let told = format!(
+                "`{}` reports success, but `{text}` does not hold",
+                action.name
+            );
             let read = workflow.reads(&action.ensures);
             let is_read = |seen: &&SeenArtifact<'_>| {
-                read.iter().any(|chain| chain.first().is_some_and(|name| seen.derived.name.as_str() == name))
+                read.iter().any(|chain| {
+                    chain
+                        .first()
+                        .is_some_and(|name| seen.derived.name.as_str() == name)
+                })
             };
             let faults: Vec<String> = seen.iter().filter(is_read).filter_map(fault).collect();
-            Err(if faults.is_empty() { told } else { format!("{told}: {}", faults.join("; ")) }.into())
+            Err(if faults.is_empty() {
+                told
+            } else {
+                format!("{told}: {}", faults.join("; "))
+            }
+            .into())
         }
-        Err(message) => {
-            Err(format!("the condition that `{}` ensures cannot be evaluated: {message}", action.name).into())
-        }
+        Err(message) => Err(format!(
+            "the condition that `{}` ensures cannot be evaluated: {message}",
+            action.name
+        )
+        .into()),
     }
 }
 
@@ -339,7 +430,10 @@ fn fault(seen: &SeenArtifact<'_>) -> Option<String> {
     } else if !seen.derived.present {
         Some(format!("there is no `{}`", seen.derived.name))
     } else if !seen.derived.fresh {
-        seen.derived.stale_because.as_ref().map(|why| format!("`{}` is stale: {why}", seen.derived.name))
+        seen.derived
+            .stale_because
+            .as_ref()
+            .map(|why| format!("`{}` is stale: {why}", seen.derived.name))
     } else {
         seen.files.iter().find_map(problem)
     }
@@ -355,15 +449,24 @@ fn refuse_other_options(
 ) -> Result<(), Reason> {
     let before = data_of(workflow, state);
     for (pointer, options) in offers(workflow, state, facts, &ask.options) {
-        let Some(options) = options.as_array() else { continue };
-        let Some(given) = data::at(own, &pointer).filter(|given| data::at(&before, &pointer) != Some(*given))
+        let Some(options) = options.as_array() else {
+            continue;
+        };
+        let Some(given) =
+            data::at(own, &pointer).filter(|given| data::at(&before, &pointer) != Some(*given))
         else {
             continue;
         };
-        let given = given.as_array().map_or_else(|| std::slice::from_ref(given), Vec::as_slice);
+        let given = given
+            .as_array()
+            .map_or_else(|| std::slice::from_ref(given), Vec::as_slice);
         if let Some(other) = given.iter().find(|one| !options.contains(one)) {
             let known: Vec<String> = options.iter().map(ToString::to_string).collect();
-            return Err(format!("{other} is not an option for {pointer}: {}", known.join(", ")).into());
+            return Err(format!(
+                "{other} is not an option for {pointer}: {}",
+                known.join(", ")
+            )
+            .into());
         }
     }
     Ok(())

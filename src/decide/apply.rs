@@ -7,8 +7,8 @@ use super::standing::{is_noted_early, is_spent};
 use super::writer::{NewWriters, keep_writers, new_writers};
 use super::{
     Actor, ActorKind, ActorStatus, Approving, By, Change, Detail, ERRORS_WINDOW, Facts, FileWriter,
-    HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance, RecordVersion,
-    RunRecord, State, Transition, Verified, WorkflowRef,
+    HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance,
+    RecordVersion, RunRecord, State, Transition, Verified, WorkflowRef,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
@@ -40,7 +40,15 @@ impl Stamp {
     #[must_use]
     pub fn new(at: Timestamp, by: By) -> Self {
         let version = RecordVersion::CURRENT;
-        Self { at, by, performance: None, version, generation: None, others: Vec::new(), address: None }
+        Self {
+            at,
+            by,
+            performance: None,
+            version,
+            generation: None,
+            others: Vec::new(),
+            address: None,
+        }
     }
 
     /// The stamp with which a step was recorded, apart from how an action was performed.
@@ -67,7 +75,13 @@ impl Stamp {
     /// A stamp for steps that are only simulated and never recorded.
     #[must_use]
     pub fn of_no_record() -> Self {
-        Self::new(Timestamp::from_seconds(0), By { kind: ActorKind::Orch, name: "orch".to_owned() })
+        Self::new(
+            Timestamp::from_seconds(0),
+            By {
+                kind: ActorKind::Orch,
+                name: "orch".to_owned(),
+            },
+        )
     }
 }
 
@@ -79,7 +93,13 @@ pub fn initial_state(workflow: &Workflow) -> State {
         extra: workflow.state.defaults.clone(),
         ..State::default()
     };
-    state.actors.insert(workflow.initial.to_string(), Actor { attempt: 1, ..Actor::default() });
+    state.actors.insert(
+        workflow.initial.to_string(),
+        Actor {
+            attempt: 1,
+            ..Actor::default()
+        },
+    );
     state
 }
 
@@ -113,7 +133,11 @@ pub fn apply(
             Kind::Confirm => confirm(workflow, transition, &mut next),
             kind if kind.stays() => stay(transition, seq, stamp, &mut next),
             _ => {
-                let stepping = Stepping { workflow, version: facts.version, seen: &seen };
+                let stepping = Stepping {
+                    workflow,
+                    version: facts.version,
+                    seen: &seen,
+                };
                 step(&stepping, from, transition, seq, &mut next);
                 early = note_early(workflow, facts, state, &mut next);
             }
@@ -123,7 +147,9 @@ pub fn apply(
         note_code(workflow, facts, &transition.to, &mut next);
     }
     for (key, value) in &workflow.state.defaults {
-        next.extra.entry(key.clone()).or_insert_with(|| value.clone());
+        next.extra
+            .entry(key.clone())
+            .or_insert_with(|| value.clone());
     }
     if let Some(Change::Data(data)) = &transition.change {
         next.extra.clone_from(data);
@@ -137,30 +163,49 @@ pub fn apply(
     }
     // What branches are joined to rests on no file either.
     let sees_files = looks_at_files && transition.kind != Kind::Merge;
-    let writers = if sees_files { new_writers(workflow, facts, state) } else { Vec::new() };
+    let writers = if sees_files {
+        new_writers(workflow, facts, state)
+    } else {
+        Vec::new()
+    };
     keep_writers(workflow, facts, &writers, &mut next);
     let files = match stamp.version {
         RecordVersion::First => NotedFiles::new(),
         RecordVersion::Second => noted_files(facts, &writers, &early),
     };
-    let inputs = if sees_files { facts.inputs.digest } else { None };
+    let inputs = if sees_files {
+        facts.inputs.digest
+    } else {
+        None
+    };
     let inputs = inputs.filter(|_| stamp.version > RecordVersion::First);
     // The history soon forgets the renames.
     if stamp.version > RecordVersion::First {
         next.former = state.former_ids().map(str::to_owned).collect();
     }
-    next.history.push(HistoryEntry { inputs, ..entry(transition, seq, stamp, files) }.into());
+    next.history.push(
+        HistoryEntry {
+            inputs,
+            ..entry(transition, seq, stamp, files)
+        }
+        .into(),
+    );
     next.rev = seq;
     next.foreign = false;
     next.original = None;
     next.task = Some(facts.task.to_string());
-    next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
+    next.workflow = Some(WorkflowRef {
+        name: workflow.name.clone(),
+        digest: workflow.digest,
+    });
     next.phase = Some(transition.to.to_string());
     next.keep_latest();
     next.updated_at = Some(stamp.at);
     // A substate of the phase in which the task stays, or to which it returns, may rest on evidence that this
     // step has used up or accepted again.
-    let is_shown = next.actor(&transition.to).is_some_and(|actor| actor.substate.is_some());
+    let is_shown = next
+        .actor(&transition.to)
+        .is_some_and(|actor| actor.substate.is_some());
     if looks_at_files && is_shown {
         let substate = substate(workflow, &next, facts, &transition.to);
         actor(&mut next, &transition.to).substate = substate;
@@ -173,7 +218,11 @@ pub fn apply(
 fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
     let mut before = before.under_own_names(workflow).into_owned();
     for (phase, actor) in &mut before.actors {
-        if let Some(now) = state.actors.get(phase).filter(|now| now.attempt == actor.attempt) {
+        if let Some(now) = state
+            .actors
+            .get(phase)
+            .filter(|now| now.attempt == actor.attempt)
+        {
             actor.lapsed.clone_from(&now.lapsed);
         }
     }
@@ -185,7 +234,10 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
         heads: state.heads.clone(),
         relations: state.relations.clone(),
         holder: state.holder.clone(),
-        run: RunRecord { verified, ..before.run },
+        run: RunRecord {
+            verified,
+            ..before.run
+        },
         ..before
     }
 }
@@ -196,24 +248,45 @@ fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut 
         Detail::Verify(run) => {
             let (code, table, rules) = (run.code, run.table, run.rules);
             let (outcome, result) = (run.result.outcome, run.result.digest);
-            let verified = Verified { seq, code, table, rules, outcome, result };
+            let verified = Verified {
+                seq,
+                code,
+                table,
+                rules,
+                outcome,
+                result,
+            };
             next.run.verified.insert(run.name.clone(), verified);
         }
         Detail::Approve(said) => {
             // The file that says the same is no part of what it rests on.
             let own = said.path(&transition.to);
-            let judged =
-                transition.evidence.iter().filter(|one| one.files.iter().all(|(path, _)| *path != own));
-            let on = judged.map(|one| (one.artifact.clone(), one.digest)).collect();
+            let judged = transition
+                .evidence
+                .iter()
+                .filter(|one| one.files.iter().all(|(path, _)| *path != own));
+            let on = judged
+                .map(|one| (one.artifact.clone(), one.digest))
+                .collect();
             let approvals = &mut actor(next, &transition.to).approvals;
             approvals.retain(|known| !known.person.eq_ignore_ascii_case(&said.person));
-            approvals.push(Approving { person: said.person.clone(), ruling: said.ruling, seq, on });
+            approvals.push(Approving {
+                person: said.person.clone(),
+                ruling: said.ruling,
+                seq,
+                on,
+            });
         }
         Detail::Relate(relations) => next.relations.clone_from(relations),
         Detail::Take(holder) => next.holder = Some(holder.clone()),
         Detail::Lapse(lapse) => {
-            let lapsed = Lapsed { attempt: lapse.attempt, at: lapse.at };
-            actor(next, &transition.to).lapsed.insert(lapse.deadline.clone(), lapsed);
+            let lapsed = Lapsed {
+                attempt: lapse.attempt,
+                at: lapse.at,
+            };
+            actor(next, &transition.to)
+                .lapsed
+                .insert(lapse.deadline.clone(), lapsed);
         }
         Detail::Migrate(_) => {}
     }
@@ -236,7 +309,10 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
         rests_on: transition.rests_on.clone(),
         base: transition.base.clone(),
         waived: transition.waive.clone(),
-        confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
+        confirmed: transition
+            .confirm
+            .as_ref()
+            .map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
         performance: stamp.performance.clone(),
         detail: transition.detail.clone(),
@@ -248,7 +324,11 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
 /// The files that a transition rests on, without duplicates even if several artifacts share a file.
 fn evidence(transition: &Transition) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
-    for (path, digest) in transition.evidence.iter().flat_map(|evidence| &evidence.files) {
+    for (path, digest) in transition
+        .evidence
+        .iter()
+        .flat_map(|evidence| &evidence.files)
+    {
         if files.iter().all(|(known, _)| known != path) {
             files.push((path.clone(), digest.to_string()));
         }
@@ -260,23 +340,41 @@ fn evidence(transition: &Transition) -> Vec<(String, String)> {
 fn substate(workflow: &Workflow, state: &State, facts: &Facts, phase: &PhaseId) -> Option<Value> {
     let guard = workflow.phase(phase)?.substate.as_ref()?;
     let seen = look(workflow, state, phase, facts);
-    let scope = TaskScope::new(workflow, &seen, state, phase, state.attempt(phase).max(1), facts);
+    let scope = TaskScope::new(
+        workflow,
+        &seen,
+        state,
+        phase,
+        state.attempt(phase).max(1),
+        facts,
+    );
     guard.value(&scope).ok()
 }
 
 /// Records the digests of the code when a phase that changes code is entered.
 fn note_code(workflow: &Workflow, facts: &Facts, to: &PhaseId, next: &mut State) {
-    let made = workflow.phase(to).map(|phase| phase.produces.as_slice()).unwrap_or_default();
+    let made = workflow
+        .phase(to)
+        .map(|phase| phase.produces.as_slice())
+        .unwrap_or_default();
     for artifact in made {
         if let Some(digest) = facts.tree_digest(artifact) {
-            actor(next, to).entered_with.insert(artifact.clone(), Some(digest));
+            actor(next, to)
+                .entered_with
+                .insert(artifact.clone(), Some(digest));
         }
     }
 }
 
 /// Removes digests from a list of an artifact.
-fn forget(lists: &mut BTreeMap<ArtifactName, Vec<Digest>>, artifact: &ArtifactName, digests: &[Digest]) {
-    let Some(list) = lists.get_mut(artifact) else { return };
+fn forget(
+    lists: &mut BTreeMap<ArtifactName, Vec<Digest>>,
+    artifact: &ArtifactName,
+    digests: &[Digest],
+) {
+    let Some(list) = lists.get_mut(artifact) else {
+        return;
+    };
     list.retain(|digest| !digests.contains(digest));
     if list.is_empty() {
         lists.remove(artifact);
@@ -286,14 +384,20 @@ fn forget(lists: &mut BTreeMap<ArtifactName, Vec<Digest>>, artifact: &ArtifactNa
 /// Removes digests from those that are used up or early. If one is the code as it was on entering its phase, that
 /// record goes as well, because the code no longer differs from it.
 fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
-    let Some((artifact, confirmed)) = &transition.confirm else { return };
+    let Some((artifact, confirmed)) = &transition.confirm else {
+        return;
+    };
     for phase in workflow.producers(artifact) {
-        let Some(actor) = next.actors.get_mut(phase.id.as_str()) else { continue };
+        let Some(actor) = next.actors.get_mut(phase.id.as_str()) else {
+            continue;
+        };
         for digests in [&mut actor.spent, &mut actor.early] {
             forget(digests, artifact, confirmed);
         }
     }
-    let is_code = workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some());
+    let is_code = workflow
+        .artifact(artifact)
+        .is_some_and(|artifact| artifact.tree.is_some());
     for phase in workflow.producers(artifact).filter(|_| is_code) {
         if let Some(actor) = next.actors.get_mut(phase.id.as_str())
             && let Some(entered_with) = actor.entered_with.get_mut(artifact)
@@ -310,7 +414,9 @@ fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
     if let Some(Change::Mode(mode)) = transition.change {
         run.mode = Some(mode);
     }
-    let Some(action) = &transition.action else { return };
+    let Some(action) = &transition.action else {
+        return;
+    };
     if transition.kind == Kind::Answer {
         run.chosen = Some(action.clone());
         return;
@@ -327,7 +433,8 @@ fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
                 "action": action.as_str(),
                 "message": transition.reason,
             });
-            if let (Some(Change::Failed(trace)), Some(members)) = (&transition.change, error.as_object_mut())
+            if let (Some(Change::Failed(trace)), Some(members)) =
+                (&transition.change, error.as_object_mut())
                 && let Ok(Value::Object(cause)) = serde_json::to_value(trace)
             {
                 members.extend(cause);
@@ -341,10 +448,18 @@ fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
     run.chosen = run.chosen.take().filter(|chosen| chosen != action);
 }
 
-fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u64, next: &mut State) {
+fn step(
+    stepping: &Stepping<'_>,
+    from: &PhaseId,
+    transition: &Transition,
+    seq: u64,
+    next: &mut State,
+) {
     let Stepping { workflow, seen, .. } = *stepping;
     let to = &transition.to;
-    let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
+    let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else {
+        return;
+    };
     // A terminal phase need not be the last in the document, but leaving it always uses up evidence.
     let is_back = end <= start || transition.kind == Kind::Reopen;
     if is_back {
@@ -358,7 +473,10 @@ fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u
         next.run.errors = 0;
     }
     // Given-up actions may be tried again; their counters stay.
-    next.run.actions.values_mut().for_each(|tally| tally.skipped = false);
+    next.run
+        .actions
+        .values_mut()
+        .for_each(|tally| tally.skipped = false);
     next.run.chosen = None;
     let target = actor(next, to);
     target.approvals.clear();
@@ -366,12 +484,17 @@ fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u
     target.status = ActorStatus::Active;
     target.attempt = target.attempt.saturating_add(1);
     let ready = |artifact: &ArtifactName| {
-        seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.ready())
+        seen.iter()
+            .any(|seen| seen.derived.name == *artifact && seen.derived.ready())
     };
     let undone = |artifact: &ArtifactName| {
-        is_back && workflow.producers(artifact).any(|phase| workflow.position(&phase.id) >= Some(end))
+        is_back
+            && workflow
+                .producers(artifact)
+                .any(|phase| workflow.position(&phase.id) >= Some(end))
     };
-    next.waived.retain(|artifact, _| !ready(artifact) && !undone(artifact));
+    next.waived
+        .retain(|artifact, _| !ready(artifact) && !undone(artifact));
     for artifact in &transition.waive {
         next.waived.insert(artifact.clone(), seq);
     }
@@ -381,16 +504,30 @@ fn step(stepping: &Stepping<'_>, from: &PhaseId, transition: &Transition, seq: u
 fn forward(stepping: &Stepping<'_>, start: usize, end: usize, next: &mut State) {
     let Stepping { workflow, seen, .. } = *stepping;
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
-        let left_with =
-            phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
-        let left_files =
-            phase.produces.iter().filter_map(|artifact| stepping.files_of_set(artifact)).collect();
-        let judged = phase.produces.iter().filter_map(|artifact| stepping.judged_by(artifact)).collect();
+        let left_with = phase
+            .produces
+            .iter()
+            .map(|artifact| (artifact.clone(), present(seen, artifact)))
+            .collect();
+        let left_files = phase
+            .produces
+            .iter()
+            .filter_map(|artifact| stepping.files_of_set(artifact))
+            .collect();
+        let judged = phase
+            .produces
+            .iter()
+            .filter_map(|artifact| stepping.judged_by(artifact))
+            .collect();
         let left = actor(next, &phase.id);
         left.left_with = left_with;
         left.left_files = left_files;
         left.judged = judged;
-        left.status = if position == start { ActorStatus::Done } else { ActorStatus::Skipped };
+        left.status = if position == start {
+            ActorStatus::Done
+        } else {
+            ActorStatus::Skipped
+        };
     }
     let target = actor(next, &workflow.phases[end].id);
     target.left_with.clear();
@@ -405,12 +542,16 @@ fn backward(stepping: &Stepping<'_>, start: usize, end: usize, kind: Kind, next:
     let by_person = matches!(kind, Kind::Rollback | Kind::Reopen);
     for (position, phase) in workflow.phases.iter().enumerate().skip(end) {
         for artifact in &phase.produces {
-            let left = next.actor(&phase.id).map(|actor| stepping.left(actor, artifact)).unwrap_or_default();
+            let left = next
+                .actor(&phase.id)
+                .map(|actor| stepping.left(actor, artifact))
+                .unwrap_or_default();
             let now = stepping.now(artifact);
             // The present code becomes the code with which the target is entered, so it is no longer a
             // change.
-            let is_code =
-                seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
+            let is_code = seen
+                .iter()
+                .any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
             let used = if by_person || is_code {
                 [left, now].concat()
             } else if position < start && !left.is_empty() {
@@ -444,7 +585,11 @@ fn backward(stepping: &Stepping<'_>, start: usize, end: usize, kind: Kind, next:
         }
     }
     let target = &workflow.phases[end];
-    let entered_with = target.needs.iter().map(|need| (need.clone(), present(seen, need))).collect();
+    let entered_with = target
+        .needs
+        .iter()
+        .map(|need| (need.clone(), present(seen, need)))
+        .collect();
     actor(next, &target.id).entered_with = entered_with;
 }
 
@@ -463,28 +608,53 @@ impl Stepping<'_> {
     }
 
     /// The files of an artifact that may have several, by their paths.
-    fn files_of_set(&self, artifact: &ArtifactName) -> Option<(ArtifactName, BTreeMap<String, Digest>)> {
-        let is_glob = self.workflow.artifact(artifact).is_some_and(Artifact::is_glob);
+    fn files_of_set(
+        &self,
+        artifact: &ArtifactName,
+    ) -> Option<(ArtifactName, BTreeMap<String, Digest>)> {
+        let is_glob = self
+            .workflow
+            .artifact(artifact)
+            .is_some_and(Artifact::is_glob);
         if self.version == RecordVersion::First || !is_glob {
             return None;
         }
-        let files = self.seen_of(artifact)?.files.iter().filter(|file| !file.is_tree);
-        let files: BTreeMap<String, Digest> =
-            files.filter_map(|file| Some((file.path.clone(), file.digest?))).collect();
-        if files.is_empty() { None } else { Some((artifact.clone(), files)) }
+        let files = self
+            .seen_of(artifact)?
+            .files
+            .iter()
+            .filter(|file| !file.is_tree);
+        let files: BTreeMap<String, Digest> = files
+            .filter_map(|file| Some((file.path.clone(), file.digest?)))
+            .collect();
+        if files.is_empty() {
+            None
+        } else {
+            Some((artifact.clone(), files))
+        }
     }
 
     /// The versions that a verdict or report judged which counts, or which names all of them as they are.
-    fn judged_by(&self, artifact: &ArtifactName) -> Option<(ArtifactName, BTreeMap<ArtifactName, Digest>)> {
+    fn judged_by(
+        &self,
+        artifact: &ArtifactName,
+    ) -> Option<(ArtifactName, BTreeMap<ArtifactName, Digest>)> {
         if self.version == RecordVersion::First {
             return None;
         }
         let (declared, seen) = (self.workflow.artifact(artifact)?, self.seen_of(artifact)?);
-        let of = || seen.derived.of.keys().filter_map(|name| Some(&self.workflow.artifact_named(name)?.name));
+        let of = || {
+            seen.derived
+                .of
+                .keys()
+                .filter_map(|name| Some(&self.workflow.artifact_named(name)?.name))
+        };
         let is_of_now = || {
             let names = |name: &ArtifactName| match present(self.seen, name) {
                 Some(digest) => seen.derived.of.iter().any(|(named, version)| {
-                    self.workflow.artifact_named(named).is_some_and(|named| named.name == *name)
+                    self.workflow
+                        .artifact_named(named)
+                        .is_some_and(|named| named.name == *name)
                         && *version == NamedVersion::Digest(digest)
                 }),
                 None => false,
@@ -500,12 +670,18 @@ impl Stepping<'_> {
             .filter(|name| *name != artifact)
             .filter_map(|name| Some((name.clone(), present(self.seen, name)?)))
             .collect();
-        if judged.is_empty() { None } else { Some((artifact.clone(), judged)) }
+        if judged.is_empty() {
+            None
+        } else {
+            Some((artifact.clone(), judged))
+        }
     }
 
     /// The digests to use up of the present files of an artifact.
     fn now(&self, artifact: &ArtifactName) -> Vec<Digest> {
-        let Some(seen) = self.seen_of(artifact) else { return Vec::new() };
+        let Some(seen) = self.seen_of(artifact) else {
+            return Vec::new();
+        };
         match self.version {
             RecordVersion::First => seen.derived.digest.into_iter().collect(),
             RecordVersion::Second => seen.files.iter().filter_map(|file| file.digest).collect(),
@@ -518,7 +694,9 @@ impl Stepping<'_> {
         let left_with = actor.left_with.get(artifact).copied().flatten();
         match actor.left_files.get(artifact) {
             Some(files) => files.values().copied().collect(),
-            None if left_with.is_some() && left_with == present(self.seen, artifact) => self.now(artifact),
+            None if left_with.is_some() && left_with == present(self.seen, artifact) => {
+                self.now(artifact)
+            }
             None => left_with.into_iter().collect(),
         }
     }
@@ -539,27 +717,45 @@ fn note_early(
     let is_new = |judged: &ArtifactName| {
         let records = |state: &'_ State| -> Vec<Digest> {
             let judged_by = |actor: &'_ Actor| {
-                [actor.left_with.get(judged).copied(), actor.entered_with.get(judged).copied()]
+                [
+                    actor.left_with.get(judged).copied(),
+                    actor.entered_with.get(judged).copied(),
+                ]
             };
-            state.actors.values().flat_map(judged_by).flatten().flatten().collect()
+            state
+                .actors
+                .values()
+                .flat_map(judged_by)
+                .flatten()
+                .flatten()
+                .collect()
         };
         let known = records(before);
         let is_known =
             |digest: &Digest| known.contains(digest) || is_spent(workflow, before, judged, *digest);
         left_with(next, judged).any(|digest| !is_known(&digest))
     };
-    let judges: Vec<&Artifact> =
-        workflow.artifacts.iter().filter(|artifact| artifact.judges.iter().any(is_new)).collect();
+    let judges: Vec<&Artifact> = workflow
+        .artifacts
+        .iter()
+        .filter(|artifact| artifact.judges.iter().any(is_new))
+        .collect();
     let mut noted = Vec::new();
     for artifact in judges {
-        let Some(phase) = workflow.producers(&artifact.name).next() else { continue };
+        let Some(phase) = workflow.producers(&artifact.name).next() else {
+            continue;
+        };
         let files = facts.artifacts.get(&artifact.name).into_iter().flatten();
         for digest in files.filter_map(|file| file.digest) {
             let is_noted = is_noted_early(workflow, next, artifact, digest);
             if is_noted || is_spent(workflow, next, &artifact.name, digest) {
                 continue;
             }
-            actor(next, &phase.id).early.entry(artifact.name.clone()).or_default().push(digest);
+            actor(next, &phase.id)
+                .early
+                .entry(artifact.name.clone())
+                .or_default()
+                .push(digest);
             noted.push((artifact.name.clone(), digest));
         }
     }
@@ -567,18 +763,30 @@ fn note_early(
 }
 
 /// The digests with which phases were left, of an artifact.
-fn left_with<'s>(state: &'s State, artifact: &'s ArtifactName) -> impl Iterator<Item = Digest> + 's {
-    state.actors.values().filter_map(|actor| actor.left_with.get(artifact).copied().flatten())
+fn left_with<'s>(
+    state: &'s State,
+    artifact: &'s ArtifactName,
+) -> impl Iterator<Item = Digest> + 's {
+    state
+        .actors
+        .values()
+        .filter_map(|actor| actor.left_with.get(artifact).copied().flatten())
 }
 
 /// What a step notes of files: those that it found to be early, and the writers that were not known before it.
-fn noted_files(facts: &Facts, writers: &[NewWriters], early: &[(ArtifactName, Digest)]) -> NotedFiles {
+fn noted_files(
+    facts: &Facts,
+    writers: &[NewWriters],
+    early: &[(ArtifactName, Digest)],
+) -> NotedFiles {
     let mut noted = NotedFiles::new();
     for (artifact, files) in &facts.artifacts {
         let mut found: Vec<NotedFile> = Vec::new();
         for file in files {
             let Some(digest) = file.digest else { continue };
-            let early = early.iter().any(|(name, noted)| name == artifact && *noted == digest);
+            let early = early
+                .iter()
+                .any(|(name, noted)| name == artifact && *noted == digest);
             let is_of = |new: &&NewWriters| {
                 new.artifact == *artifact && new.path == file.path && new.is_tree == file.is_tree
             };
@@ -586,8 +794,13 @@ fn noted_files(facts: &Facts, writers: &[NewWriters], early: &[(ArtifactName, Di
             if !early && new.is_none() {
                 continue;
             }
-            let mut note =
-                NotedFile { path: file.path.clone(), digest, early, writer: None, writers: Vec::new() };
+            let mut note = NotedFile {
+                path: file.path.clone(),
+                digest,
+                early,
+                writer: None,
+                writers: Vec::new(),
+            };
             match new.map(|new| (new.is_tree, new.writers.as_slice())) {
                 Some((false, [writer])) => note.writer = Some(writer.clone()),
                 Some((_, writers)) => note.writers = writers.to_vec(),
@@ -608,5 +821,8 @@ fn actor<'s>(state: &'s mut State, phase: &PhaseId) -> &'s mut Actor {
 }
 
 fn present(seen: &[SeenArtifact<'_>], artifact: &ArtifactName) -> Option<Digest> {
-    seen.iter().find(|seen| seen.derived.name == *artifact)?.derived.digest
+    seen.iter()
+        .find(|seen| seen.derived.name == *artifact)?
+        .derived
+        .digest
 }

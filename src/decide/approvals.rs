@@ -7,8 +7,8 @@ use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::order::{refused, why_after, with_why};
 use super::{
-    ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind, PersonRuling,
-    Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
+    ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind,
+    PersonRuling, Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
 };
 use crate::base::{ArtifactName, Code, Error, Timestamp, command};
 use crate::workflow::{Phase, Workflow};
@@ -55,7 +55,11 @@ impl Approvals {
 
     /// What they wait for, in words.
     pub(super) fn words(&self) -> String {
-        let mut said = vec![format!("{} of {} approvals", self.approved.len(), self.needed)];
+        let mut said = vec![format!(
+            "{} of {} approvals",
+            self.approved.len(),
+            self.needed
+        )];
         if !self.approved.is_empty() {
             said.push(format!("by {}", self.approved.join(", ")));
         }
@@ -66,10 +70,16 @@ impl Approvals {
             said.push(format!("rejected by {}", self.rejected.join(", ")));
         }
         if !self.writers.is_empty() {
-            said.push(format!("{} wrote what somebody else has to judge", self.writers.join(", ")));
+            said.push(format!(
+                "{} wrote what somebody else has to judge",
+                self.writers.join(", ")
+            ));
         }
         if !self.stale.is_empty() {
-            said.push(format!("{} judged something else than what is there now", self.stale.join(", ")));
+            said.push(format!(
+                "{} judged something else than what is there now",
+                self.stale.join(", ")
+            ));
         }
         said.join("; ")
     }
@@ -77,7 +87,9 @@ impl Approvals {
 
 /// Whether a person wrote what the phase wants judged by somebody else.
 fn has_written(phase: &Phase, seen: &[SeenArtifact<'_>], person: &str) -> bool {
-    let judged = seen.iter().filter(|seen| phase.not_by.contains(&seen.derived.name));
+    let judged = seen
+        .iter()
+        .filter(|seen| phase.not_by.contains(&seen.derived.name));
     let mut writers = judged.flat_map(|seen| &seen.derived.writers);
     let own = FileWriter::new(ActorKind::Human, person);
     writers.any(|writer| writer.is_same(&own))
@@ -87,15 +99,23 @@ fn has_written(phase: &Phase, seen: &[SeenArtifact<'_>], person: &str) -> bool {
 /// first.
 fn assigned<'t>(asked: &'t [String], people: &[String], teams: &Teams) -> Vec<&'t String> {
     let is_in = |team: usize, person: usize| {
-        let members = teams.get(&asked[team]).map(Vec::as_slice).unwrap_or_default();
-        members.iter().any(|member| member.eq_ignore_ascii_case(&people[person]))
+        let members = teams
+            .get(&asked[team])
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        members
+            .iter()
+            .any(|member| member.eq_ignore_ascii_case(&people[person]))
     };
     let mut of_person: Vec<Option<usize>> = vec![None; people.len()];
     for team in 0..asked.len() {
         let mut tried = vec![false; people.len()];
         place(team, &is_in, &mut of_person, &mut tried);
     }
-    (0..asked.len()).filter(|team| of_person.contains(&Some(*team))).map(|team| &asked[team]).collect()
+    (0..asked.len())
+        .filter(|team| of_person.contains(&Some(*team)))
+        .map(|team| &asked[team])
+        .collect()
 }
 
 /// Finds a person for a team, moving others to other teams where that helps.
@@ -126,8 +146,11 @@ impl Judge<'_> {
     /// What people said of the phase; `None` if it does not ask for several approvals.
     pub(super) fn approvals(&self) -> Option<Approvals> {
         let asked = self.phase.approvals.as_ref()?;
-        let said =
-            self.state.actor(&self.phase.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
+        let said = self
+            .state
+            .actor(&self.phase.id)
+            .map(|actor| actor.approvals.as_slice())
+            .unwrap_or_default();
         let mut found = Approvals {
             needed: asked.count.max(asked.teams.len()),
             approved: Vec::new(),
@@ -150,7 +173,11 @@ impl Judge<'_> {
         }
         let taken = assigned(&asked.teams, &found.approved, &self.facts.inputs.teams);
         for team in &asked.teams {
-            let side = if taken.contains(&team) { &mut found.teams } else { &mut found.missing };
+            let side = if taken.contains(&team) {
+                &mut found.teams
+            } else {
+                &mut found.missing
+            };
             side.push(team.clone());
         }
         let lacking = found.needed.saturating_sub(found.approved.len());
@@ -164,7 +191,9 @@ impl Judge<'_> {
     fn still_stands(&self, said: &Approving) -> bool {
         said.on.iter().all(|(artifact, digest)| {
             let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-            let Some(derived) = seen.map(|seen| &seen.derived) else { return false };
+            let Some(derived) = seen.map(|seen| &seen.derived) else {
+                return false;
+            };
             match derived.tree {
                 Some(_) => self.is_same_change(artifact, *digest),
                 None => derived.digest == Some(*digest),
@@ -174,21 +203,46 @@ impl Judge<'_> {
 
     /// What a person says in a phase that asks for several approvals. It moves nothing.
     pub(super) fn said_by(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Result<Ruled, Error> {
-        let person = stamp.address.clone().unwrap_or_else(|| stamp.by.name.clone());
-        let texts = order.reason.into_iter().chain(order.objections.iter().map(super::Objection::text));
+        let person = stamp
+            .address
+            .clone()
+            .unwrap_or_else(|| stamp.by.name.clone());
+        let texts = order
+            .reason
+            .into_iter()
+            .chain(order.objections.iter().map(super::Objection::text));
         let why: Vec<&str> = texts.collect();
         let why = (!why.is_empty()).then(|| why.join("; "));
-        let said = PersonRuling { ruling: order.ruling, person };
+        let said = PersonRuling {
+            ruling: order.ruling,
+            person,
+        };
         let (transition, text) = self.saying(&said, why.as_deref(), stamp.at)?;
-        let known = self.state.actor(&self.phase.id).into_iter().flat_map(|actor| &actor.approvals);
-        let mut own = known.filter(|known| known.person == said.person && known.ruling == said.ruling);
+        let known = self
+            .state
+            .actor(&self.phase.id)
+            .into_iter()
+            .flat_map(|actor| &actor.approvals);
+        let mut own =
+            known.filter(|known| known.person == said.person && known.ruling == said.ruling);
         if own.any(|known| self.still_stands(known)) {
-            let message = format!("{} did so already, and all that it rests on is as it was", said.person);
+            let message = format!(
+                "{} did so already, and all that it rests on is as it was",
+                said.person
+            );
             let argv = ["orch", "status", self.facts.task.as_str()];
             return Err(refused(Code::NothingToApply, message, command(&argv)));
         }
-        let draft = Draft { path: said.path(&self.phase.id), text, facts: None };
-        Ok(Ruled { transition, draft: Some(draft), written: None })
+        let draft = Draft {
+            path: said.path(&self.phase.id),
+            text,
+            facts: None,
+        };
+        Ok(Ruled {
+            transition,
+            draft: Some(draft),
+            written: None,
+        })
     }
 
     /// The step in which a person says something, and the text of its file.
@@ -203,7 +257,12 @@ impl Judge<'_> {
         let mut evidence = self.evidence(&self.approved_on());
         let of: serde_json::Map<String, Value> = evidence
             .iter()
-            .map(|one| (one.artifact.to_string(), Value::from(one.digest.to_string())))
+            .map(|one| {
+                (
+                    one.artifact.to_string(),
+                    Value::from(one.digest.to_string()),
+                )
+            })
             .collect();
         let file = json!({
             "ruling": said.ruling, "person": said.person, "reason": reason, "at": at.to_string(), "of": of,
@@ -212,17 +271,33 @@ impl Judge<'_> {
         let digest = self.workflow.digest.format().blob(text.as_bytes());
         if let Ok(artifact) = ArtifactName::new("approval") {
             let files = vec![(said.path(&self.phase.id), digest)];
-            evidence.push(Evidence { artifact, files, digest, valid: true, committed: true });
+            evidence.push(Evidence {
+                artifact,
+                files,
+                digest,
+                valid: true,
+                committed: true,
+            });
         }
         let here = self.phase.id.clone();
         let transition = Transition::new(Some(here.clone()), here, Kind::Approve, &reason);
-        Ok((Transition { evidence, detail: Some(Box::new(detail)), by_human: true, ..transition }, text))
+        Ok((
+            Transition {
+                evidence,
+                detail: Some(Box::new(detail)),
+                by_human: true,
+                ..transition
+            },
+            text,
+        ))
     }
 
     /// What a person judges in the phase: what it needs and reads, and what earlier phases have made.
     fn approved_on(&self) -> Vec<ArtifactName> {
         let before = self.workflow.position(&self.phase.id).unwrap_or_default();
-        let made = self.workflow.phases[..before].iter().flat_map(|phase| &phase.produces);
+        let made = self.workflow.phases[..before]
+            .iter()
+            .flat_map(|phase| &phase.produces);
         let mut names: Vec<ArtifactName> = Vec::new();
         for name in self.phase.needs.iter().chain(&self.phase.reads).chain(made) {
             if !names.contains(name) {
@@ -248,9 +323,18 @@ pub(super) fn said_again(
         return Err(format!("`{}` does not ask for several approvals", phase.id));
     }
     let seen = super::derive::look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
     let why = why_after(&entry.reason, &Detail::Approve(said.clone()).words());
-    judge.saying(said, why, entry.at).map(|(transition, _)| transition).map_err(|error| error.to_string())
+    judge
+        .saying(said, why, entry.at)
+        .map(|(transition, _)| transition)
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -260,7 +344,12 @@ mod tests {
     #[test]
     fn each_team_has_a_person_of_its_own_if_there_is_a_way() {
         let teams: Teams = [("a", "x y"), ("b", "x"), ("c", "y z"), ("d", "")]
-            .map(|(team, people)| (team.to_owned(), people.split_whitespace().map(str::to_owned).collect()))
+            .map(|(team, people)| {
+                (
+                    team.to_owned(),
+                    people.split_whitespace().map(str::to_owned).collect(),
+                )
+            })
             .into();
         for (asked, people, expected) in [
             ("a b", "x y", "a b"),
@@ -275,7 +364,11 @@ mod tests {
             ("", "x", ""),
             ("a", "", ""),
         ] {
-            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+            let words = |text: &str| {
+                text.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<String>>()
+            };
             let (asked, people) = (words(asked), words(people));
             let found = assigned(&asked, &people, &teams);
             assert_eq!(

@@ -6,8 +6,8 @@ use super::decision::is_order;
 use super::judge::choice;
 use super::settle::endless;
 use super::{
-    Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
-    evaluate, fingerprint, settle,
+    Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp,
+    State, Verdict, evaluate, fingerprint, settle,
 };
 use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
@@ -86,8 +86,13 @@ pub fn judge(
 ) -> Judgement {
     let is_usable = !matches!(recorded, Recorded::Lost | Recorded::Broken(_));
     let decision = if circumstances.untracked && is_usable {
-        let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
-        let message = format!("`{}` has no state on this branch; nothing is recorded for it", facts.task);
+        let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| {
+            !due.by_human
+        });
+        let message = format!(
+            "`{}` has no state on this branch; nothing is recorded for it",
+            facts.task
+        );
         let mut note = Diagnostic::note(Code::Untracked, message);
         let mut decision = settled.decision;
         if may_be_adopted(&decision) {
@@ -122,20 +127,40 @@ pub fn conclude(
 ) -> Judgement {
     let runner = match circumstances.past {
         true => None,
-        false => runner(workflow, recorded, facts, (&decision, circumstances.last_run)),
+        false => runner(
+            workflow,
+            recorded,
+            facts,
+            (&decision, circumstances.last_run),
+        ),
     };
-    let restores = if circumstances.past { Vec::new() } else { restores(facts, &decision, circumstances) };
+    let restores = if circumstances.past {
+        Vec::new()
+    } else {
+        restores(facts, &decision, circumstances)
+    };
     let task = facts.task.as_str();
     if circumstances.untracked {
         // Every other command requires a record.
-        let new = choice("new", ["orch", "new", task], Owner::Human, "record the task on this branch");
-        decision.options = if may_be_adopted(&decision) { vec![new] } else { Vec::new() };
+        let new = choice(
+            "new",
+            ["orch", "new", task],
+            Owner::Human,
+            "record the task on this branch",
+        );
+        decision.options = if may_be_adopted(&decision) {
+            vec![new]
+        } else {
+            Vec::new()
+        };
     } else if circumstances.past {
         // A command would act on the present files, not on the past ones that were evaluated.
         decision.options.clear();
     }
     tell_lost(workflow, facts, &mut decision, &restores);
-    decision.options.splice(0..0, restores.into_iter().map(|(_, restore)| restore));
+    decision
+        .options
+        .splice(0..0, restores.into_iter().map(|(_, restore)| restore));
     if !circumstances.past {
         note_misplaced(facts, &mut decision, circumstances);
     }
@@ -143,17 +168,23 @@ pub fn conclude(
         offer_trailer(facts, &mut decision, circumstances);
     }
     // Do not offer to start a run that is in progress or has stalled.
-    let is_open =
-        !circumstances.past && !circumstances.untracked && matches!(runner, None | Some(Runner::Interrupted));
+    let is_open = !circumstances.past
+        && !circumstances.untracked
+        && matches!(runner, None | Some(Runner::Interrupted));
     if let (Verdict::Run(action), true) = (&decision.verdict, is_open) {
         let effect = format!("run `{action}` and everything due after it");
-        decision.options.insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));
+        decision
+            .options
+            .insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));
     }
     decision.options.sort_by_key(|option| is_order(option.id));
     if runner == Some(Runner::Interrupted) {
-        let message = "the process running this task exited; `orch run` resumes after the last recorded step";
+        let message =
+            "the process running this task exited; `orch run` resumes after the last recorded step";
         let hint = command(&["orch", "run", task]);
-        decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
+        decision
+            .diagnostics
+            .push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
     }
     if decision.transition().is_some() && !circumstances.past && !circumstances.untracked {
         hold_ignored(&mut decision, circumstances);
@@ -168,9 +199,16 @@ pub fn conclude(
 /// Holds a due transition whose evidence git ignores: no command of `orch` could commit it.
 fn hold_ignored(decision: &mut Decision, circumstances: &Circumstances<'_>) {
     let ignored = (circumstances.ignored)();
-    let Some(first) = ignored.first().and_then(|found| found.place.as_ref()) else { return };
-    decision.reason = format!("git ignores {}, so the transition cannot commit it as evidence", first.path);
-    decision.options.retain(|option| option.argv.first().is_some_and(|program| program == "git"));
+    let Some(first) = ignored.first().and_then(|found| found.place.as_ref()) else {
+        return;
+    };
+    decision.reason = format!(
+        "git ignores {}, so the transition cannot commit it as evidence",
+        first.path
+    );
+    decision
+        .options
+        .retain(|option| option.argv.first().is_some_and(|program| program == "git"));
     decision.diagnostics.splice(0..0, ignored);
 }
 
@@ -185,16 +223,31 @@ fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &m
     let error = state.errors.last().filter(|_| state.run.errors > 0);
     if let Some(message) = error.and_then(|error| error["message"].as_str()) {
         let is_final = error.is_some_and(|error| error["recoverable"] == false);
-        let message = format!("{message}{}", if is_final { "; this is not recoverable" } else { "" });
-        let mut place = facts.place.path("state.json").map(|path| Place::file(&path)).unwrap_or_default();
+        let message = format!(
+            "{message}{}",
+            if is_final {
+                "; this is not recoverable"
+            } else {
+                ""
+            }
+        );
+        let mut place = facts
+            .place
+            .path("state.json")
+            .map(|path| Place::file(&path))
+            .unwrap_or_default();
         place.pointer = Some(format!("/errors/{}", state.errors.len() - 1));
-        decision.diagnostics.push(Diagnostic::warning(Code::ActionGivenUp, message).at(place));
+        decision
+            .diagnostics
+            .push(Diagnostic::warning(Code::ActionGivenUp, message).at(place));
     }
     let is_over = phase.is_some_and(|phase| phase.terminal);
     if let Some((Ending::Failed, why)) = last_end(state).filter(|_| !is_over) {
         let hint = command(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run failed: {why}");
-        decision.diagnostics.push(Diagnostic::warning(Code::RunFailed, message).hint(hint));
+        decision
+            .diagnostics
+            .push(Diagnostic::warning(Code::RunFailed, message).hint(hint));
     }
 }
 
@@ -210,7 +263,9 @@ fn note_question(state: &State, facts: &Facts, decision: &mut Decision) {
     if let (Some((Ending::Waiting, why)), Verdict::Run(_)) = (last_end(state), &decision.verdict) {
         let hint = command(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run waits for a person: {why}");
-        decision.diagnostics.push(Diagnostic::warning(Code::RunWaits, message).hint(hint));
+        decision
+            .diagnostics
+            .push(Diagnostic::warning(Code::RunWaits, message).hint(hint));
     }
 }
 
@@ -236,29 +291,61 @@ fn runner(
 /// no task: by amending that commit if it is checked out, else in an empty commit, because what would be amended
 /// is the commit of something else.
 fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
-    let is_awaited =
-        |expected: &Expectation| expected.state == ExpectState::Unmet && is_tree_name(&expected.path);
+    let is_awaited = |expected: &Expectation| {
+        expected.state == ExpectState::Unmet && is_tree_name(&expected.path)
+    };
     if !decision.expects.iter().any(is_awaited) {
         return;
     }
-    let code = facts.artifacts.values().flatten().filter(|file| file.is_tree);
+    let code = facts
+        .artifacts
+        .values()
+        .flatten()
+        .filter(|file| file.is_tree);
     // The newest commit is first.
     let mut newest = code.filter_map(|code| code.data.as_ref()?.pointer("/commits/0").cloned());
     let is_nameless = |commit: &Value| commit["tasks"].as_array().is_some_and(Vec::is_empty);
-    let Some(nameless) = newest.find(is_nameless) else { return };
-    let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
+    let Some(nameless) = newest.find(is_nameless) else {
+        return;
+    };
+    let Some(head) = (circumstances.head)().map(|head| head.to_string()) else {
+        return;
+    };
     let id = nameless["id"].as_str().unwrap_or_default();
     let trailer = trailer::names_task(&facts.task);
     let offered = if id == head {
         // Without `--only`, git takes staged work along.
-        let argv = ["git", "commit", "--amend", "--only", "--no-edit", "--trailer", &trailer];
-        choice("trailer", argv, Owner::Agent, "name the task in the last commit")
+        let argv = [
+            "git",
+            "commit",
+            "--amend",
+            "--only",
+            "--no-edit",
+            "--trailer",
+            &trailer,
+        ];
+        choice(
+            "trailer",
+            argv,
+            Owner::Agent,
+            "name the task in the last commit",
+        )
     } else {
         let short = id.get(..7).unwrap_or(id);
         let subject = format!("{} is the work of {}", short, facts.task);
-        let argv = ["git", "commit", "--allow-empty", "--only", "-m", &subject, "--trailer", &trailer];
-        let effect =
-            format!("name the task of {short}, which is no longer the last commit, in an empty commit");
+        let argv = [
+            "git",
+            "commit",
+            "--allow-empty",
+            "--only",
+            "-m",
+            &subject,
+            "--trailer",
+            &trailer,
+        ];
+        let effect = format!(
+            "name the task of {short}, which is no longer the last commit, in an empty commit"
+        );
         choice("trailer", argv, Owner::Agent, effect)
     };
     decision.options.push(offered);
@@ -266,17 +353,26 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
 
 /// Notes every missing file that is in a directory above the task, as if its path were relative to that.
 fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
-    let expects = decision.expects.iter_mut().filter(|expected| expected.state == ExpectState::Missing);
+    let expects = decision
+        .expects
+        .iter_mut()
+        .filter(|expected| expected.state == ExpectState::Missing);
     for expected in expects.filter(|expected| !is_tree_name(&expected.path)) {
-        let Ok(wanted) = facts.place.path(&expected.path) else { continue };
+        let Ok(wanted) = facts.place.path(&expected.path) else {
+            continue;
+        };
         let above = std::iter::successors(facts.place.directory().parent(), RepoPath::parent);
         let found = above
             .filter_map(|directory| directory.join(&expected.path).ok())
             .find(|path| *path != wanted && (circumstances.is_file)(path));
         if let Some(found) = found {
-            let message = format!("the file is not in the task; `{}` belongs at {wanted}", expected.artifact);
+            let message = format!(
+                "the file is not in the task; `{}` belongs at {wanted}",
+                expected.artifact
+            );
             let hint = command(&["mv", found.as_str(), wanted.as_str()]);
-            let finding = Diagnostic::warning(Code::ArtifactMisplaced, message).at(Place::file(&found));
+            let finding =
+                Diagnostic::warning(Code::ArtifactMisplaced, message).at(Place::file(&found));
             expected.problems.push(finding.hint(hint));
         }
     }
@@ -284,28 +380,56 @@ fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circum
 
 /// Says how to restore the evidence of earlier phases that is gone: in the hint of each finding, and in the reason
 /// where the next step can be the end of the task, which is closed without that evidence.
-fn tell_lost(workflow: &Workflow, facts: &Facts, decision: &mut Decision, restores: &[(RepoPath, Choice)]) {
+fn tell_lost(
+    workflow: &Workflow,
+    facts: &Facts,
+    decision: &mut Decision,
+    restores: &[(RepoPath, Choice)],
+) {
     let mut gone = Vec::new();
-    for finding in decision.diagnostics.iter_mut().filter(|finding| finding.code == Code::EvidenceGone) {
+    for finding in decision
+        .diagnostics
+        .iter_mut()
+        .filter(|finding| finding.code == Code::EvidenceGone)
+    {
         gone.push(finding.message.clone());
-        let is_of = |path: &RepoPath| finding.place.as_ref().is_some_and(|place| place.path == path.as_str());
+        let is_of = |path: &RepoPath| {
+            finding
+                .place
+                .as_ref()
+                .is_some_and(|place| place.path == path.as_str())
+        };
         if let Some((_, restore)) = restores.iter().find(|(path, _)| is_of(path)) {
-            finding.hint =
-                Some(format!("{}; the task cannot be finished without it", command(&restore.argv)));
+            finding.hint = Some(format!(
+                "{}; the task cannot be finished without it",
+                command(&restore.argv)
+            ));
         }
     }
     let ends = |to: &PhaseId| workflow.phase(to).is_some_and(Phase::is_good_end);
-    let phase = decision.phase.as_ref().map(|phase| workflow.rules_from(phase));
-    let may_end =
-        phase.is_some_and(|mut rules| rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if ends(to))));
+    let phase = decision
+        .phase
+        .as_ref()
+        .map(|phase| workflow.rules_from(phase));
+    let may_end = phase.is_some_and(|mut rules| {
+        rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if ends(to)))
+    });
     if gone.is_empty() || !may_end {
         return;
     }
-    let is_lost =
-        |path: &RepoPath| decision.lost.iter().any(|lost| facts.place.path(&lost.path).as_ref() == Ok(path));
+    let is_lost = |path: &RepoPath| {
+        decision
+            .lost
+            .iter()
+            .any(|lost| facts.place.path(&lost.path).as_ref() == Ok(path))
+    };
     let lost = restores.iter().filter(|(path, _)| is_lost(path));
     let commands: Vec<String> = lost.map(|(_, restore)| command(&restore.argv)).collect();
-    let how = if commands.is_empty() { String::new() } else { format!(": {}", commands.join("; ")) };
+    let how = if commands.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", commands.join("; "))
+    };
     // A task that is inconsistent says already what is gone.
     decision.reason = match &decision.verdict {
         Verdict::Inconsistent { .. } => format!("{}{how}", decision.reason),
@@ -333,7 +457,12 @@ fn restores(
         let path = facts.place.path(&need.path).ok()?;
         let argv = restoring(&path, &(circumstances.remembered)(&path, need.recorded?)?)?;
         let effect = format!("restore the previous {}", need.artifact);
-        let restore = choice("restore", argv.iter().map(String::as_str), Owner::Human, effect);
+        let restore = choice(
+            "restore",
+            argv.iter().map(String::as_str),
+            Owner::Human,
+            effect,
+        );
         Some((path, restore))
     };
     broken.iter().chain(lost).filter_map(restore).collect()
@@ -343,11 +472,22 @@ fn restores(
 /// a file only under its own.
 fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<Vec<String>> {
     if at == path {
-        return Some(["git", "restore", "-s", commit, "--", path.as_str()].map(str::to_owned).to_vec());
+        return Some(
+            ["git", "restore", "-s", commit, "--", path.as_str()]
+                .map(str::to_owned)
+                .to_vec(),
+        );
     }
-    let (now, then): (Vec<&str>, Vec<&str>) =
-        (path.as_str().split('/').collect(), at.as_str().split('/').collect());
-    let same = now.iter().rev().zip(then.iter().rev()).take_while(|(one, other)| one == other).count();
+    let (now, then): (Vec<&str>, Vec<&str>) = (
+        path.as_str().split('/').collect(),
+        at.as_str().split('/').collect(),
+    );
+    let same = now
+        .iter()
+        .rev()
+        .zip(then.iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
     let (directory, name) = now.split_at(now.len() - same);
     let former = &then[..then.len() - same];
     if name.is_empty() || directory.is_empty() || former.is_empty() {
@@ -356,6 +496,15 @@ fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<
     // The tree of the former directory, as if the present one were the whole work tree.
     let tree = format!("{commit}:{}", former.join("/"));
     let (directory, name) = (directory.join("/"), format!(":/{}", name.join("/")));
-    let words = ["git", "--work-tree", &directory, "restore", "-s", &tree, "--", &name];
+    let words = [
+        "git",
+        "--work-tree",
+        &directory,
+        "restore",
+        "-s",
+        &tree,
+        "--",
+        &name,
+    ];
     Some(words.map(str::to_owned).to_vec())
 }

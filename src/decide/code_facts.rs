@@ -92,6 +92,8 @@ pub struct MovedFile {
 impl CodeFacts {
     /// How the present code came from code that was judged; `None` if that was not asked.
     pub(super) fn since(&self, artifact: &ArtifactName, judged: Digest) -> Option<&CodeSince> {
-        self.since.iter().find(|since| since.artifact == *artifact && since.judged == judged)
+        self.since
+            .iter()
+            .find(|since| since.artifact == *artifact && since.judged == judged)
     }
 }

@@ -21,7 +21,9 @@ pub const DEEPEST: usize = 100;
 /// Whether a value nests deeper than `levels`.
 #[must_use]
 pub fn nests_deeper(value: &Value, levels: usize) -> bool {
-    let Some(left) = levels.checked_sub(1) else { return value.is_object() || value.is_array() };
+    let Some(left) = levels.checked_sub(1) else {
+        return value.is_object() || value.is_array();
+    };
     match value {
         Value::Object(members) => members.values().any(|member| nests_deeper(member, left)),
         Value::Array(items) => items.iter().any(|item| nests_deeper(item, left)),
@@ -35,7 +37,11 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
     let mut ops = Vec::new();
     for (key, value) in updates {
         let path: Vec<String> = if key.contains('/') {
-            key.strip_prefix('/').unwrap_or(key).split('/').map(unescape).collect()
+            key.strip_prefix('/')
+                .unwrap_or(key)
+                .split('/')
+                .map(unescape)
+                .collect()
         } else {
             key.split('.').map(str::to_owned).collect()
         };
@@ -46,7 +52,10 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
             let start: String = key.chars().take(40).collect();
             return Err(format!("`{start}…` nests deeper than {DEEPEST} levels").into());
         }
-        ops.push(PatchOp { path, value: value.clone() });
+        ops.push(PatchOp {
+            path,
+            value: value.clone(),
+        });
     }
     Ok(ops)
 }
@@ -65,9 +74,9 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
         return None;
     }
     match value {
-        Value::Object(members) if !members.is_empty() => {
-            members.iter().find_map(|(key, value)| outside_at(child(&pointer, key), value, allowed))
-        }
+        Value::Object(members) if !members.is_empty() => members
+            .iter()
+            .find_map(|(key, value)| outside_at(child(&pointer, key), value, allowed)),
         _ => Some(pointer),
     }
 }
@@ -75,7 +84,9 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
 /// Applies a patch. Returns the reason if a place does not exist.
 pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), Reason> {
     for op in ops {
-        let Some((first, rest)) = op.path.split_first() else { continue };
+        let Some((first, rest)) = op.path.split_first() else {
+            continue;
+        };
         merge_at(data, first, rest, &op.value)?;
     }
     Ok(())
@@ -95,14 +106,19 @@ fn merge_at(
         }
         return Ok(());
     };
-    let slot = members.entry(key.to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    let slot = members
+        .entry(key.to_owned())
+        .or_insert_with(|| Value::Object(Map::new()));
     descend(slot, next, rest, value)
 }
 
 fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Result<(), Reason> {
     if let Value::Array(items) = slot {
         let length = items.len();
-        let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+        let item = key
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| items.get_mut(index));
         let Some(item) = item else {
             return Err(format!("`{key}` is not an index of a list with {length} items").into());
         };
@@ -117,7 +133,9 @@ fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Resul
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    let Value::Object(inner) = slot else { return Ok(()) };
+    let Value::Object(inner) = slot else {
+        return Ok(());
+    };
     merge_at(inner, key, rest, value)
 }
 
@@ -130,7 +148,9 @@ fn merge_value(target: &mut Value, patch: &Value) {
     if !target.is_object() {
         *target = Value::Object(Map::new());
     }
-    let Value::Object(members) = target else { return };
+    let Value::Object(members) = target else {
+        return;
+    };
     for (key, value) in patch {
         if value.is_null() {
             members.shift_remove(key);
@@ -143,7 +163,9 @@ fn merge_value(target: &mut Value, patch: &Value) {
 /// Sets the value at a JSON pointer (RFC 6901), creating objects on the way.
 pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value: Value) {
     let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
-    let Some((first, rest)) = segments.split_first() else { return };
+    let Some((first, rest)) = segments.split_first() else {
+        return;
+    };
     if rest.is_empty() {
         members.insert(first.clone(), value);
         return;
@@ -152,7 +174,11 @@ pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value
     for segment in rest {
         if let Value::Array(items) = slot {
             // An index that the list does not have cannot be set.
-            let Some(item) = segment.parse::<usize>().ok().and_then(|index| items.get_mut(index)) else {
+            let Some(item) = segment
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get_mut(index))
+            else {
                 return;
             };
             slot = item;
@@ -222,7 +248,11 @@ fn differs(
             (Some(Value::Object(a)), Some(Value::Object(b))) => differs(a, b, &pointer, allowed),
             (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
                 let keyed = |items: &[Value]| {
-                    items.iter().enumerate().map(|(at, item)| (at.to_string(), item.clone())).collect()
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(at, item)| (at.to_string(), item.clone()))
+                        .collect()
                 };
                 differs(&keyed(a), &keyed(b), &pointer, allowed)
             }
@@ -236,7 +266,9 @@ fn differs(
 /// Cuts every bounded list to its last items.
 pub(super) fn bound(shape: &StateShape, data: &mut Map<String, Value>) {
     for (pointer, kept) in &shape.keep {
-        let Some(Value::Array(items)) = at(data, pointer) else { continue };
+        let Some(Value::Array(items)) = at(data, pointer) else {
+            continue;
+        };
         if items.len() > *kept {
             let last = Value::from(items[items.len() - kept..].to_vec());
             set_pointer(data, pointer, last);
@@ -250,7 +282,9 @@ mod tests {
     use serde_json::json;
 
     fn object(value: Value) -> Map<String, Value> {
-        let Value::Object(members) = value else { panic!("no object: {value}") };
+        let Value::Object(members) = value else {
+            panic!("no object: {value}")
+        };
         members
     }
 
@@ -263,33 +297,75 @@ mod tests {
     #[test]
     fn patches_merge_and_paths_lead_into_the_state() {
         for (before, updates, expected) in [
-            (json!({"a": 1}), json!({"a": 2, "b": {"c": 3}}), json!({"a": 2, "b": {"c": 3}})),
-            (json!({"a": {"b": 1, "c": 2}}), json!({"a": {"b": null}}), json!({"a": {"c": 2}})),
-            (json!({"a": {"b": 1}}), json!({"a.c": 2}), json!({"a": {"b": 1, "c": 2}})),
+            (
+                json!({"a": 1}),
+                json!({"a": 2, "b": {"c": 3}}),
+                json!({"a": 2, "b": {"c": 3}}),
+            ),
+            (
+                json!({"a": {"b": 1, "c": 2}}),
+                json!({"a": {"b": null}}),
+                json!({"a": {"c": 2}}),
+            ),
+            (
+                json!({"a": {"b": 1}}),
+                json!({"a.c": 2}),
+                json!({"a": {"b": 1, "c": 2}}),
+            ),
             (json!({}), json!({"/a/b~1c": 1}), json!({"a": {"b/c": 1}})),
             (json!({}), json!({"a/b": 1}), json!({"a": {"b": 1}})),
-            (json!({"l": [1, {"x": 1}]}), json!({"l.1.x": 2}), json!({"l": [1, {"x": 2}]})),
+            (
+                json!({"l": [1, {"x": 1}]}),
+                json!({"l.1.x": 2}),
+                json!({"l": [1, {"x": 2}]}),
+            ),
             (json!({"l": [1, 2]}), json!({"l": [3]}), json!({"l": [3]})),
             (json!({"a": 1}), json!({"a": null}), json!({})),
-            (json!({"a": 1}), json!({"a.b.c": 1}), json!({"a": {"b": {"c": 1}}})),
+            (
+                json!({"a": 1}),
+                json!({"a.b.c": 1}),
+                json!({"a": {"b": {"c": 1}}}),
+            ),
         ] {
-            assert_eq!(merged(before.clone(), updates.clone()), Ok(expected), "{before} {updates}");
+            assert_eq!(
+                merged(before.clone(), updates.clone()),
+                Ok(expected),
+                "{before} {updates}"
+            );
         }
-        for updates in [json!({"a..b": 1}), json!({"": 1}), json!({"/": 1}), json!({"l.9": 1})] {
-            assert!(merged(json!({"l": []}), updates.clone()).is_err(), "{updates}");
+        for updates in [
+            json!({"a..b": 1}),
+            json!({"": 1}),
+            json!({"/": 1}),
+            json!({"l.9": 1}),
+        ] {
+            assert!(
+                merged(json!({"l": []}), updates.clone()).is_err(),
+                "{updates}"
+            );
         }
     }
 
     #[test]
     fn a_bounded_list_keeps_its_last_items() {
-        let keep =
-            vec![("/l".to_owned(), 3), ("/o/l".to_owned(), 1), ("/gone".to_owned(), 1), ("/n".to_owned(), 1)];
-        let shape = StateShape { keep, ..StateShape::default() };
+        let keep = vec![
+            ("/l".to_owned(), 3),
+            ("/o/l".to_owned(), 1),
+            ("/gone".to_owned(), 1),
+            ("/n".to_owned(), 1),
+        ];
+        let shape = StateShape {
+            keep,
+            ..StateShape::default()
+        };
         for (before, after) in [
             (json!({"l": [1, 2, 3, 4, 5, 6, 7]}), json!({"l": [5, 6, 7]})),
             (json!({"l": [1, 2, 3, 4]}), json!({"l": [2, 3, 4]})),
             (json!({"l": [1, 2, 3]}), json!({"l": [1, 2, 3]})),
-            (json!({"l": [], "n": 9, "m": [1, 2]}), json!({"l": [], "n": 9, "m": [1, 2]})),
+            (
+                json!({"l": [], "n": 9, "m": [1, 2]}),
+                json!({"l": [], "n": 9, "m": [1, 2]}),
+            ),
             (json!({"o": {"l": [1, 2]}}), json!({"o": {"l": [2]}})),
         ] {
             let mut data = object(before);
@@ -323,14 +399,37 @@ mod tests {
             (json!({"a": 1}), json!({"a": 2}), &["/a"], None),
             (json!({}), json!({"a": 1}), &[], Some("/a")),
             (json!({"a": 1}), json!({}), &[], Some("/a")),
-            (json!({"a": {"b": 1, "c": 1}}), json!({"a": {"b": 2, "c": 2}}), &["/a/b"], Some("/a/c")),
+            (
+                json!({"a": {"b": 1, "c": 1}}),
+                json!({"a": {"b": 2, "c": 2}}),
+                &["/a/b"],
+                Some("/a/c"),
+            ),
             (json!({}), json!({"a": {"b": 1}}), &["/a/b"], None),
-            (json!({}), json!({"a": {"b": 1, "c": 1}}), &["/a/b"], Some("/a/c")),
-            (json!({"a": [1, 2]}), json!({"a": [1, 3]}), &["/a/0"], Some("/a/1")),
+            (
+                json!({}),
+                json!({"a": {"b": 1, "c": 1}}),
+                &["/a/b"],
+                Some("/a/c"),
+            ),
+            (
+                json!({"a": [1, 2]}),
+                json!({"a": [1, 3]}),
+                &["/a/0"],
+                Some("/a/1"),
+            ),
             (json!({"a": [1, 2]}), json!({"a": [9, 2]}), &["/a/0"], None),
-            (json!({"a": [1, 2]}), json!({"a": [1]}), &["/a/1"], Some("/a")),
+            (
+                json!({"a": [1, 2]}),
+                json!({"a": [1]}),
+                &["/a/1"],
+                Some("/a"),
+            ),
         ] {
-            let allowed: Vec<String> = allowed.iter().map(|pointer| (*pointer).to_owned()).collect();
+            let allowed: Vec<String> = allowed
+                .iter()
+                .map(|pointer| (*pointer).to_owned())
+                .collect();
             let told = changed_outside(&object(before.clone()), &object(after.clone()), &allowed);
             assert_eq!(told.as_deref(), found, "{before} {after} {allowed:?}");
         }
@@ -340,9 +439,17 @@ mod tests {
     fn a_value_is_set_where_its_pointer_leads() {
         for (before, pointer, expected) in [
             (json!({"a": 1}), "/b", json!({"a": 1, "b": 9})),
-            (json!({"a": {"b": 1, "c": {"d": 2}}}), "/a/c/e", json!({"a": {"b": 1, "c": {"d": 2, "e": 9}}})),
+            (
+                json!({"a": {"b": 1, "c": {"d": 2}}}),
+                "/a/c/e",
+                json!({"a": {"b": 1, "c": {"d": 2, "e": 9}}}),
+            ),
             (json!({"a": 1}), "/a/b/c", json!({"a": {"b": {"c": 9}}})),
-            (json!({"a": [1, {"b": 2, "c": 3}]}), "/a/1/b", json!({"a": [1, {"b": 9, "c": 3}]})),
+            (
+                json!({"a": [1, {"b": 2, "c": 3}]}),
+                "/a/1/b",
+                json!({"a": [1, {"b": 9, "c": 3}]}),
+            ),
             (json!({"a": [1]}), "/a/0", json!({"a": [9]})),
             (json!({"a": [1]}), "/a/1", json!({"a": [1]})),
             (json!({"a": [1]}), "/a/x", json!({"a": [1]})),
@@ -359,13 +466,15 @@ mod tests {
     fn nothing_leads_deeper_than_can_be_read() {
         let path = |levels: usize| vec!["a"; levels].join(".");
         assert_eq!(
-            merged(json!({}), json!({(path(DEEPEST)): 1})).map(|value| nests_deeper(&value, DEEPEST)),
+            merged(json!({}), json!({(path(DEEPEST)): 1}))
+                .map(|value| nests_deeper(&value, DEEPEST)),
             Ok(false)
         );
         for levels in [DEEPEST + 1, 300_000] {
             let error = merged(json!({}), json!({(path(levels)): 1})).expect_err("too deep");
             assert!(
-                error.as_str().ends_with("nests deeper than 100 levels") && error.as_str().len() < 100,
+                error.as_str().ends_with("nests deeper than 100 levels")
+                    && error.as_str().len() < 100,
                 "{error}"
             );
         }
@@ -387,7 +496,10 @@ mod tests {
         for (updates, expected) in [
             (json!({"diagnosis.context": {"a": 1}, "issues": []}), None),
             (json!({"diagnosis": {"context": 1}}), None),
-            (json!({"diagnosis": {"context": 1, "memory": 2}}), Some("/diagnosis/memory")),
+            (
+                json!({"diagnosis": {"context": 1, "memory": 2}}),
+                Some("/diagnosis/memory"),
+            ),
             (json!({"diagnosis": null}), Some("/diagnosis")),
             (json!({"diagnosis": {}}), Some("/diagnosis")),
             (json!({"phase": "done"}), Some("/phase")),
@@ -401,11 +513,27 @@ mod tests {
     fn a_difference_outside_is_found_wherever_it_is() {
         let before = object(json!({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": 3}));
         for (after, allowed, expected) in [
-            (json!({"a": {"b": 2, "c": [1, {"d": 2}]}, "e": 3}), "/a/b", None),
-            (json!({"a": {"b": 2, "c": [1, {"d": 3}]}, "e": 3}), "/a/b", Some("/a/c/1/d")),
-            (json!({"a": {"b": 1, "c": [1]}, "e": 3}), "/a/b", Some("/a/c")),
+            (
+                json!({"a": {"b": 2, "c": [1, {"d": 2}]}, "e": 3}),
+                "/a/b",
+                None,
+            ),
+            (
+                json!({"a": {"b": 2, "c": [1, {"d": 3}]}, "e": 3}),
+                "/a/b",
+                Some("/a/c/1/d"),
+            ),
+            (
+                json!({"a": {"b": 1, "c": [1]}, "e": 3}),
+                "/a/b",
+                Some("/a/c"),
+            ),
             (json!({"a": {"b": 1, "c": [1, {"d": 2}]}}), "/a", Some("/e")),
-            (json!({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": 3, "f": {"g": 1}}), "/f/g", None),
+            (
+                json!({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": 3, "f": {"g": 1}}),
+                "/f/g",
+                None,
+            ),
         ] {
             let found = changed_outside(&before, &object(after.clone()), &[allowed.to_owned()]);
             assert_eq!(found.as_deref(), expected, "{after}");
@@ -414,7 +542,10 @@ mod tests {
 
     #[test]
     fn windows_keep_the_last() {
-        let shape = StateShape { keep: vec![("/a/l".to_owned(), 2)], ..StateShape::default() };
+        let shape = StateShape {
+            keep: vec![("/a/l".to_owned(), 2)],
+            ..StateShape::default()
+        };
         let mut data = object(json!({"a": {"l": [1, 2, 3]}}));
         bound(&shape, &mut data);
         assert_eq!(Value::Object(data), json!({"a": {"l": [2, 3]}}));

@@ -1,8 +1,11 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::{CodeBase, Detail, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn, SendBack, State};
+use super::{
+    CodeBase, Detail, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn, SendBack, State,
+};
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId, WorkflowName, words,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId,
+    WorkflowName, words,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
@@ -500,7 +503,11 @@ impl Kind {
     /// The version of the record from which on there are events of this kind.
     #[must_use]
     pub fn since(self) -> RecordVersion {
-        if Detail::is_of(self) { RecordVersion::Second } else { RecordVersion::First }
+        if Detail::is_of(self) {
+            RecordVersion::Second
+        } else {
+            RecordVersion::First
+        }
     }
 
     /// Whether a step of this kind is computed from the files of the task; any other can be derived without them.
@@ -573,13 +580,18 @@ impl Decision {
     /// Where the error is that keeps the task from being decided, if that is known.
     #[must_use]
     pub fn error_place(&self) -> Option<&Place> {
-        self.diagnostics.iter().filter(|found| found.is_error()).find_map(|found| found.place.as_ref())
+        self.diagnostics
+            .iter()
+            .filter(|found| found.is_error())
+            .find_map(|found| found.place.as_ref())
     }
 
     /// Whether git ignores evidence of the transition that is due, so that it cannot be committed.
     #[must_use]
     pub fn is_held_by_ignored(&self) -> bool {
-        self.diagnostics.iter().any(|found| found.code == Code::EvidenceIgnored)
+        self.diagnostics
+            .iter()
+            .any(|found| found.code == Code::EvidenceIgnored)
     }
 
     /// The transition that is due, if any.

@@ -35,7 +35,10 @@ pub(super) struct SeenArtifact<'f> {
 #[must_use]
 pub fn derive(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &Facts) -> Vec<Derived> {
     let state = &*state.under_own_names(workflow);
-    look(workflow, state, phase, facts).into_iter().map(|seen| seen.derived).collect()
+    look(workflow, state, phase, facts)
+        .into_iter()
+        .map(|seen| seen.derived)
+        .collect()
 }
 
 pub(super) fn look<'f>(
@@ -44,14 +47,19 @@ pub(super) fn look<'f>(
     phase: &PhaseId,
     facts: &'f Facts,
 ) -> Vec<SeenArtifact<'f>> {
-    let mut all: Vec<SeenArtifact<'f>> =
-        workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
+    let mut all: Vec<SeenArtifact<'f>> = workflow
+        .artifacts
+        .iter()
+        .map(|artifact| select(workflow, state, artifact, facts))
+        .collect();
     let present: Present<'_> = (workflow.artifacts.iter().zip(&all))
         .flat_map(|(artifact, seen)| {
-            let tree =
-                artifact.tree.as_ref().filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
-            let names =
-                std::iter::once(artifact.name.as_str()).chain(artifact.aliases.iter().map(String::as_str));
+            let tree = artifact
+                .tree
+                .as_ref()
+                .filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
+            let names = std::iter::once(artifact.name.as_str())
+                .chain(artifact.aliases.iter().map(String::as_str));
             names.map(move |name| (name, (seen.derived.digest, tree)))
         })
         .collect();
@@ -59,7 +67,12 @@ pub(super) fn look<'f>(
         match facts.version {
             RecordVersion::First => judge_together(workflow, state, &present, seen),
             RecordVersion::Second => {
-                let standings = Standings { workflow, state, artifact, present: &present };
+                let standings = Standings {
+                    workflow,
+                    state,
+                    artifact,
+                    present: &present,
+                };
                 judge_each(&standings, seen);
             }
         }
@@ -114,7 +127,9 @@ impl<'f> SeenArtifact<'f> {
             digest: self.derived.digest?,
             valid: self.derived.valid,
             committed: self.derived.tree.is_some()
-                || workflow.artifact(&self.derived.name).is_none_or(|artifact| artifact.commit),
+                || workflow
+                    .artifact(&self.derived.name)
+                    .is_none_or(|artifact| artifact.commit),
         })
     }
 
@@ -125,12 +140,20 @@ impl<'f> SeenArtifact<'f> {
         let mut found = Vec::new();
         for (file, why) in &self.excluded {
             let (code, hint) = match why {
-                WhyNot::Unfilled => (Code::Unfilled, "write what is meant; the example only shows the form"),
+                WhyNot::Unfilled => (
+                    Code::Unfilled,
+                    "write what is meant; the example only shows the form",
+                ),
                 _ if is_named => continue,
-                WhyNot::Early { .. } => (Code::NotCounted, "write it anew, or name what it judged in `of`"),
+                WhyNot::Early { .. } => (
+                    Code::NotCounted,
+                    "write it anew, or name what it judged in `of`",
+                ),
                 _ => (Code::NotCounted, "write it anew, or remove it"),
             };
-            let at = place.path(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let at = place
+                .path(&file.path)
+                .map_or_else(|_| Place::default(), |path| Place::file(&path));
             let message = format!("the file does not count: {why}");
             let finding = match why {
                 WhyNot::Unfilled => Diagnostic::warning(code, message),
@@ -143,26 +166,58 @@ impl<'f> SeenArtifact<'f> {
 
     /// The problems of its files, and a finding for each file that another path takes precedence over.
     pub(super) fn diagnostics(&self, place: &TaskPlace) -> impl Iterator<Item = Diagnostic> {
-        let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
+        let used = self
+            .derived
+            .files
+            .first()
+            .map(|file| file.path.as_str())
+            .unwrap_or_default();
         let elsewhere = self.elsewhere.iter().map(move |file| {
-            let message = format!("`{}` is read from {used}, so this file does not count", self.derived.name);
-            let place = place.path(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
-            Diagnostic::warning(Code::ArtifactElsewhere, message).at(place).hint("remove one of the two")
+            let message = format!(
+                "`{}` is read from {used}, so this file does not count",
+                self.derived.name
+            );
+            let place = place
+                .path(&file.path)
+                .map_or_else(|_| Place::default(), |path| Place::file(&path));
+            Diagnostic::warning(Code::ArtifactElsewhere, message)
+                .at(place)
+                .hint("remove one of the two")
         });
-        self.files.iter().flat_map(|file| file.problems.iter().cloned()).chain(elsewhere)
+        self.files
+            .iter()
+            .flat_map(|file| file.problems.iter().cloned())
+            .chain(elsewhere)
     }
 }
 
 /// The files that count: those of the first path with a file that is not used up, or else of the first path
 /// that matches.
-fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> SeenArtifact<'f> {
-    let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
-    let is_there = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
+fn select<'f>(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &Artifact,
+    facts: &'f Facts,
+) -> SeenArtifact<'f> {
+    let observed = facts
+        .artifacts
+        .get(&artifact.name)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let is_there =
+        |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
     let mut groups: Vec<Vec<&FileFact>> = (0..=artifact.paths.len())
-        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern && is_there(file)).collect())
+        .map(|pattern| {
+            observed
+                .iter()
+                .filter(|file| file.pattern == pattern && is_there(file))
+                .collect()
+        })
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
-    groups.iter_mut().for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
+    groups
+        .iter_mut()
+        .for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
     let unspent = |group: &Vec<&FileFact>| match facts.version {
         RecordVersion::First => {
             digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
@@ -170,7 +225,8 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         RecordVersion::Second => {
             let is_set_spent = is_set_spent(workflow, state, &artifact.name, group);
             let is_unspent = |file: &&FileFact| {
-                file.digest.is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
+                file.digest
+                    .is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
             };
             !is_set_spent && group.iter().any(is_unspent)
         }
@@ -194,7 +250,10 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         stale_because: None,
         writers: written_by(&files),
         of: judged_by(&files),
-        tree: files.iter().find(|file| file.is_tree).map(|file| file.data.clone().unwrap_or_default()),
+        tree: files
+            .iter()
+            .find(|file| file.is_tree)
+            .map(|file| file.data.clone().unwrap_or_default()),
         files: files
             .iter()
             .map(|file| DerivedFile {
@@ -205,7 +264,14 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
             })
             .collect(),
     };
-    SeenArtifact { derived, counting: files.clone(), files, excluded: Vec::new(), culprit: None, elsewhere }
+    SeenArtifact {
+        derived,
+        counting: files.clone(),
+        files,
+        excluded: Vec::new(),
+        culprit: None,
+        elsewhere,
+    }
 }
 
 /// Whether an event of the first version used up just this set of files. It used up the set, and no file of it alone.
@@ -215,14 +281,19 @@ pub(super) fn is_set_spent(
     artifact: &ArtifactName,
     files: &[&FileFact],
 ) -> bool {
-    files.len() > 1 && digest_of(files).is_some_and(|digest| is_spent(workflow, state, artifact, digest))
+    files.len() > 1
+        && digest_of(files).is_some_and(|digest| is_spent(workflow, state, artifact, digest))
 }
 
 /// Judges each file by itself. Those that count are valid if each is; if none counts, all are asked whether they are
 /// valid, because a need may be used up.
 fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
-    let is_set_spent =
-        is_set_spent(standings.workflow, standings.state, &standings.artifact.name, &seen.files);
+    let is_set_spent = is_set_spent(
+        standings.workflow,
+        standings.state,
+        &standings.artifact.name,
+        &seen.files,
+    );
     seen.counting.clear();
     for (file, derived) in seen.files.iter().zip(&mut seen.derived.files) {
         match standings.why_not(file, is_set_spent) {
@@ -233,7 +304,11 @@ fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
             None => seen.counting.push(file),
         }
     }
-    let asked = if seen.counting.is_empty() { &seen.files } else { &seen.counting };
+    let asked = if seen.counting.is_empty() {
+        &seen.files
+    } else {
+        &seen.counting
+    };
     seen.derived.valid = !asked.is_empty() && asked.iter().all(|file| file.is_valid());
     seen.derived.of = judged_by(asked);
     seen.derived.fresh = !seen.counting.is_empty();
@@ -253,19 +328,33 @@ fn judge_together<'f>(
     seen: &mut SeenArtifact<'f>,
 ) {
     derive_freshness(workflow, state, present, &mut seen.derived);
-    seen.culprit = if seen.derived.ready() { None } else { culprit(seen, present) };
-    let is_used_up =
-        seen.derived.digest.is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
+    seen.culprit = if seen.derived.ready() {
+        None
+    } else {
+        culprit(seen, present)
+    };
+    let is_used_up = seen
+        .derived
+        .digest
+        .is_some_and(|digest| is_spent(workflow, state, &seen.derived.name, digest));
     if is_used_up {
         let when = used_up(workflow, state, &seen.derived.name);
-        let why = WhyNot::UsedUp { when, is_only_reason: true };
+        let why = WhyNot::UsedUp {
+            when,
+            is_only_reason: true,
+        };
         seen.excluded = seen.files.iter().map(|file| (*file, why.clone())).collect();
     }
 }
 
 /// Whether the code is a change: it differs from the code with which the phase that makes it was entered, or
 /// it is used up and so a change of an earlier attempt. If the former code is unknown, any code is a change.
-fn is_change(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Option<Digest>) -> bool {
+fn is_change(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &ArtifactName,
+    digest: Option<Digest>,
+) -> bool {
     let mut baselines = workflow
         .producers(artifact)
         .filter_map(|phase| state.actor(&phase.id)?.entered_with.get(artifact).copied());
@@ -278,8 +367,10 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
     if files.is_empty() {
         return None;
     }
-    let digests: Option<Vec<(&str, Digest)>> =
-        files.iter().map(|file| Some((file.path.as_str(), file.digest?))).collect();
+    let digests: Option<Vec<(&str, Digest)>> = files
+        .iter()
+        .map(|file| Some((file.path.as_str(), file.digest?)))
+        .collect();
     digests.map(|digests| Digest::of_files(&digests))
 }
 
@@ -308,7 +399,12 @@ fn judged_by(files: &[&FileFact]) -> BTreeMap<String, NamedVersion> {
     all
 }
 
-fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
+fn derive_freshness(
+    workflow: &Workflow,
+    state: &State,
+    present: &Present<'_>,
+    derived: &mut Derived,
+) {
     if !derived.present {
         return;
     }
@@ -316,7 +412,10 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
             Some(used_up(workflow, state, &derived.name))
         }
-        _ => derived.of.iter().find_map(|(name, judged)| outdated_because(present, name, *judged)),
+        _ => derived
+            .of
+            .iter()
+            .find_map(|(name, judged)| outdated_because(present, name, *judged)),
     };
     derived.fresh = derived.stale_because.is_none();
 }
@@ -325,7 +424,10 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
 fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
     let is_faulty = |file: &&FileFact| {
         let of = judged(file).unwrap_or_default();
-        !file.is_valid() || of.iter().any(|(name, digest)| outdated_because(present, name, *digest).is_some())
+        !file.is_valid()
+            || of
+                .iter()
+                .any(|(name, digest)| outdated_because(present, name, *digest).is_some())
     };
     seen.files.iter().copied().find(is_faulty)
 }
@@ -344,20 +446,30 @@ pub(super) fn record_of(
     // The recorded code of a phase says nothing about a file that takes its place.
     let is_of_code = |phase: &PhaseId| {
         derived.tree.is_none()
-            && workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some())
-            && workflow.producers(artifact).any(|producer| producer.id == *phase)
+            && workflow
+                .artifact(artifact)
+                .is_some_and(|artifact| artifact.tree.is_some())
+            && workflow
+                .producers(artifact)
+                .any(|producer| producer.id == *phase)
     };
     let entered_with = |phase: &PhaseId| {
-        state.actor(phase).and_then(|actor| actor.entered_with.get(artifact)).filter(|_| !is_of_code(phase))
+        state
+            .actor(phase)
+            .and_then(|actor| actor.entered_with.get(artifact))
+            .filter(|_| !is_of_code(phase))
     };
     if let Some(entered) = entered_with(phase) {
         return Some(*entered);
     }
     let position = workflow.position(phase)?;
-    workflow.phases[..position].iter().rev().find_map(|earlier| {
-        let left_with = state.actor(&earlier.id)?.left_with.get(artifact);
-        left_with.or_else(|| entered_with(&earlier.id)).copied()
-    })
+    workflow.phases[..position]
+        .iter()
+        .rev()
+        .find_map(|earlier| {
+            let left_with = state.actor(&earlier.id)?.left_with.get(artifact);
+            left_with.or_else(|| entered_with(&earlier.id)).copied()
+        })
 }
 
 /// The digest last recorded of an artifact, by which git may find it again.
@@ -369,29 +481,59 @@ pub(super) fn last_recorded(
 ) -> Option<Digest> {
     let from = workflow.position(phase)?;
     // Then all phases, of which only the later ones can still have a record.
-    let phases = workflow.phases[..=from].iter().rev().chain(&workflow.phases);
+    let phases = workflow.phases[..=from]
+        .iter()
+        .rev()
+        .chain(&workflow.phases);
     phases
         .filter_map(|phase| state.actor(&phase.id))
-        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)])
+        .flat_map(|actor| {
+            [
+                actor.left_with.get(artifact),
+                actor.entered_with.get(artifact),
+            ]
+        })
         .find_map(|record| record.copied().flatten())
 }
 
 /// The files whose digest as a set is the recorded one, as the record of a phase or the evidence of a step names them;
 /// empty if nothing that the state holds does.
-pub(super) fn recorded_files(state: &State, artifact: &Artifact, recorded: Digest) -> Vec<(String, Digest)> {
-    let kept = state.actors.values().filter_map(|actor| actor.left_files.get(&artifact.name));
-    let kept = kept.map(|files| files.iter().map(|(path, digest)| (path.clone(), *digest)).collect());
-    let patterns: Vec<Patterns> =
-        artifact.paths.iter().filter_map(|pattern| Patterns::new([pattern]).ok()).collect();
+pub(super) fn recorded_files(
+    state: &State,
+    artifact: &Artifact,
+    recorded: Digest,
+) -> Vec<(String, Digest)> {
+    let kept = state
+        .actors
+        .values()
+        .filter_map(|actor| actor.left_files.get(&artifact.name));
+    let kept = kept.map(|files| {
+        files
+            .iter()
+            .map(|(path, digest)| (path.clone(), *digest))
+            .collect()
+    });
+    let patterns: Vec<Patterns> = artifact
+        .paths
+        .iter()
+        .filter_map(|pattern| Patterns::new([pattern]).ok())
+        .collect();
     let named = state.newest_first().flat_map(|entry| {
         patterns.iter().map(move |pattern| {
-            let named = entry.evidence.iter().filter(|(path, _)| pattern.matches(path));
-            named.filter_map(|(path, digest)| Some((path.clone(), Digest::parse(digest)?))).collect()
+            let named = entry
+                .evidence
+                .iter()
+                .filter(|(path, _)| pattern.matches(path));
+            named
+                .filter_map(|(path, digest)| Some((path.clone(), Digest::parse(digest)?)))
+                .collect()
         })
     });
     let is_recorded = |files: &Vec<(String, Digest)>| {
-        let files: Vec<(&str, Digest)> =
-            files.iter().map(|(path, digest)| (path.as_str(), *digest)).collect();
+        let files: Vec<(&str, Digest)> = files
+            .iter()
+            .map(|(path, digest)| (path.as_str(), *digest))
+            .collect();
         !files.is_empty() && Digest::of_files(&files) == recorded
     };
     kept.chain(named).find(is_recorded).unwrap_or_default()

@@ -43,7 +43,10 @@ impl Detail {
     /// Whether events of a kind say such things.
     #[must_use]
     pub fn is_of(kind: Kind) -> bool {
-        matches!(kind, Kind::Verify | Kind::Approve | Kind::Relate | Kind::Take | Kind::Lapse | Kind::Migrate)
+        matches!(
+            kind,
+            Kind::Verify | Kind::Approve | Kind::Relate | Kind::Take | Kind::Lapse | Kind::Migrate
+        )
     }
 
     /// Reads the value of the member of an event of this kind.
@@ -193,7 +196,11 @@ impl PersonRuling {
     #[must_use]
     pub fn path(&self, phase: &PhaseId) -> String {
         let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '-' | '@');
-        let name: String = self.person.chars().map(|c| if is_kept(&c) { c } else { '_' }).collect();
+        let name: String = self
+            .person
+            .chars()
+            .map(|c| if is_kept(&c) { c } else { '_' })
+            .collect();
         format!("{phase}/by/{name}.json")
     }
 }
@@ -237,10 +244,25 @@ impl Relations {
         if !named.is_empty() {
             said.push(format!("after {}", named.join(", ")));
         }
-        said.extend(self.parent.as_ref().map(|parent| format!("part of {parent}")));
-        said.extend(self.priority.map(|priority| format!("priority {}", priority.as_str())));
-        said.extend(self.assignee.as_ref().map(|assignee| format!("assigned to {assignee}")));
-        if said.is_empty() { "no relations".to_owned() } else { said.join("; ") }
+        said.extend(
+            self.parent
+                .as_ref()
+                .map(|parent| format!("part of {parent}")),
+        );
+        said.extend(
+            self.priority
+                .map(|priority| format!("priority {}", priority.as_str())),
+        );
+        said.extend(
+            self.assignee
+                .as_ref()
+                .map(|assignee| format!("assigned to {assignee}")),
+        );
+        if said.is_empty() {
+            "no relations".to_owned()
+        } else {
+            said.join("; ")
+        }
     }
 }
 
@@ -311,11 +333,16 @@ mod workflow_text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(named: &WorkflowRef, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        named: &WorkflowRef,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(named)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkflowRef, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<WorkflowRef, D::Error> {
         let text = String::deserialize(deserializer)?;
         WorkflowRef::parse(&text)
             .ok_or_else(|| D::Error::custom(format!("{text:?} is no workflow with a digest")))

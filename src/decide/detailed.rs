@@ -2,7 +2,9 @@
 //! passed, and to which workflow it moved. Each says so in a [`Detail`].
 
 use super::order::{current, why_after, with_why};
-use super::{Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition, Verification};
+use super::{
+    Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition, Verification,
+};
 use crate::base::{ArtifactName, Error, PhaseId, TaskId, Timestamp};
 use crate::workflow::Workflow;
 
@@ -21,20 +23,30 @@ pub fn detailed(
 ) -> Result<Transition, String> {
     let told = |error: Error| error.to_string();
     // What a migration leaves may be unknown by now.
-    let from = state.phase.as_deref().and_then(|phase| PhaseId::new(phase).ok());
+    let from = state
+        .phase
+        .as_deref()
+        .and_then(|phase| PhaseId::new(phase).ok());
     let from = match &detail {
         Detail::Migrate(_) => from.ok_or("the state names no phase")?,
         _ => current(workflow, state).map_err(told)?.id.clone(),
     };
     refuse(workflow, state, task, &detail, (at, &from, to))?;
     let reason = with_why(detail.words(), why).map_err(told)?;
-    let to = to.filter(|_| detail.kind() == Kind::Migrate).unwrap_or(&from).clone();
+    let to = to
+        .filter(|_| detail.kind() == Kind::Migrate)
+        .unwrap_or(&from)
+        .clone();
     let evidence = match &detail {
         Detail::Verify(run) => vec![result_of(run)?],
         _ => Vec::new(),
     };
     let transition = Transition::new(Some(from), to, detail.kind(), &reason);
-    Ok(Transition { evidence, detail: Some(Box::new(detail)), ..transition })
+    Ok(Transition {
+        evidence,
+        detail: Some(Box::new(detail)),
+        ..transition
+    })
 }
 
 /// The reason of a person in such a recorded step, if it has one.
@@ -57,7 +69,10 @@ fn refuse(
             if holder.generation == taken + 1 {
                 return Ok(());
             }
-            Err(format!("the task was taken {taken} times, so this is not generation {}", holder.generation))
+            Err(format!(
+                "the task was taken {taken} times, so this is not generation {}",
+                holder.generation
+            ))
         }
         Detail::Lapse(lapse) => refuse_lapse(state, from, lapse, at),
         Detail::Migrate(moved) => {
@@ -71,9 +86,13 @@ fn refuse(
             let Some(target) = workflow.position(to) else {
                 return Err(format!("workflow `{}` has no phase `{to}`", workflow.name));
             };
-            let before = workflow.phase_named(from.as_str()).and_then(|phase| workflow.position(&phase.id));
+            let before = workflow
+                .phase_named(from.as_str())
+                .and_then(|phase| workflow.position(&phase.id));
             match before {
-                Some(before) if target > before => Err(format!("it leads forward, from `{from}` to `{to}`")),
+                Some(before) if target > before => {
+                    Err(format!("it leads forward, from `{from}` to `{to}`"))
+                }
                 _ => Ok(()),
             }
         }
@@ -83,10 +102,18 @@ fn refuse(
 }
 
 /// Why a deadline cannot have passed so, in words.
-fn refuse_lapse(state: &State, phase: &PhaseId, lapse: &Lapse, at: Timestamp) -> Result<(), String> {
+fn refuse_lapse(
+    state: &State,
+    phase: &PhaseId,
+    lapse: &Lapse,
+    at: Timestamp,
+) -> Result<(), String> {
     let attempt = state.attempt(phase).max(1);
     if lapse.attempt != attempt {
-        return Err(format!("it is of attempt {}, and this is attempt {attempt}", lapse.attempt));
+        return Err(format!(
+            "it is of attempt {}, and this is attempt {attempt}",
+            lapse.attempt
+        ));
     }
     let entered = state.last_entry_into(phase).map(|entry| entry.at);
     if let Some(why) = entered.and_then(|entered| lapse.entered_otherwise(phase, entered)) {
@@ -95,9 +122,14 @@ fn refuse_lapse(state: &State, phase: &PhaseId, lapse: &Lapse, at: Timestamp) ->
     if lapse.at < lapse.entered || at < lapse.at {
         return Err("its times contradict each other".to_owned());
     }
-    let known = state.actor(phase).and_then(|actor| actor.lapsed.get(&lapse.deadline));
+    let known = state
+        .actor(phase)
+        .and_then(|actor| actor.lapsed.get(&lapse.deadline));
     match known.filter(|known| known.attempt == attempt) {
-        Some(_) => Err(format!("`{}` has passed already in attempt {attempt}", lapse.deadline)),
+        Some(_) => Err(format!(
+            "`{}` has passed already in attempt {attempt}",
+            lapse.deadline
+        )),
         None => Ok(()),
     }
 }
@@ -107,7 +139,13 @@ fn result_of(run: &Verification) -> Result<Evidence, String> {
     let artifact = ArtifactName::new("verified").map_err(|fault| fault.to_string())?;
     let digest = run.result.digest;
     let files = vec![(run.path(), digest)];
-    Ok(Evidence { artifact, files, digest, valid: true, committed: true })
+    Ok(Evidence {
+        artifact,
+        files,
+        digest,
+        valid: true,
+        committed: true,
+    })
 }
 
 /// Whose word a step rests on that follows from the record alone, and why it is in doubt, if it is.
@@ -117,9 +155,10 @@ pub(super) fn standing_of(kind: Kind, by_human: bool) -> (Standing, Option<&'sta
         _ if by_human => (Standing::Overridden, None),
         // Nothing in git says that a program ran, that a lease was had, or which time it was.
         Kind::Verify | Kind::Take | Kind::Lapse => (Standing::Claimed, None),
-        Kind::Migrate => {
-            (Standing::Unverifiable, Some("the document has no map that says how tasks move to it"))
-        }
+        Kind::Migrate => (
+            Standing::Unverifiable,
+            Some("the document has no map that says how tasks move to it"),
+        ),
         _ => (Standing::Proven, None),
     }
 }

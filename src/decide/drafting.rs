@@ -41,26 +41,46 @@ pub fn draft(
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
     let artifact = match artifact {
         Some(name) => {
-            let known = workflow.artifacts.iter().find(|one| one.name.as_str() == name);
+            let known = workflow
+                .artifacts
+                .iter()
+                .find(|one| one.name.as_str() == name);
             known.ok_or_else(|| unknown_artifact(workflow, name))?
         }
         None => judge.first_missing()?,
     };
-    let text = judge.draft_text(artifact, stamp).ok_or_else(|| judge.no_draft(artifact))?;
-    Ok(DraftFile { artifact: artifact.name.clone(), path: judge.path_of(&artifact.name), text })
+    let text = judge
+        .draft_text(artifact, stamp)
+        .ok_or_else(|| judge.no_draft(artifact))?;
+    Ok(DraftFile {
+        artifact: artifact.name.clone(),
+        path: judge.path_of(&artifact.name),
+        text,
+    })
 }
 
 impl<'a> Judge<'a> {
     /// The first file that is expected and missing, else used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
         let decision = self.decide_alone(Vec::new());
-        let can_be_drafted = |artifact: &&&Artifact| artifact.schema.is_some() || artifact.example.is_some();
+        let can_be_drafted =
+            |artifact: &&&Artifact| artifact.schema.is_some() || artifact.example.is_some();
         for state in [ExpectState::Missing, ExpectState::Stale] {
-            let expected = decision.expects.iter().filter(|expected| expected.state == state);
-            let artifacts = expected.filter_map(|expected| self.workflow.artifact(&expected.artifact));
+            let expected = decision
+                .expects
+                .iter()
+                .filter(|expected| expected.state == state);
+            let artifacts =
+                expected.filter_map(|expected| self.workflow.artifact(&expected.artifact));
             let artifacts: Vec<&Artifact> = artifacts.collect();
             if let Some(chosen) = artifacts.iter().find(can_be_drafted).or(artifacts.first()) {
                 return Ok(*chosen);
@@ -75,7 +95,10 @@ impl<'a> Judge<'a> {
         let prompt = command(&["orch", "prompt", self.facts.task.as_str()]);
         let message = match artifact.format {
             Format::Patch | Format::Junit => {
-                format!("`{}` is made by a program, so there is no draft of it", artifact.name)
+                format!(
+                    "`{}` is made by a program, so there is no draft of it",
+                    artifact.name
+                )
             }
             _ if artifact.example.is_some() => {
                 format!(
@@ -83,7 +106,10 @@ impl<'a> Judge<'a> {
                     artifact.name
                 )
             }
-            _ => format!("there is no example of `{}` to make a draft of", artifact.name),
+            _ => format!(
+                "there is no example of `{}` to make a draft of",
+                artifact.name
+            ),
         };
         refused(Code::NothingToDraft, message, prompt)
     }
@@ -98,18 +124,29 @@ impl<'a> Judge<'a> {
                 let value = self.draft_value(schema?.value()?, example, &artifact.name, stamp);
                 Some(format!("{value:#}\n"))
             }
-            Format::Markdown => Some(unwritten_markdown(&artifact.example_for(&self.facts.task, None)?)),
+            Format::Markdown => Some(unwritten_markdown(
+                &artifact.example_for(&self.facts.task, None)?,
+            )),
             _ => None,
         }
     }
 
-    fn draft_value(&self, root: &Value, example: &Value, name: &ArtifactName, stamp: &Stamp) -> Value {
+    fn draft_value(
+        &self,
+        root: &Value,
+        example: &Value,
+        name: &ArtifactName,
+        stamp: &Stamp,
+    ) -> Value {
         let fill = |mark: &str| match mark {
             "name" => Some(Value::from(stamp.by.name.as_str())),
             "time" => Some(Value::from(stamp.at.to_string())),
             "of" => {
                 let of = judged(self, name).into_iter();
-                Some(of.map(|(name, digest)| (name.to_string(), Value::from(digest.to_string()))).collect())
+                Some(
+                    of.map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())))
+                        .collect(),
+                )
             }
             _ => None,
         };
@@ -141,7 +178,10 @@ impl<'s> SchemaParts<'s> {
     }
 
     fn properties(&self) -> impl Iterator<Item = (&'s String, &'s Value)> {
-        self.parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten()
+        self.parts
+            .iter()
+            .filter_map(|part| part.get("properties")?.as_object())
+            .flatten()
     }
 
     /// What describes the members with this name.
@@ -159,7 +199,10 @@ impl<'s> SchemaParts<'s> {
         for schema in self.parts.iter().filter_map(|part| inner(part)) {
             add_parts(self.root, schema, 0, &mut parts);
         }
-        Self { root: self.root, parts }
+        Self {
+            root: self.root,
+            parts,
+        }
     }
 
     fn keyword(&self, name: &str) -> Option<&'s Value> {
@@ -168,15 +211,26 @@ impl<'s> SchemaParts<'s> {
 
     /// An example of which everything is to be written that is a judgement or a text. `about` describes the list whose
     /// item it is.
-    fn unwritten(&self, example: &Value, about: &str, fill: &impl Fn(&str) -> Option<Value>) -> Value {
+    fn unwritten(
+        &self,
+        example: &Value,
+        about: &str,
+        fill: &impl Fn(&str) -> Option<Value>,
+    ) -> Value {
         let mark = self.keyword("x-orch-fill").and_then(Value::as_str);
         if let Some(filled) = mark.and_then(fill) {
             return filled;
         }
-        if let Some(value) = self.keyword("x-orch-draft").or_else(|| self.keyword("const")) {
+        if let Some(value) = self
+            .keyword("x-orch-draft")
+            .or_else(|| self.keyword("const"))
+        {
             return value.clone();
         }
-        let about = self.keyword("description").and_then(Value::as_str).unwrap_or(about);
+        let about = self
+            .keyword("description")
+            .and_then(Value::as_str)
+            .unwrap_or(about);
         if let Some(Value::Array(choices)) = self.keyword("enum") {
             let choices: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
             return todo(&format!("one of {}", choices.join(", ")));
@@ -188,9 +242,11 @@ impl<'s> SchemaParts<'s> {
                     .map(|(key, value)| (key.clone(), self.member(key).unwritten(value, "", fill)));
                 Value::Object(unwritten.collect::<Map<_, _>>())
             }
-            Value::Array(items) => {
-                items.iter().take(1).map(|item| self.items().unwritten(item, about, fill)).collect()
-            }
+            Value::Array(items) => items
+                .iter()
+                .take(1)
+                .map(|item| self.items().unwritten(item, about, fill))
+                .collect(),
             Value::Bool(_) => todo("true or false"),
             Value::Number(_) => todo("a number"),
             Value::String(_) => todo(about),
@@ -205,9 +261,14 @@ fn add_parts<'s>(root: &'s Value, schema: &'s Value, depth: usize, parts: &mut V
         return;
     }
     parts.push(schema);
-    let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+    let target = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|target| target.strip_prefix('#'));
     let target = target.and_then(|pointer| root.pointer(pointer));
-    let forms = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+    let forms = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| schema.get(key)?.as_array());
     for inner in target.into_iter().chain(forms.flatten()) {
         add_parts(root, inner, depth + 1, parts);
     }
@@ -215,8 +276,16 @@ fn add_parts<'s>(root: &'s Value, schema: &'s Value, depth: usize, parts: &mut V
 
 /// A text that is to be written, about something that a description tells.
 fn todo(about: &str) -> Value {
-    let first = about.split(". ").next().unwrap_or_default().trim_end_matches('.');
-    Value::from(if first.is_empty() { TODO.to_owned() } else { format!("{TODO}: {first}") })
+    let first = about
+        .split(". ")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.');
+    Value::from(if first.is_empty() {
+        TODO.to_owned()
+    } else {
+        format!("{TODO}: {first}")
+    })
 }
 
 /// A Markdown document of which the structure is left: front matter, headings, list markers, labels, comments.
@@ -265,7 +334,9 @@ fn marker_length(line: &str) -> usize {
         _ if digits > 0 && line[digits..].starts_with(". ") => digits + 2,
         _ => return 0,
     };
-    let has_box = ["[ ] ", "[x] ", "[X] "].iter().any(|sign| line[item..].starts_with(sign));
+    let has_box = ["[ ] ", "[x] ", "[X] "]
+        .iter()
+        .any(|sign| line[item..].starts_with(sign));
     if has_box { item + 4 } else { item }
 }
 
@@ -284,7 +355,10 @@ fn unwritten_line(marker: &str, rest: &str) -> String {
     if digits > 0 && rest[digits..].starts_with(". ") {
         return format!("{}. {TODO}", &rest[..digits]);
     }
-    let label = [": ", " - "].into_iter().filter_map(|mark| Some(rest.find(mark)? + mark.len())).min();
+    let label = [": ", " - "]
+        .into_iter()
+        .filter_map(|mark| Some(rest.find(mark)? + mark.len()))
+        .min();
     match label {
         Some(end) => format!("{}{TODO}", &rest[..end]),
         None if marker == "# " => TODO.to_owned(),

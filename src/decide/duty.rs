@@ -164,15 +164,28 @@ pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<&Runner>) -
 }
 
 /// The row of what cannot be evaluated.
-const UNREAD: DutyRow<'_> =
-    DutyRow(DutyKind::Error, Do::Repair, Owner::Human, None, RunTurn::End(Ending::Error));
+const UNREAD: DutyRow<'_> = DutyRow(
+    DutyKind::Error,
+    Do::Repair,
+    Owner::Human,
+    None,
+    RunTurn::End(Ending::Error),
+);
 
 /// Who must act on a task of which there is no decision, because it could not be read or has no usable workflow.
 #[must_use]
 pub fn duty_of_unread() -> Duty {
     let DutyRow(kind, task, owner, _, turn) = UNREAD;
     let (phase, direction) = (None, Direction::None);
-    Duty { kind, task, owner, phase, direction, urgency: urgency(kind, owner, task), turn }
+    Duty {
+        kind,
+        task,
+        owner,
+        phase,
+        direction,
+        urgency: urgency(kind, owner, task),
+        turn,
+    }
 }
 
 /// The table: kind, what to do, owner, the target phase, and what a run does.
@@ -180,48 +193,103 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let current = decision.phase.as_ref();
     let phase = current.and_then(|phase| workflow.phase(phase));
     let works = phase.map_or(Owner::Agent, |phase| phase.owner);
-    let ended = if phase.is_none_or(|phase| phase.success) { Ending::Completed } else { Ending::Failed };
+    let ended = if phase.is_none_or(|phase| phase.success) {
+        Ending::Completed
+    } else {
+        Ending::Failed
+    };
     let waits = RunTurn::End(Ending::Waiting);
     let fails = RunTurn::End(Ending::Error);
     match &decision.verdict {
         Verdict::Transition(due) if decision.is_held_by_ignored() => {
             // Its runner is refused, and says why; what a person decides it does not try.
             let turn = if due.by_human { waits } else { RunTurn::Apply };
-            DutyRow(DutyKind::Transition, Do::Repair, Owner::Human, Some(&due.to), turn)
+            DutyRow(
+                DutyKind::Transition,
+                Do::Repair,
+                Owner::Human,
+                Some(&due.to),
+                turn,
+            )
         }
-        Verdict::Transition(due) if due.by_human => {
-            DutyRow(DutyKind::Transition, Do::Decide, Owner::Human, Some(&due.to), waits)
-        }
-        Verdict::Transition(due) => {
-            DutyRow(DutyKind::Transition, Do::Apply, Owner::Orch, Some(&due.to), RunTurn::Apply)
-        }
+        Verdict::Transition(due) if due.by_human => DutyRow(
+            DutyKind::Transition,
+            Do::Decide,
+            Owner::Human,
+            Some(&due.to),
+            waits,
+        ),
+        Verdict::Transition(due) => DutyRow(
+            DutyKind::Transition,
+            Do::Apply,
+            Owner::Orch,
+            Some(&due.to),
+            RunTurn::Apply,
+        ),
         Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
         // A person decides by a command, which writes the file.
-        Verdict::Wait { owner: Owner::Human, .. } if decision.options.iter().any(decides) => {
-            DutyRow(DutyKind::Wait, Do::Decide, Owner::Human, current, RunTurn::Work(Owner::Human))
-        }
-        Verdict::Wait { owner, .. } if decision.lacks_history() => {
-            DutyRow(DutyKind::Wait, Do::Repair, *owner, current, RunTurn::Work(*owner))
-        }
-        Verdict::Wait { owner, .. } => {
-            DutyRow(DutyKind::Wait, work(&decision.expects, *owner), *owner, current, RunTurn::Work(*owner))
-        }
+        Verdict::Wait {
+            owner: Owner::Human,
+            ..
+        } if decision.options.iter().any(decides) => DutyRow(
+            DutyKind::Wait,
+            Do::Decide,
+            Owner::Human,
+            current,
+            RunTurn::Work(Owner::Human),
+        ),
+        Verdict::Wait { owner, .. } if decision.lacks_history() => DutyRow(
+            DutyKind::Wait,
+            Do::Repair,
+            *owner,
+            current,
+            RunTurn::Work(*owner),
+        ),
+        Verdict::Wait { owner, .. } => DutyRow(
+            DutyKind::Wait,
+            work(&decision.expects, *owner),
+            *owner,
+            current,
+            RunTurn::Work(*owner),
+        ),
         Verdict::Choose(_) => DutyRow(DutyKind::Choose, Do::Decide, Owner::Human, current, waits),
-        Verdict::Handover { held, .. } => {
-            DutyRow(DutyKind::Choose, Do::Decide, Owner::Human, Some(&held.to), waits)
-        }
-        Verdict::Done { .. } => DutyRow(DutyKind::Done, Do::Nothing, Owner::None, None, RunTurn::End(ended)),
-        Verdict::Inconsistent { last_consistent, .. } => {
-            DutyRow(DutyKind::Inconsistent, Do::Repair, Owner::Human, last_consistent.as_ref(), waits)
-        }
+        Verdict::Handover { held, .. } => DutyRow(
+            DutyKind::Choose,
+            Do::Decide,
+            Owner::Human,
+            Some(&held.to),
+            waits,
+        ),
+        Verdict::Done { .. } => DutyRow(
+            DutyKind::Done,
+            Do::Nothing,
+            Owner::None,
+            None,
+            RunTurn::End(ended),
+        ),
+        Verdict::Inconsistent {
+            last_consistent, ..
+        } => DutyRow(
+            DutyKind::Inconsistent,
+            Do::Repair,
+            Owner::Human,
+            last_consistent.as_ref(),
+            waits,
+        ),
         Verdict::Error { .. } => UNREAD,
-        Verdict::Livelock { .. } => DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails),
+        Verdict::Livelock { .. } => {
+            DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails)
+        }
     }
 }
 
 /// Whether a command decides, so that no file has to be written first.
 fn decides(option: &Choice) -> bool {
-    option.id == "archive" || option.argv.get(1).is_some_and(|command| command == "approve")
+    option.id == "archive"
+        || option
+            .argv
+            .get(1)
+            .is_some_and(|command| command == "approve")
 }
 
 /// Whether a run changes who must act. A task that is finished or cannot be evaluated is not run.
@@ -257,7 +325,11 @@ pub fn trouble(verdict: &Verdict) -> Option<Code> {
 
 /// The most urgent work in a list of expectations.
 fn work(expects: &[Expectation], owner: Owner) -> Do {
-    let any = |wanted: &[ExpectState]| expects.iter().any(|expected| wanted.contains(&expected.state));
+    let any = |wanted: &[ExpectState]| {
+        expects
+            .iter()
+            .any(|expected| wanted.contains(&expected.state))
+    };
     if any(&[ExpectState::Invalid, ExpectState::Unmet]) {
         return Do::Fix;
     }
@@ -301,9 +373,15 @@ fn urgency(kind: DutyKind, owner: Owner, task: Do) -> Urgency {
 #[must_use]
 pub fn direction(workflow: &Workflow, from: Option<&PhaseId>, to: Option<&PhaseId>) -> Direction {
     let Some(to) = to else { return Direction::None };
-    let Some(from) = from else { return Direction::Advance };
+    let Some(from) = from else {
+        return Direction::Advance;
+    };
     if from == to {
         return Direction::Stay;
     }
-    if workflow.position(to) > workflow.position(from) { Direction::Advance } else { Direction::Regress }
+    if workflow.position(to) > workflow.position(from) {
+        Direction::Advance
+    } else {
+        Direction::Regress
+    }
 }

@@ -8,10 +8,12 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Move, OwnFile, Recorded, SendBack, State,
-    Transition, Verdict, WHY, expect, rename_side,
+    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Move, OwnFile, Recorded, SendBack,
+    State, Transition, Verdict, WHY, expect, rename_side,
 };
-use crate::base::{ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest};
+use crate::base::{
+    ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest,
+};
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -47,7 +49,13 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
             rev: state.rev,
             phase: Some(phase.id.clone()),
             attempt: state.attempt(&phase.id).max(1),
-            ..broken(workflow, facts, Code::ArtifactUnknown, diagnostics, Vec::new())
+            ..broken(
+                workflow,
+                facts,
+                Code::ArtifactUnknown,
+                diagnostics,
+                Vec::new(),
+            )
         };
     }
     if let Some(found) = of_another_file(facts) {
@@ -56,25 +64,48 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
             rev: state.rev,
             phase: Some(phase.id.clone()),
             attempt: state.attempt(&phase.id).max(1),
-            ..broken(workflow, facts, Code::IdReused, diagnostics, vec![to_archive(facts, phase)])
+            ..broken(
+                workflow,
+                facts,
+                Code::IdReused,
+                diagnostics,
+                vec![to_archive(facts, phase)],
+            )
         };
     }
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
     diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
-    for seen in seen.iter().filter(|seen| phase.produces.contains(&seen.derived.name)) {
+    for seen in seen
+        .iter()
+        .filter(|seen| phase.produces.contains(&seen.derived.name))
+    {
         let is_expected = !phase.optional.contains(&seen.derived.name);
         diagnostics.extend(seen.not_counted(&facts.place, is_expected));
     }
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
     let decision = judge.decide(diagnostics);
-    debug_assert_eq!(judge.yielded(), decision.yielded(), "an audit would conclude something else");
+    debug_assert_eq!(
+        judge.yielded(),
+        decision.yielded(),
+        "an audit would conclude something else"
+    );
     decision
 }
 
 /// The transition that the rules yield, and whether it is held back because its phase was attempted too often: as in
 /// the decision that [`evaluate`] returns, without anything that explains it. An audit asks this about each step.
-pub(super) fn yielded(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Option<(Transition, bool)> {
+pub(super) fn yielded(
+    workflow: &Workflow,
+    recorded: &Recorded,
+    facts: &Facts,
+) -> Option<(Transition, bool)> {
     let state = match recorded {
         Recorded::Lost | Recorded::Broken(_) => return None,
         Recorded::New => Cow::Owned(initial_state(workflow)),
@@ -86,7 +117,14 @@ pub(super) fn yielded(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -
         return None;
     }
     let seen = look(workflow, state, &phase.id, facts);
-    Judge { workflow, state, facts, phase, seen: &seen }.yielded()
+    Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    }
+    .yielded()
 }
 
 fn current_phase<'w>(
@@ -94,7 +132,9 @@ fn current_phase<'w>(
     state: &State,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<&'w Phase> {
-    let Some(name) = &state.phase else { return workflow.phase(&workflow.initial) };
+    let Some(name) = &state.phase else {
+        return workflow.phase(&workflow.initial);
+    };
     match workflow.phase_named(name) {
         Some(phase) => {
             if phase.id.as_str() != name {
@@ -104,13 +144,19 @@ fn current_phase<'w>(
             Some(phase)
         }
         None => {
-            let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
-            let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+            let known: Vec<&str> = workflow
+                .phases
+                .iter()
+                .map(|phase| phase.id.as_str())
+                .collect();
+            let meant =
+                nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
             let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
             let meant = meant.unwrap_or_default();
             let known = known.join(", ");
-            let hint =
-                format!("{meant}the phases are {known}; or add `{name}` to the `aliases` of one of them");
+            let hint = format!(
+                "{meant}the phases are {known}; or add `{name}` to the `aliases` of one of them"
+            );
             diagnostics.push(Diagnostic::error(Code::UnknownPhase, message).hint(hint));
             None
         }
@@ -132,32 +178,52 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
     );
     let place = facts.place.path("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
-    Diagnostic::error(Code::OtherObjectFormat, message).at(place).hint(hint)
+    Diagnostic::error(Code::OtherObjectFormat, message)
+        .at(place)
+        .hint(hint)
 }
 
 /// The finding about a record of a task that is not finished which names an artifact that the workflow does not know:
 /// what was used up of it would count again, and nobody would notice that it changed.
 #[must_use]
 pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> Option<Diagnostic> {
-    let phase = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    let phase = state
+        .phase
+        .as_deref()
+        .and_then(|name| workflow.phase_named(name));
     if state.foreign || phase.is_some_and(|phase| phase.terminal) {
         return None;
     }
     let is_known = |name: &&ArtifactName| {
         workflow.artifact_named(name.as_str()).is_some()
-            || workflow.forgets.iter().any(|forgotten| forgotten == name.as_str())
+            || workflow
+                .forgets
+                .iter()
+                .any(|forgotten| forgotten == name.as_str())
     };
     let unknown = state.recorded_artifacts().find(|name| !is_known(name))?;
     let message = format!(
         "the record names the artifact `{unknown}`, which workflow `{}` does not have",
         workflow.name
     );
-    let names = workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
+    let names = workflow
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.name.as_str());
     // What the same phase produces now, and no record names, may be the same one.
-    let of_phase = state.actors.iter().filter(|(_, actor)| actor.artifacts().any(|name| name == unknown));
+    let of_phase = state
+        .actors
+        .iter()
+        .filter(|(_, actor)| actor.artifacts().any(|name| name == unknown));
     let phases = of_phase.filter_map(|(name, _)| workflow.phase_named(name));
-    let produced = phases.flat_map(|phase| &phase.produces).map(ArtifactName::as_str);
-    let mut new = produced.filter(|name| !state.recorded_artifacts().any(|known| known.as_str() == *name));
+    let produced = phases
+        .flat_map(|phase| &phase.produces)
+        .map(ArtifactName::as_str);
+    let mut new = produced.filter(|name| {
+        !state
+            .recorded_artifacts()
+            .any(|known| known.as_str() == *name)
+    });
     let only_new = new.next().filter(|_| new.next().is_none());
     let (meant, named) = match nearest(unknown.as_str(), names).or(only_new) {
         Some(near) => (format!("did you mean `{near}`? "), near),
@@ -170,15 +236,25 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
     );
     let place = facts.place.path("state.json");
     let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
-    Some(Diagnostic::error(Code::ArtifactUnknown, message).at(place).hint(hint))
+    Some(
+        Diagnostic::error(Code::ArtifactUnknown, message)
+            .at(place)
+            .hint(hint),
+    )
 }
 
 /// The finding about a record that is about another file than the one that is the task now.
 #[must_use]
 pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
-    let OwnFile::Another { present, recorded } = &facts.own_file else { return None };
+    let OwnFile::Another { present, recorded } = &facts.own_file else {
+        return None;
+    };
     let title = |name: &str| {
-        let title = facts.place.file().and_then(|file| file.title(name)).filter(|title| !title.is_empty());
+        let title = facts
+            .place
+            .file()
+            .and_then(|file| file.title(name))
+            .filter(|title| !title.is_empty());
         title.unwrap_or(name).to_owned()
     };
     let (new, old) = (title(present), title(recorded.name()));
@@ -192,18 +268,33 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
         "archive the old record, and begin one for the new task: {archive} && {}",
         command(&["orch", "new", task])
     );
-    let place = facts.place.path(present).map_or_else(|_| Place::default(), |path| Place::file(&path));
-    Some(Diagnostic::error(Code::IdReused, message).at(place).hint(hint))
+    let place = facts
+        .place
+        .path(present)
+        .map_or_else(|_| Place::default(), |path| Place::file(&path));
+    Some(
+        Diagnostic::error(Code::IdReused, message)
+            .at(place)
+            .hint(hint),
+    )
 }
 
 /// The command that takes a task out of the way. One that is not finished needs a reason.
 fn to_archive(facts: &Facts, phase: &Phase) -> Choice {
-    let force: &[&str] = if phase.terminal { &[] } else { &["--force", WHY] };
+    let force: &[&str] = if phase.terminal {
+        &[]
+    } else {
+        &["--force", WHY]
+    };
     let argv = [&["orch", "archive", facts.task.as_str()], force].concat();
     choice(
         "archive",
         argv,
-        if phase.terminal { Owner::Orch } else { Owner::Human },
+        if phase.terminal {
+            Owner::Orch
+        } else {
+            Owner::Human
+        },
         "move the record to the archive",
     )
 }
@@ -229,7 +320,10 @@ fn broken(
     options: Vec<Choice>,
 ) -> Decision {
     let first = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
-    let reason = first.map_or_else(|| "the state cannot be used".to_owned(), |first| first.message.clone());
+    let reason = first.map_or_else(
+        || "the state cannot be used".to_owned(),
+        |first| first.message.clone(),
+    );
     Decision {
         task: facts.task.clone(),
         workflow: workflow.name.clone(),
@@ -262,30 +356,61 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     if code == Code::ConflictMarkers {
         // Restoring the file from git would discard what the other branch did.
         let effect = "unite both sides of the log and fold the state from them";
-        return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
+        return vec![choice(
+            "resolve",
+            ["orch", "resolve", facts.task.as_str()],
+            Owner::Orch,
+            effect,
+        )];
     }
     if code == Code::CreatedTwice {
-        let [theirs, ours] = ["--rename-theirs", "--rename-ours"].map(|flag| rename_side(&facts.task, flag));
+        let [theirs, ours] =
+            ["--rename-theirs", "--rename-ours"].map(|flag| rename_side(&facts.task, flag));
         let theirs_effect = "give the task that was merged another id";
         let ours_effect = "give the task of this branch another id";
         return vec![
-            choice("rename-theirs", theirs.iter().map(String::as_str), Owner::Human, theirs_effect),
-            choice("rename-ours", ours.iter().map(String::as_str), Owner::Human, ours_effect),
+            choice(
+                "rename-theirs",
+                theirs.iter().map(String::as_str),
+                Owner::Human,
+                theirs_effect,
+            ),
+            choice(
+                "rename-ours",
+                ours.iter().map(String::as_str),
+                Owner::Human,
+                ours_effect,
+            ),
         ];
     }
-    let log =
-        facts.place.directory().join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();
+    let log = facts
+        .place
+        .directory()
+        .join("transcript.jsonl")
+        .map(|path| path.to_string())
+        .unwrap_or_default();
     let effect = "rebuild transcript.jsonl from git history and from what is left of the file";
     vec![
-        choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
-        choice("restore", ["git", "restore", "--", &log], Owner::Human, "restore transcript.jsonl from git"),
+        choice(
+            "recover",
+            ["orch", "recover", facts.task.as_str()],
+            Owner::Human,
+            effect,
+        ),
+        choice(
+            "restore",
+            ["git", "restore", "--", &log],
+            Owner::Human,
+            "restore transcript.jsonl from git",
+        ),
     ]
 }
 
 impl Judge<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let mut decision = self.decide_alone(diagnostics);
-        let is_in_order = decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
+        let is_in_order =
+            decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
         if is_in_order && !decision.lacks_history() {
             expect::options(self, &mut decision);
         }
@@ -297,12 +422,21 @@ impl Judge<'_> {
 
     pub(super) fn scope(&self) -> TaskScope<'_> {
         let attempt = self.state.attempt(&self.phase.id).max(1);
-        TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, self.facts)
+        TaskScope::new(
+            self.workflow,
+            self.seen,
+            self.state,
+            &self.phase.id,
+            attempt,
+            self.facts,
+        )
     }
 
     /// The transition that is due, without anything that explains it.
     pub(super) fn due(&self) -> Option<Transition> {
-        self.yielded().filter(|(_, is_held)| !is_held).map(|(due, _)| due)
+        self.yielded()
+            .filter(|(_, is_held)| !is_held)
+            .map(|(due, _)| due)
     }
 
     fn yielded(&self) -> Option<(Transition, bool)> {
@@ -337,10 +471,16 @@ impl Judge<'_> {
             workflow: self.workflow.name.clone(),
             rev: self.state.rev,
             phase: Some(self.phase.id.clone()),
-            substate: self.phase.substate.as_ref().and_then(|guard| guard.value(&scope).ok()),
+            substate: self
+                .phase
+                .substate
+                .as_ref()
+                .and_then(|guard| guard.value(&scope).ok()),
             remarks: self.remarks(&scope, &mut diagnostics),
             attempt,
-            verdict: Verdict::Done { changed: Vec::new() },
+            verdict: Verdict::Done {
+                changed: Vec::new(),
+            },
             reason: String::new(),
             rule: None,
             tried: Vec::new(),
@@ -385,10 +525,19 @@ impl Judge<'_> {
     /// expression cannot join lists that are inside other values. That they cannot be computed is a finding and a
     /// remark, so that whoever works in the phase knows that nothing was checked.
     fn remarks(&self, scope: &TaskScope<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
-        let mut remarks = if self.phase.terminal { Vec::new() } else { self.remarks_on_writers() };
-        let Some(guard) = &self.phase.remarks else { return remarks };
+        let mut remarks = if self.phase.terminal {
+            Vec::new()
+        } else {
+            self.remarks_on_writers()
+        };
+        let Some(guard) = &self.phase.remarks else {
+            return remarks;
+        };
         let value = guard.value(scope).unwrap_or_else(|reason| {
-            let message = format!("the remarks of `{}` cannot be computed: {reason}", self.phase.id);
+            let message = format!(
+                "the remarks of `{}` cannot be computed: {reason}",
+                self.phase.id
+            );
             diagnostics.push(Diagnostic::warning(Code::GuardError, message.clone()));
             Value::from(message)
         });
@@ -399,23 +548,35 @@ impl Judge<'_> {
     /// The files to read in the phase: its needs, then what it reads besides, then the verdicts that sent the
     /// task back.
     fn inputs(&self, sent_back: Option<&SendBack>) -> Vec<Evidence> {
-        let mut names: Vec<ArtifactName> =
-            self.phase.needs.iter().chain(&self.phase.reads).cloned().collect();
+        let mut names: Vec<ArtifactName> = self
+            .phase
+            .needs
+            .iter()
+            .chain(&self.phase.reads)
+            .cloned()
+            .collect();
         for verdict in sent_back.iter().flat_map(|sent_back| &sent_back.verdicts) {
             if !names.contains(verdict) {
                 names.push(verdict.clone());
             }
         }
-        names.iter().flat_map(|name| self.evidence(std::slice::from_ref(name))).collect()
+        names
+            .iter()
+            .flat_map(|name| self.evidence(std::slice::from_ref(name)))
+            .collect()
     }
 
     /// Whether the last step that entered the present phase names an artifact as it is. It may have changed since
     /// the phase that makes it, as a list does whose boxes are checked until the end.
     fn is_of_the_end(&self, seen: &SeenArtifact<'_>) -> bool {
-        let Some(end) = self.state.last_entry_into(&self.phase.id) else { return false };
+        let Some(end) = self.state.last_entry_into(&self.phase.id) else {
+            return false;
+        };
         let is_named = |file: &&FileFact| {
             let digest = file.digest.map(|digest| digest.to_string());
-            end.evidence.iter().any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
+            end.evidence
+                .iter()
+                .any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
         };
         seen.derived.present && seen.files.iter().all(is_named)
     }
@@ -425,17 +586,25 @@ impl Judge<'_> {
             .seen
             .iter()
             // Code keeps changing for other tasks; that is not news about this one.
-            .filter(|seen| seen.derived.changed && seen.derived.tree.is_none() && !self.is_of_the_end(seen))
+            .filter(|seen| {
+                seen.derived.changed && seen.derived.tree.is_none() && !self.is_of_the_end(seen)
+            })
             .map(|seen| seen.derived.name.clone())
             .collect();
         // Where a task has failed, people want to know why.
-        let led_here = self.state.last_entry_into(&self.phase.id).filter(|_| !self.phase.success);
+        let led_here = self
+            .state
+            .last_entry_into(&self.phase.id)
+            .filter(|_| !self.phase.success);
         let why = led_here.map_or(String::new(), |entry| format!(" ({})", entry.reason));
         let news = match changed.as_slice() {
             [] => String::new(),
             some => format!("; changed since: {}", join(some)),
         };
-        decision.reason = format!("the task is in `{}`, which is terminal{why}{news}", self.phase.id);
+        decision.reason = format!(
+            "the task is in `{}`, which is terminal{why}{news}",
+            self.phase.id
+        );
         decision.options.push(choice(
             "reopen",
             ["orch", "reopen", self.facts.task.as_str(), "--reason", WHY],
@@ -448,13 +617,18 @@ impl Judge<'_> {
     /// Adds the evidence of earlier phases that is gone, with a finding for each file.
     fn note_lost(&self, decision: &mut Decision) {
         // A need of this phase is reported as such.
-        let is_other = |(_, lost): &(PhaseId, BrokenNeed)| !self.phase.needs.contains(&lost.artifact);
+        let is_other =
+            |(_, lost): &(PhaseId, BrokenNeed)| !self.phase.needs.contains(&lost.artifact);
         for (phase, lost) in self.lost_evidence().into_iter().filter(is_other) {
-            let message =
-                format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
+            let message = format!(
+                "{} is {}, although the task left `{phase}` with it",
+                lost.path,
+                lost.fault()
+            );
             let place = self.facts.place.path(&lost.path);
             let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
-            let hint = "restore it from git, or write it anew; the task cannot be finished without it";
+            let hint =
+                "restore it from git, or write it anew; the task cannot be finished without it";
             let finding = Diagnostic::warning(Code::EvidenceGone, message).at(place);
             decision.diagnostics.push(finding.hint(hint));
             decision.lost.push(lost);
@@ -462,47 +636,88 @@ impl Judge<'_> {
     }
 
     fn inconsistent(&self, decision: &mut Decision, phase: &PhaseId, unmet: Vec<BrokenNeed>) {
-        if unmet.iter().all(|need| self.is_out_of_reach(&need.artifact)) {
+        if unmet
+            .iter()
+            .all(|need| self.is_out_of_reach(&need.artifact))
+        {
             return self.shallow(decision);
         }
         let last_consistent = match self.first_fallen(&unmet) {
             Some(phase) => Some(phase),
             None => self.last_consistent(),
         };
-        let needs = self.workflow.phase(phase).map(|phase| phase.needs.as_slice()).unwrap_or_default();
-        let (outdated, broken): (Vec<_>, Vec<_>) = unmet.iter().partition(|broken| broken.outdated.is_some());
-        let (needed, lost): (Vec<_>, Vec<_>) =
-            broken.into_iter().partition(|broken| needs.contains(&broken.artifact));
+        let needs = self
+            .workflow
+            .phase(phase)
+            .map(|phase| phase.needs.as_slice())
+            .unwrap_or_default();
+        let (outdated, broken): (Vec<_>, Vec<_>) =
+            unmet.iter().partition(|broken| broken.outdated.is_some());
+        let (needed, lost): (Vec<_>, Vec<_>) = broken
+            .into_iter()
+            .partition(|broken| needs.contains(&broken.artifact));
         let named = |broken: &[&BrokenNeed]| {
-            let stated = broken.iter().map(|one| format!("{} is {}", one.named(), one.fault()));
+            let stated = broken
+                .iter()
+                .map(|one| format!("{} is {}", one.named(), one.fault()));
             stated.collect::<Vec<_>>().join("; ")
         };
         let mut reasons = Vec::new();
         if !needed.is_empty() {
-            reasons.push(format!("the needs of `{phase}` are not met: {}", named(&needed)));
+            reasons.push(format!(
+                "the needs of `{phase}` are not met: {}",
+                named(&needed)
+            ));
         }
         if !lost.is_empty() {
             let phases = self.lost_evidence();
             let stated = lost.iter().map(|one| {
-                let left = phases.iter().find(|(_, known)| known.artifact == one.artifact);
+                let left = phases
+                    .iter()
+                    .find(|(_, known)| known.artifact == one.artifact);
                 let left = left.map(|(phase, _)| format!(" (the task left `{phase}` with it)"));
-                format!("{} is {}{}", one.named(), one.fault(), left.unwrap_or_default())
+                format!(
+                    "{} is {}{}",
+                    one.named(),
+                    one.fault(),
+                    left.unwrap_or_default()
+                )
             });
             let stated: Vec<String> = stated.collect();
-            reasons.push(format!("the evidence of earlier phases is gone: {}", stated.join("; ")));
+            reasons.push(format!(
+                "the evidence of earlier phases is gone: {}",
+                stated.join("; ")
+            ));
         }
         reasons.extend(outdated_in_words(&outdated));
         decision.reason = reasons.join("; ");
-        decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
+        decision.expects = unmet
+            .iter()
+            .filter_map(|need| expect::for_need(self, need))
+            .collect();
         if let Some(back) = &last_consistent {
-            let argv = ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", WHY];
+            let argv = [
+                "orch",
+                "rollback",
+                self.facts.task.as_str(),
+                "--to",
+                back.as_str(),
+                "--reason",
+                WHY,
+            ];
             let effect = match unmet.iter().all(|need| need.outdated.is_some()) {
                 true => format!("go back to `{back}`, to judge anew"),
                 false => format!("go back to `{back}`, the last phase whose needs hold"),
             };
-            decision.options.push(choice("rollback", argv, Owner::Human, effect));
+            decision
+                .options
+                .push(choice("rollback", argv, Owner::Human, effect));
         }
-        decision.verdict = Verdict::Inconsistent { phase: phase.clone(), broken: unmet, last_consistent };
+        decision.verdict = Verdict::Inconsistent {
+            phase: phase.clone(),
+            broken: unmet,
+            last_consistent,
+        };
     }
 
     /// Says of a task whose file was moved away that it is gone, where the rules lead nowhere without the file.
@@ -514,7 +729,10 @@ impl Judge<'_> {
         };
         match &decision.verdict {
             Verdict::Wait { .. } | Verdict::Inconsistent { .. } => {
-                decision.verdict = Verdict::Wait { what: "the archive".to_owned(), owner: Owner::Human };
+                decision.verdict = Verdict::Wait {
+                    what: "the archive".to_owned(),
+                    owner: Owner::Human,
+                };
                 decision.reason.clone_from(&told);
                 decision.rule = None;
                 decision.expects.clear();
@@ -524,20 +742,33 @@ impl Judge<'_> {
             _ => return,
         }
         decision.lost.retain(|lost| !is_own(&lost.path));
-        decision.diagnostics.retain(|found| found.code != Code::EvidenceGone || !decision.lost.is_empty());
+        decision
+            .diagnostics
+            .retain(|found| found.code != Code::EvidenceGone || !decision.lost.is_empty());
         let place = Place::file(to.unwrap_or(&self.facts.shown()));
-        decision.diagnostics.push(Diagnostic::note(Code::TaskGone, told).at(place));
+        decision
+            .diagnostics
+            .push(Diagnostic::note(Code::TaskGone, told).at(place));
         // In the archive it is already where it belongs.
         if to.is_some() {
-            decision.options.insert(0, to_archive(self.facts, self.phase));
+            decision
+                .options
+                .insert(0, to_archive(self.facts, self.phase));
         }
     }
 
     /// Whether the only fault of an artifact is that this clone lacks the history of its code.
     fn is_out_of_reach(&self, artifact: &ArtifactName) -> bool {
-        let files = self.facts.artifacts.get(artifact).map(Vec::as_slice).unwrap_or_default();
+        let files = self
+            .facts
+            .artifacts
+            .get(artifact)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let lacks = |problem: &Diagnostic| problem.code == Code::NotInClone;
-        files.iter().any(|file| file.is_tree && file.problems.iter().any(lacks))
+        files
+            .iter()
+            .any(|file| file.is_tree && file.problems.iter().any(lacks))
             && files.iter().all(|file| file.is_tree)
     }
 
@@ -548,14 +779,25 @@ impl Judge<'_> {
             "this clone is shallow and lacks the commits since the last step of `{task}`: git fetch --unshallow"
         );
         let argv = ["git", "fetch", "--unshallow"];
-        decision.options.push(choice(UNSHALLOW, argv, Owner::Human, "fetch the whole history"));
+        decision.options.push(choice(
+            UNSHALLOW,
+            argv,
+            Owner::Human,
+            "fetch the whole history",
+        ));
         let what = "the history that this shallow clone lacks".to_owned();
-        decision.verdict = Verdict::Wait { what, owner: Owner::Human };
+        decision.verdict = Verdict::Wait {
+            what,
+            owner: Owner::Human,
+        };
     }
 
     /// The first file that the phase requires and that is not in the work tree.
     fn required_and_missing(&self) -> Option<&RepoPath> {
-        self.phase.requires.iter().find(|path| self.facts.missing.contains(path))
+        self.phase
+            .requires
+            .iter()
+            .find(|path| self.facts.missing.contains(path))
     }
 
     fn conclude(&self, fired: Fired<'_>, decision: &mut Decision) {
@@ -580,7 +822,10 @@ impl Judge<'_> {
                         one.unmet.push(dependence.why.clone());
                     }
                     let what = dependence.what();
-                    decision.verdict = Verdict::Wait { what, owner: dependence.owner };
+                    decision.verdict = Verdict::Wait {
+                        what,
+                        owner: dependence.owner,
+                    };
                     expect::of_verdict(self, &dependence.verdict, decision);
                     return;
                 }
@@ -610,7 +855,10 @@ fn wait_for_required(path: &RepoPath, decision: &mut Decision) {
     let finding = Diagnostic::error(Code::RequiredMissing, why.clone()).at(Place::file(path));
     decision.diagnostics.push(finding.hint(hint));
     decision.reason = why;
-    decision.verdict = Verdict::Wait { what: path.to_string(), owner: Owner::Human };
+    decision.verdict = Verdict::Wait {
+        what: path.to_string(),
+        owner: Owner::Human,
+    };
 }
 
 /// Adds a text, or the texts of a list and of the lists in it.

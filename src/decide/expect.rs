@@ -6,8 +6,8 @@ use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
 use super::{
-    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question, QuestionField, Truth,
-    Verdict, WHY, signalled,
+    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question,
+    QuestionField, Truth, Verdict, WHY, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
 use crate::workflow::{Format, Outcome, Owner, Phase, Rule, Signal};
@@ -19,11 +19,19 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     of_phase(judge, decision);
     let owner = judge.phase.owner;
     let listed = |state: ExpectState| -> Vec<&Expectation> {
-        decision.expects.iter().filter(|expected| expected.state == state).collect()
+        decision
+            .expects
+            .iter()
+            .filter(|expected| expected.state == state)
+            .collect()
     };
     let are = |expected: &[&Expectation]| {
         let paths: Vec<&str> = expected.iter().map(|one| one.path.as_str()).collect();
-        format!("{} {}", join(&paths), if paths.len() == 1 { "is" } else { "are" })
+        format!(
+            "{} {}",
+            join(&paths),
+            if paths.len() == 1 { "is" } else { "are" }
+        )
     };
     let mut reasons = Vec::new();
     let invalid = listed(ExpectState::Invalid);
@@ -32,7 +40,10 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     }
     let stale = listed(ExpectState::Stale);
     if !stale.is_empty() {
-        let because = stale.first().map(|one| one.because.as_str()).unwrap_or_default();
+        let because = stale
+            .first()
+            .map(|one| one.because.as_str())
+            .unwrap_or_default();
         reasons.push(format!("{} stale: {because}", are(&stale)));
     }
     let missing = listed(ExpectState::Missing);
@@ -41,17 +52,29 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     }
     let asked = judge.approvals().filter(|approvals| !approvals.suffice());
     if let Some(approvals) = &asked {
-        reasons.push(format!("`{}` waits for people: {}", judge.phase.id, approvals.words()));
+        reasons.push(format!(
+            "`{}` waits for people: {}",
+            judge.phase.id,
+            approvals.words()
+        ));
     }
     let is_closed = reasons.is_empty();
     if is_closed {
-        reasons.push(format!("no rule of `{}` fires: {}", judge.phase.id, closest(judge, decision)));
+        reasons.push(format!(
+            "no rule of `{}` fires: {}",
+            judge.phase.id,
+            closest(judge, decision)
+        ));
     }
     if is_closed || !missing.is_empty() {
         reasons.extend(idle_reports(judge));
     }
     decision.reason = reasons.join("; ");
-    let awaited: Vec<&str> = decision.expects.iter().map(|expected| expected.path.as_str()).collect();
+    let awaited: Vec<&str> = decision
+        .expects
+        .iter()
+        .map(|expected| expected.path.as_str())
+        .collect();
     let what = match &asked {
         Some(approvals) if awaited.is_empty() => approvals.words(),
         _ if awaited.is_empty() => "a rule to fire".to_owned(),
@@ -78,7 +101,10 @@ fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
         None | Some(0) => parts.join("; "),
         Some(more) => {
             let explain = command(&["orch", "explain", judge.facts.task.as_str()]);
-            format!("{}; {more} more: {explain}", parts[..NAMED_RULES].join("; "))
+            format!(
+                "{}; {more} more: {explain}",
+                parts[..NAMED_RULES].join("; ")
+            )
         }
     }
 }
@@ -94,20 +120,37 @@ pub(super) fn rule_waits(judge: &Judge<'_>, decision: &mut Decision) {
 /// Adds a verdict of the phase that somebody else has to give.
 pub(super) fn of_verdict(judge: &Judge<'_>, verdict: &ArtifactName, decision: &mut Decision) {
     let because = decision.reason.clone();
-    decision.expects.extend(expectation(judge, verdict, ExpectState::Unmet, because));
+    decision
+        .expects
+        .extend(expectation(judge, verdict, ExpectState::Unmet, because));
 }
 
 /// Adds what the current phase still has to produce.
 pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {
-        let Some(seen) = judge.seen.iter().find(|seen| seen.derived.name == *artifact) else { continue };
+        let Some(seen) = judge
+            .seen
+            .iter()
+            .find(|seen| seen.derived.name == *artifact)
+        else {
+            continue;
+        };
         let optional = judge.phase.optional.contains(artifact);
-        let Some(expected) = for_output(judge, seen, optional) else { continue };
+        let Some(expected) = for_output(judge, seen, optional) else {
+            continue;
+        };
         // If a set of files is used up, any of them may be the reason, so all are listed.
         let is_set = seen.files.len() > 1 && judge.can_be_confirmed(artifact);
-        let others = seen.files.iter().filter(|file| is_set && file.path != expected.path);
-        let others: Vec<Expectation> =
-            others.map(|file| Expectation { path: file.path.clone(), ..expected.clone() }).collect();
+        let others = seen
+            .files
+            .iter()
+            .filter(|file| is_set && file.path != expected.path);
+        let others: Vec<Expectation> = others
+            .map(|file| Expectation {
+                path: file.path.clone(),
+                ..expected.clone()
+            })
+            .collect();
         decision.expects.push(expected);
         decision.expects.extend(others);
     }
@@ -118,17 +161,30 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
 
 /// Why reports count for nothing that lie where the phase may produce them: no test ran, or nothing reads them there.
 fn idle_reports(judge: &Judge<'_>) -> Vec<String> {
-    let outputs = judge.seen.iter().filter(|seen| judge.phase.produces.contains(&seen.derived.name));
+    let outputs = judge
+        .seen
+        .iter()
+        .filter(|seen| judge.phase.produces.contains(&seen.derived.name));
     let files = outputs.flat_map(|seen| &seen.files);
     let idle = files.filter_map(|file| {
-        let told = file.problems.iter().find(|problem| problem.code == Code::NoTestRan)?;
+        let told = file
+            .problems
+            .iter()
+            .find(|problem| problem.code == Code::NoTestRan)?;
         Some(format!("{} does not count: {}", file.path, told.message))
     });
-    let produced = judge.phase.produces.iter().filter_map(|name| judge.workflow.artifact(name));
-    let takes_reports = produced.into_iter().any(|artifact| artifact.format == Format::Junit);
+    let produced = judge
+        .phase
+        .produces
+        .iter()
+        .filter_map(|name| judge.workflow.artifact(name));
+    let takes_reports = produced
+        .into_iter()
+        .any(|artifact| artifact.format == Format::Junit);
     let is_below = |found: &&Diagnostic| takes_reports && found.code == Code::ArtifactBelow;
     let below = judge.facts.diagnostics.iter().filter(is_below);
-    idle.chain(below.map(|found| found.message.clone())).collect()
+    idle.chain(below.map(|found| found.message.clone()))
+        .collect()
 }
 
 fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Option<Expectation> {
@@ -136,11 +192,21 @@ fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Opt
     let (state, because) = if !derived.present {
         (ExpectState::Missing, missing(judge, &derived.name))
     } else if !derived.fresh {
-        (ExpectState::Stale, derived.stale_because.clone().unwrap_or_default())
+        (
+            ExpectState::Stale,
+            derived.stale_because.clone().unwrap_or_default(),
+        )
     } else if !derived.valid {
         let problems = || seen.files.iter().flat_map(|file| &file.problems);
-        let first = problems().find(|problem| problem.is_error()).or_else(|| problems().next());
-        (ExpectState::Invalid, first.map(|problem| problem.message.clone()).unwrap_or_default())
+        let first = problems()
+            .find(|problem| problem.is_error())
+            .or_else(|| problems().next());
+        (
+            ExpectState::Invalid,
+            first
+                .map(|problem| problem.message.clone())
+                .unwrap_or_default(),
+        )
     } else {
         return None;
     };
@@ -153,12 +219,20 @@ fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Opt
 /// Why an output is absent; for code, which change is missing.
 fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
     let artifact = judge.workflow.artifact(name);
-    let Some((artifact, scope)) = artifact.and_then(|artifact| Some((artifact, artifact.tree.as_ref()?)))
+    let Some((artifact, scope)) =
+        artifact.and_then(|artifact| Some((artifact, artifact.tree.as_ref()?)))
     else {
         return "there is no such file".to_owned();
     };
-    let unchanged = format!("no commit has changed {scope} since `{}` was entered", judge.phase.id);
-    if artifact.paths.is_empty() { unchanged } else { format!("there is no such file, and {unchanged}") }
+    let unchanged = format!(
+        "no commit has changed {scope} since `{}` was entered",
+        judge.phase.id
+    );
+    if artifact.paths.is_empty() {
+        unchanged
+    } else {
+        format!("there is no such file, and {unchanged}")
+    }
 }
 
 /// What has to be done about a need that does not hold.
@@ -166,10 +240,17 @@ pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectati
     let (state, because) = match &need.outdated {
         Some(why) => (ExpectState::Stale, why.clone()),
         None if need.missing => (ExpectState::Missing, "the phase needs it".to_owned()),
-        None => (ExpectState::Invalid, "the phase needs it, and it is invalid".to_owned()),
+        None => (
+            ExpectState::Invalid,
+            "the phase needs it, and it is invalid".to_owned(),
+        ),
     };
     let mut expected = expectation(judge, &need.artifact, state, because)?;
-    let is_pattern = judge.workflow.artifact(&need.artifact)?.paths.contains(&need.path);
+    let is_pattern = judge
+        .workflow
+        .artifact(&need.artifact)?
+        .paths
+        .contains(&need.path);
     if !is_pattern {
         expected.path.clone_from(&need.path);
     }
@@ -191,8 +272,16 @@ fn expectation(
         schema: artifact.schema.as_ref().map(|schema| schema.name.clone()),
         state,
         because,
-        of: if artifact.format.names_judged() { judged(judge, name) } else { BTreeMap::new() },
-        problems: seen.files.iter().flat_map(|file| file.problems.iter().cloned()).collect(),
+        of: if artifact.format.names_judged() {
+            judged(judge, name)
+        } else {
+            BTreeMap::new()
+        },
+        problems: seen
+            .files
+            .iter()
+            .flat_map(|file| file.problems.iter().cloned())
+            .collect(),
     })
 }
 
@@ -203,7 +292,9 @@ pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<Artifac
     } else {
         judge.workflow.producers(name).next()
     };
-    let needs = writer.map(|phase| phase.needs.as_slice()).unwrap_or_default();
+    let needs = writer
+        .map(|phase| phase.needs.as_slice())
+        .unwrap_or_default();
     judge
         .seen
         .iter()
@@ -215,13 +306,30 @@ pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<Artifac
 /// Every output is ready, yet no rule fires: the rules require other content in one of them.
 fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
     let mut found: Vec<Expectation> = Vec::new();
-    for rule in judge.workflow.rules_from(&judge.phase.id).filter(|rule| leads_on(judge, rule)) {
-        let Some(tried) = decision.tried.iter().find(|tried| tried.rule == rule.id) else { continue };
-        for part in tried.parts.iter().filter(|part| part.result == Truth::False) {
-            for name in judge.phase.produces.iter().filter(|name| part_reads(part, name)) {
+    for rule in judge
+        .workflow
+        .rules_from(&judge.phase.id)
+        .filter(|rule| leads_on(judge, rule))
+    {
+        let Some(tried) = decision.tried.iter().find(|tried| tried.rule == rule.id) else {
+            continue;
+        };
+        for part in tried
+            .parts
+            .iter()
+            .filter(|part| part.result == Truth::False)
+        {
+            for name in judge
+                .phase
+                .produces
+                .iter()
+                .filter(|name| part_reads(part, name))
+            {
                 let known = found.iter().any(|expected| expected.artifact == *name);
-                let present =
-                    judge.seen.iter().any(|seen| seen.derived.name == *name && seen.derived.present);
+                let present = judge
+                    .seen
+                    .iter()
+                    .any(|seen| seen.derived.name == *name && seen.derived.present);
                 if !known && present {
                     let because = format!("`{}` does not hold{}", part.text, saw(&part.saw));
                     found.extend(expectation(judge, name, ExpectState::Unmet, because));
@@ -237,7 +345,9 @@ fn leads_on(judge: &Judge<'_>, rule: &Rule) -> bool {
 }
 
 fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
-    part.saw.iter().any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
+    part.saw
+        .iter()
+        .any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
 }
 
 /// The commands that are available now: those that advance the work first, orders against the rules last.
@@ -245,19 +355,36 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     let task = judge.facts.task.as_str();
     if let Some(transition) = decision.transition().filter(|due| !due.by_human) {
         let effect = format!("move to `{}`", transition.to);
-        decision.options.push(choice("next", ["orch", "next", task], Owner::Orch, effect));
+        decision
+            .options
+            .push(choice("next", ["orch", "next", task], Owner::Orch, effect));
         return;
     }
-    let fallen = decision.grounds.iter().find(|ground| ground.why_not.is_some());
+    let fallen = decision
+        .grounds
+        .iter()
+        .find(|ground| ground.why_not.is_some());
     if let Some(fallen) = fallen.filter(|_| judge.workflow.may_end_well(&judge.phase.id)) {
-        let argv = ["orch", "rollback", task, "--to", fallen.phase.as_str(), "--reason", WHY];
+        let argv = [
+            "orch",
+            "rollback",
+            task,
+            "--to",
+            fallen.phase.as_str(),
+            "--reason",
+            WHY,
+        ];
         let effect = format!("go back to `{}`, to judge anew", fallen.phase);
-        decision.options.push(choice("rollback", argv, Owner::Human, effect));
+        decision
+            .options
+            .push(choice("rollback", argv, Owner::Human, effect));
         judge.rulings(decision);
         if judge.waits_for_ruling(decision) {
             let argv = ["orch", "approve", task, "--override", WHY];
             let effect = "approve although what it rests on does not stand";
-            decision.options.push(choice("override", argv, Owner::Human, effect));
+            decision
+                .options
+                .push(choice("override", argv, Owner::Human, effect));
         }
         return;
     }
@@ -276,11 +403,31 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         Verdict::Handover { held, .. } => {
             let effect = format!("allow one more attempt at `{}`", held.to);
             if held.kind == Kind::Regress && held.from.as_ref() != Some(&held.to) {
-                let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", WHY];
-                decision.options.push(choice("rollback", argv, Owner::Human, effect));
+                let argv = [
+                    "orch",
+                    "rollback",
+                    task,
+                    "--to",
+                    held.to.as_str(),
+                    "--reason",
+                    WHY,
+                ];
+                decision
+                    .options
+                    .push(choice("rollback", argv, Owner::Human, effect));
             } else {
-                let argv = ["orch", "next", task, "--to", held.to.as_str(), "--override", WHY];
-                decision.options.push(choice("again", argv, Owner::Human, effect));
+                let argv = [
+                    "orch",
+                    "next",
+                    task,
+                    "--to",
+                    held.to.as_str(),
+                    "--override",
+                    WHY,
+                ];
+                decision
+                    .options
+                    .push(choice("again", argv, Owner::Human, effect));
             }
         }
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
@@ -299,7 +446,9 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .collect();
     stale.dedup();
     for artifact in stale {
-        decision.options.push(confirming(&judge.facts.task, &artifact));
+        decision
+            .options
+            .push(confirming(&judge.facts.task, &artifact));
     }
     let is_offered = |onward: &&Phase| {
         decision
@@ -310,7 +459,9 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     if let Some(onward) = onward(judge.workflow, judge.phase).filter(|onward| !is_offered(onward)) {
         let argv = ["orch", "next", task, "--override", WHY];
         let effect = format!("move to `{}` against the rules", onward.id);
-        decision.options.push(choice("override", argv, Owner::Human, effect));
+        decision
+            .options
+            .push(choice("override", argv, Owner::Human, effect));
     }
 }
 
@@ -324,22 +475,44 @@ impl Judge<'_> {
     fn rulings(&self, decision: &mut Decision) {
         let due = decision.transition().map(|due| due.to.clone());
         let task = self.facts.task.as_str();
-        if self.approvals().is_some_and(|approvals| !approvals.suffice()) {
+        if self
+            .approvals()
+            .is_some_and(|approvals| !approvals.suffice())
+        {
             let argv = ["orch", "approve", task];
-            decision.options.push(choice("approve", argv, Owner::Human, "approve, as one of several"));
+            decision.options.push(choice(
+                "approve",
+                argv,
+                Owner::Human,
+                "approve, as one of several",
+            ));
             let argv = ["orch", "reject", task, "--reason", WHY];
-            decision.options.push(choice("reject", argv, Owner::Human, "reject, as one of several"));
+            decision.options.push(choice(
+                "reject",
+                argv,
+                Owner::Human,
+                "reject, as one of several",
+            ));
             return;
         }
         let [approved, rejected] = self.ruled_to(decision.transition());
         if let Some(to) = approved {
             let effect = format!("move to `{to}`");
-            decision.options.push(choice("approve", ["orch", "approve", task], Owner::Human, effect));
+            decision.options.push(choice(
+                "approve",
+                ["orch", "approve", task],
+                Owner::Human,
+                effect,
+            ));
         }
         if let Some(to) = rejected {
             let argv = ["orch", "reject", task, "--reason", WHY];
             let reject = choice("reject", argv, Owner::Human, format!("send back to `{to}`"));
-            let at = if due == Some(to) { 0 } else { decision.options.len() };
+            let at = if due == Some(to) {
+                0
+            } else {
+                decision.options.len()
+            };
             decision.options.insert(at, reject);
         }
     }
@@ -353,16 +526,32 @@ impl Judge<'_> {
         };
         if owner == Owner::Agent {
             let argv = ["orch", "prompt", self.facts.task.as_str()];
-            decision.options.push(choice("prompt", argv, Owner::Agent, "print the complete instructions"));
+            decision.options.push(choice(
+                "prompt",
+                argv,
+                Owner::Agent,
+                "print the complete instructions",
+            ));
         }
     }
 
     /// The same command for a person who has to write a file and cannot just approve or reject.
     fn persons_prompt(&self, decision: &mut Decision) {
-        let is_persons = matches!(decision.verdict, Verdict::Wait { owner: Owner::Human, .. });
+        let is_persons = matches!(
+            decision.verdict,
+            Verdict::Wait {
+                owner: Owner::Human,
+                ..
+            }
+        );
         if is_persons && decision.options.is_empty() && !decision.expects.is_empty() {
             let argv = ["orch", "prompt", self.facts.task.as_str()];
-            decision.options.push(choice("prompt", argv, Owner::Human, "print the complete instructions"));
+            decision.options.push(choice(
+                "prompt",
+                argv,
+                Owner::Human,
+                "print the complete instructions",
+            ));
         }
     }
 
@@ -373,21 +562,37 @@ impl Judge<'_> {
             due.and_then(Result::ok).map(|transition| transition.to)
         };
         let commands = [(Signal::Resume, "resume"), (Signal::Start, "run")];
-        let due = commands.into_iter().find_map(|(signal, id)| Some((id, answered(signal)?)));
+        let due = commands
+            .into_iter()
+            .find_map(|(signal, id)| Some((id, answered(signal)?)));
         if let Some((id, to)) = due {
             let argv = ["orch", id, self.facts.task.as_str()];
-            decision.options.push(choice(id, argv, Owner::Human, format!("move to `{to}`, and run")));
+            decision.options.push(choice(
+                id,
+                argv,
+                Owner::Human,
+                format!("move to `{to}`, and run"),
+            ));
         }
     }
 
     /// The question of a rule, if the rule asks one, and the command that answers it.
     fn ask_options(&self, decision: &mut Decision) {
-        let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
-        let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
+        let rule = self
+            .workflow
+            .rules
+            .iter()
+            .find(|rule| decision.rule.as_ref() == Some(&rule.id));
+        let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else {
+            return;
+        };
         let values = |guards| super::offers(self.workflow, self.state, self.facts, guards);
         let (options, defaults) = (values(&ask.options), values(&ask.default));
         let at = |values: &[(String, Value)], pointer: &String| {
-            values.iter().find(|(known, _)| known == pointer).map(|(_, value)| value.clone())
+            values
+                .iter()
+                .find(|(known, _)| known == pointer)
+                .map(|(_, value)| value.clone())
         };
         let field = |pointer: &String| QuestionField {
             pointer: pointer.clone(),
@@ -396,19 +601,40 @@ impl Judge<'_> {
         };
         let fields: Vec<QuestionField> = ask.writes.iter().map(field).collect();
         let keys = fields.iter().map(|field| format!("{}=VALUE", field.key()));
-        let argv = ["orch", "answer", self.facts.task.as_str()].map(str::to_owned).into_iter().chain(keys);
+        let argv = ["orch", "answer", self.facts.task.as_str()]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(keys);
         let effect = format!("answer: {}", ask.title);
-        decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
-        decision.question = Some(Question { title: ask.title.clone(), fields });
+        decision.options.push(Choice {
+            id: "answer",
+            argv: argv.collect(),
+            by: Owner::Human,
+            effect,
+        });
+        decision.question = Some(Question {
+            title: ask.title.clone(),
+            fields,
+        });
     }
 
     /// The actions that a person may pick, each as a command.
     fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
         for action in actions {
-            let argv =
-                ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
+            let argv = [
+                "orch",
+                "answer",
+                self.facts.task.as_str(),
+                &format!("action={action}"),
+            ]
+            .map(str::to_owned);
             let effect = format!("run `{action}`");
-            decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
+            decision.options.push(Choice {
+                id: "answer",
+                argv: argv.to_vec(),
+                by: Owner::Human,
+                effect,
+            });
         }
     }
 }

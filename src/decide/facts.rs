@@ -94,7 +94,12 @@ impl Facts {
     /// The path that stands for the task: that of its file if it is one, or else of its directory.
     #[must_use]
     pub fn shown(&self) -> RepoPath {
-        self.place.shown(self.artifacts.values().flatten().map(|file| file.path.as_str()))
+        self.place.shown(
+            self.artifacts
+                .values()
+                .flatten()
+                .map(|file| file.path.as_str()),
+        )
     }
 
     /// The facts after a step was recorded: nothing has been committed since, and the state is the fold of
@@ -102,13 +107,22 @@ impl Facts {
     #[must_use]
     pub fn after_a_step(&self) -> Cow<'_, Self> {
         let is_stale = |found: &Diagnostic| STALE_STATE.contains(&found.code);
-        let has_commits = self.artifacts.values().flatten().any(|file| file.is_tree && file.data.is_some());
+        let has_commits = self
+            .artifacts
+            .values()
+            .flatten()
+            .any(|file| file.is_tree && file.data.is_some());
         if !has_commits && !self.diagnostics.iter().any(is_stale) {
             return Cow::Borrowed(self);
         }
         let mut facts = self.clone();
         facts.diagnostics.retain(|found| !is_stale(found));
-        for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
+        for tree in facts
+            .artifacts
+            .values_mut()
+            .flatten()
+            .filter(|file| file.is_tree)
+        {
             tree.data = Some(Arc::new(FileFact::no_commits()));
             tree.problems.clear();
         }
@@ -120,7 +134,11 @@ impl Facts {
     #[must_use]
     pub fn as_noted(&self, entry: &HistoryEntry) -> Cow<'_, Self> {
         let (version, noted) = (entry.version, &entry.files);
-        let has_writers = self.artifacts.values().flatten().any(|file| !file.writers.is_empty());
+        let has_writers = self
+            .artifacts
+            .values()
+            .flatten()
+            .any(|file| !file.writers.is_empty());
         let is_same = self.version == version && self.inputs.digest == entry.inputs;
         if is_same && noted.is_empty() && !has_writers {
             return Cow::Borrowed(self);
@@ -134,8 +152,11 @@ impl Facts {
         for (artifact, files) in &mut facts.artifacts {
             let noted = noted.get(artifact).map(Vec::as_slice).unwrap_or_default();
             for file in files {
-                let same = noted.iter().find(|one| one.path == file.path && Some(one.digest) == file.digest);
-                let writers = |one: &NotedFile| one.writer.iter().chain(&one.writers).cloned().collect();
+                let same = noted
+                    .iter()
+                    .find(|one| one.path == file.path && Some(one.digest) == file.digest);
+                let writers =
+                    |one: &NotedFile| one.writer.iter().chain(&one.writers).cloned().collect();
                 file.writers = same.map(writers).unwrap_or_default();
             }
         }
@@ -144,7 +165,11 @@ impl Facts {
 
     /// The digest of an artifact's tree, if it has one and there is a repository.
     pub(super) fn tree_digest(&self, artifact: &ArtifactName) -> Option<Digest> {
-        self.artifacts.get(artifact)?.iter().find(|file| file.is_tree)?.digest
+        self.artifacts
+            .get(artifact)?
+            .iter()
+            .find(|file| file.is_tree)?
+            .digest
     }
 }
 

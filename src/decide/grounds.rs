@@ -63,14 +63,27 @@ fn judged_versions(
     current: &PhaseId,
     left: &PhaseId,
 ) -> Vec<(ArtifactName, BTreeMap<ArtifactName, Digest>)> {
-    let Some(Actor { judged, left_with, .. }) = state.actor(left) else { return Vec::new() };
+    let Some(Actor {
+        judged, left_with, ..
+    }) = state.actor(left)
+    else {
+        return Vec::new();
+    };
     let mut found: Vec<_> = judged.clone().into_iter().collect();
-    let unsaid = left_with.iter().filter(|(name, left)| left.is_some() && !judged.contains_key(*name));
+    let unsaid = left_with
+        .iter()
+        .filter(|(name, left)| left.is_some() && !judged.contains_key(*name));
     for (name, _) in unsaid {
-        let judges = workflow.artifact(name).map(|artifact| artifact.judges.as_slice()).unwrap_or_default();
-        let recorded = judges
-            .iter()
-            .filter_map(|judged| Some((judged.clone(), last_recorded(workflow, state, current, judged)?)));
+        let judges = workflow
+            .artifact(name)
+            .map(|artifact| artifact.judges.as_slice())
+            .unwrap_or_default();
+        let recorded = judges.iter().filter_map(|judged| {
+            Some((
+                judged.clone(),
+                last_recorded(workflow, state, current, judged)?,
+            ))
+        });
         let recorded: BTreeMap<ArtifactName, Digest> = recorded.collect();
         if !recorded.is_empty() {
             found.push((name.clone(), recorded));
@@ -86,10 +99,15 @@ fn recorded_code(
     current: &PhaseId,
     artifact: &Artifact,
 ) -> Option<Digest> {
-    artifact.tree.as_ref().filter(|_| workflow.may_end_well(current))?;
+    artifact
+        .tree
+        .as_ref()
+        .filter(|_| workflow.may_end_well(current))?;
     let before = workflow.position(current)?;
     let is_left = |phase: &Phase| {
-        let left = state.actor(&phase.id).and_then(|actor| actor.left_with.get(&artifact.name));
+        let left = state
+            .actor(&phase.id)
+            .and_then(|actor| actor.left_with.get(&artifact.name));
         workflow.position(&phase.id) < Some(before) && left.is_some_and(Option::is_some)
     };
     if !workflow.producers(&artifact.name).all(is_left) {
@@ -103,8 +121,13 @@ fn recorded_code(
 #[must_use]
 pub fn judged_before(workflow: &Workflow, state: &State, artifact: &Artifact) -> BTreeSet<Digest> {
     let mut found = BTreeSet::new();
-    let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
-    let Some(current) = current.filter(|current| !current.terminal) else { return found };
+    let current = state
+        .phase
+        .as_deref()
+        .and_then(|name| workflow.phase_named(name));
+    let Some(current) = current.filter(|current| !current.terminal) else {
+        return found;
+    };
     let state = state.under_own_names(workflow);
     let before = workflow.position(&current.id).unwrap_or_default();
     for phase in &workflow.phases[..before] {
@@ -113,7 +136,10 @@ pub fn judged_before(workflow: &Workflow, state: &State, artifact: &Artifact) ->
         }
     }
     found.extend(recorded_code(workflow, &state, &current.id, artifact));
-    let said = state.actor(&current.id).map(|actor| actor.approvals.as_slice()).unwrap_or_default();
+    let said = state
+        .actor(&current.id)
+        .map(|actor| actor.approvals.as_slice())
+        .unwrap_or_default();
     found.extend(said.iter().filter_map(|said| said.on.get(&artifact.name)));
     found
 }
@@ -128,11 +154,19 @@ impl Judge<'_> {
         let before = self.workflow.position(&self.phase.id).unwrap_or_default();
         let mut grounds: Vec<Ground> = Vec::new();
         for phase in &self.workflow.phases[..before] {
-            let Some(actor) = self.state.actor(&phase.id) else { continue };
-            for (artifact, judged) in judged_versions(self.workflow, self.state, &self.phase.id, &phase.id) {
+            let Some(actor) = self.state.actor(&phase.id) else {
+                continue;
+            };
+            for (artifact, judged) in
+                judged_versions(self.workflow, self.state, &self.phase.id, &phase.id)
+            {
                 let seen = self.seen.iter().find(|seen| seen.derived.name == artifact);
-                let Some(seen) = seen.filter(|seen| seen.derived.holds()) else { continue };
-                let Some(digest) = seen.derived.digest else { continue };
+                let Some(seen) = seen.filter(|seen| seen.derived.holds()) else {
+                    continue;
+                };
+                let Some(digest) = seen.derived.digest else {
+                    continue;
+                };
                 if self.state.waived.contains_key(&artifact) {
                     continue;
                 }
@@ -163,7 +197,10 @@ impl Judge<'_> {
             }
         }
         for artifact in &self.workflow.artifacts {
-            if !grounds.iter().any(|ground| ground.judged.contains(&artifact.name)) {
+            if !grounds
+                .iter()
+                .any(|ground| ground.judged.contains(&artifact.name))
+            {
                 grounds.extend(self.code_ground(artifact));
             }
         }
@@ -181,7 +218,10 @@ impl Judge<'_> {
         }
         let standing = self.code_stands(name, recorded, "is not as it was recorded");
         let is_held = self.phase.is_held_to(name);
-        let made_in = self.workflow.producers(name).filter_map(|phase| self.workflow.position(&phase.id));
+        let made_in = self
+            .workflow
+            .producers(name)
+            .filter_map(|phase| self.workflow.position(&phase.id));
         let next = self.workflow.phases.get(made_in.max()? + 1)?;
         Some(Ground {
             phase: next.id.clone(),
@@ -208,7 +248,11 @@ impl Judge<'_> {
         if seen.derived.present {
             return JudgedStanding::fallen(format!("judged another version of `{name}`"));
         }
-        if self.lost_evidence().iter().any(|(_, lost)| lost.artifact == *name) {
+        if self
+            .lost_evidence()
+            .iter()
+            .any(|(_, lost)| lost.artifact == *name)
+        {
             return JudgedStanding::default();
         }
         JudgedStanding::fallen(format!("judged `{name}`, which is gone"))
@@ -226,12 +270,18 @@ impl Judge<'_> {
         let why = match &since.history {
             Ok(history) => return self.change_stands(history, what),
             Err(UnknownCode::NotHere) => {
-                format!("no commit here has that code, {}, or makes the same change", recorded.short())
+                format!(
+                    "no commit here has that code, {}, or makes the same change",
+                    recorded.short()
+                )
             }
             Err(UnknownCode::Shallow) => {
-                "the history of this clone ends before the task begins (`git fetch --unshallow`)".to_owned()
+                "the history of this clone ends before the task begins (`git fetch --unshallow`)"
+                    .to_owned()
             }
-            Err(UnknownCode::TooFar) => "too many commits came since to tell what changed".to_owned(),
+            Err(UnknownCode::TooFar) => {
+                "too many commits came since to tell what changed".to_owned()
+            }
             Err(UnknownCode::NoBase(branch)) => {
                 format!("`[git] base` names `{branch}`, which is no branch here")
             }
@@ -241,16 +291,27 @@ impl Judge<'_> {
 
     /// Whether a verdict stands that was replaced after its phase was left: it counts, and says that it judged what is
     /// there, or nothing else has been there since.
-    fn replaced_stands(&self, seen: &SeenArtifact<'_>, name: &ArtifactName, left: Digest) -> JudgedStanding {
+    fn replaced_stands(
+        &self,
+        seen: &SeenArtifact<'_>,
+        name: &ArtifactName,
+        left: Digest,
+    ) -> JudgedStanding {
         let derived = &seen.derived;
         if !derived.ready() {
-            let why = derived.stale_because.clone().unwrap_or_else(|| "it is not valid".to_owned());
-            return JudgedStanding::fallen(format!("was replaced since, and does not count: {why}"));
+            let why = derived
+                .stale_because
+                .clone()
+                .unwrap_or_else(|| "it is not valid".to_owned());
+            return JudgedStanding::fallen(format!(
+                "was replaced since, and does not count: {why}"
+            ));
         }
-        let named = derived
-            .of
-            .iter()
-            .find(|(of, _)| self.workflow.artifact_named(of).is_some_and(|artifact| artifact.name == *name));
+        let named = derived.of.iter().find(|(of, _)| {
+            self.workflow
+                .artifact_named(of)
+                .is_some_and(|artifact| artifact.name == *name)
+        });
         match named {
             // It counts, so what its `of` names is there.
             Some((_, NamedVersion::Digest(_))) => JudgedStanding::default(),
@@ -275,7 +336,8 @@ impl Judge<'_> {
     fn change_stands(&self, history: &CodeHistory, what: &str) -> JudgedStanding {
         let planned = self.planned_paths();
         // If nobody knows what the plan names, any file may be meant.
-        let is_planned = |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
+        let is_planned =
+            |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
         let touches = |file: &RepoPath| history.files.contains(file) || is_planned(file);
         let mut standing = JudgedStanding::default();
         let mut against: BTreeSet<&RepoPath> = BTreeSet::new();
@@ -287,7 +349,8 @@ impl Judge<'_> {
             against.insert(&moved.path);
             if !moved.is_undone && standing.left_over.is_none() {
                 let path = &moved.path;
-                let told = format!("{path} is neither as it was judged nor as it was before the task");
+                let told =
+                    format!("{path} is neither as it was judged nor as it was before the task");
                 standing.left_over = Some(told);
             }
         }
@@ -298,9 +361,15 @@ impl Judge<'_> {
         });
         let commits: Vec<_> = commits.collect();
         let own = commits.iter().filter(|commit| commit.is_own);
-        let files: BTreeSet<&RepoPath> =
-            own.flat_map(|commit| &commit.files).chain(against.iter().copied()).collect();
-        let Some(first) = files.iter().find(|file| touches(file)).or(files.iter().next()) else {
+        let files: BTreeSet<&RepoPath> = own
+            .flat_map(|commit| &commit.files)
+            .chain(against.iter().copied())
+            .collect();
+        let Some(first) = files
+            .iter()
+            .find(|file| touches(file))
+            .or(files.iter().next())
+        else {
             return standing;
         };
         let more = match files.len() {
@@ -325,9 +394,16 @@ impl Judge<'_> {
 
     /// The paths that the workflow says the plan names; `None` if they cannot be computed.
     fn planned_paths(&self) -> Option<PlannedPaths> {
-        let Some(guard) = &self.workflow.names else { return Some(PlannedPaths::default()) };
+        let Some(guard) = &self.workflow.names else {
+            return Some(PlannedPaths::default());
+        };
         // Whether an approval counts depends on what the plan names.
-        if self.workflow.reads(guard).iter().any(|read| read[0] == APPROVALS) {
+        if self
+            .workflow
+            .reads(guard)
+            .iter()
+            .any(|read| read[0] == APPROVALS)
+        {
             return None;
         }
         PlannedPaths::of(&guard.value(&self.scope()).ok()?)
@@ -338,7 +414,10 @@ impl Judge<'_> {
         if !target.is_good_end() {
             return Vec::new();
         }
-        let grounds = self.grounds().into_iter().filter(|ground| ground.why_not.is_some());
+        let grounds = self
+            .grounds()
+            .into_iter()
+            .filter(|ground| ground.why_not.is_some());
         let fallen = grounds.map(|ground| BrokenNeed {
             path: self.path_of(&ground.artifact),
             missing: false,
@@ -356,11 +435,23 @@ impl Judge<'_> {
         }
         let grounds = self.grounds();
         let standing = grounds.iter().filter(|ground| ground.why_not.is_none());
-        let mut names: BTreeSet<ArtifactName> = standing.map(|ground| ground.artifact.clone()).collect();
-        names.extend(grounds.iter().flat_map(|ground| ground.judged.iter().cloned()));
-        let seen = self.seen.iter().filter(|seen| names.contains(&seen.derived.name));
+        let mut names: BTreeSet<ArtifactName> =
+            standing.map(|ground| ground.artifact.clone()).collect();
+        names.extend(
+            grounds
+                .iter()
+                .flat_map(|ground| ground.judged.iter().cloned()),
+        );
+        let seen = self
+            .seen
+            .iter()
+            .filter(|seen| names.contains(&seen.derived.name));
         let rests_on = seen.filter_map(|seen| {
-            Some(RestsOn { artifact: seen.derived.name.clone(), digest: seen.derived.digest?, ran: false })
+            Some(RestsOn {
+                artifact: seen.derived.name.clone(),
+                digest: seen.derived.digest?,
+                ran: false,
+            })
         });
         rests_on.collect()
     }
@@ -368,7 +459,10 @@ impl Judge<'_> {
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
         let is_code = |one: &RestsOn| {
-            let seen = self.seen.iter().find(|seen| seen.derived.name == one.artifact);
+            let seen = self
+                .seen
+                .iter()
+                .find(|seen| seen.derived.name == one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
         };
         let is_held = rests_on.iter().any(is_code) || self.phase.approvals.is_some();
@@ -380,7 +474,9 @@ impl Judge<'_> {
         let mut found = Vec::new();
         // Who goes back to the first of them judges the later ones anew, too.
         let first = grounds.iter().find(|ground| ground.why_not.is_some());
-        let back = first.map(|first| self.back_to(&first.phase)).unwrap_or_default();
+        let back = first
+            .map(|first| self.back_to(&first.phase))
+            .unwrap_or_default();
         let mut others: BTreeSet<&RepoPath> = BTreeSet::new();
         for ground in grounds {
             others.extend(&ground.others);
@@ -396,12 +492,17 @@ impl Judge<'_> {
             found.push(finding.at(place).hint(back.clone()));
         }
         if let Some(left_over) = grounds.iter().find_map(|ground| ground.left_over.as_ref()) {
-            found.push(Diagnostic::warning(Code::EvidenceOutdated, left_over.clone()));
+            found.push(Diagnostic::warning(
+                Code::EvidenceOutdated,
+                left_over.clone(),
+            ));
         }
         if let Some(first) = others.first() {
             let message = match others.len() {
                 1 => format!("others changed since the code was judged: 1 file ({first})"),
-                many => format!("others changed since the code was judged: {many} files ({first}, …)"),
+                many => {
+                    format!("others changed since the code was judged: {many} files ({first}, …)")
+                }
             };
             found.push(Diagnostic::note(Code::OthersChanged, message));
         }
@@ -412,17 +513,23 @@ impl Judge<'_> {
     pub(super) fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
         let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
         let grounds = self.grounds();
-        let first = grounds.iter().find(|ground| ground.why_not.is_some()).filter(|_| is_only_fallen);
+        let first = grounds
+            .iter()
+            .find(|ground| ground.why_not.is_some())
+            .filter(|_| is_only_fallen);
         first.map(|ground| ground.phase.clone())
     }
 
     /// Says first what does not stand, where a good end is next.
     pub(super) fn tell_fallen(&self, decision: &mut Decision) {
-        if !self.workflow.may_end_well(&self.phase.id) || !matches!(decision.verdict, Verdict::Wait { .. }) {
+        if !self.workflow.may_end_well(&self.phase.id)
+            || !matches!(decision.verdict, Verdict::Wait { .. })
+        {
             return;
         }
         let grounds = decision.grounds.iter();
-        let fallen = grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
+        let fallen =
+            grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
         let told = fallen_in_words(fallen);
         if !told.is_empty() {
             decision.reason = format!("{told}; {}", decision.reason);
@@ -432,13 +539,23 @@ impl Judge<'_> {
     /// The command that lets a phase judge anew.
     fn back_to(&self, phase: &PhaseId) -> String {
         let task = self.facts.task.as_str();
-        command(&["orch", "rollback", task, "--to", phase.as_str(), "--reason", super::WHY])
+        command(&[
+            "orch",
+            "rollback",
+            task,
+            "--to",
+            phase.as_str(),
+            "--reason",
+            super::WHY,
+        ])
     }
 }
 
 /// What is outdated of these needs, in words; `None` if there is none.
 pub(super) fn outdated_in_words(outdated: &[&BrokenNeed]) -> Option<String> {
-    let named = outdated.iter().filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
+    let named = outdated
+        .iter()
+        .filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
     let told = fallen_in_words(named);
     if told.is_empty() { None } else { Some(told) }
 }
@@ -453,10 +570,12 @@ fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g s
             None => groups.push((why, vec![named])),
         }
     }
-    let told = groups.iter().map(|(why, names)| match why.strip_prefix("was ") {
-        Some(what) if names.len() > 1 => format!("{} were {what}", and_join(names)),
-        _ => format!("{} {why}", and_join(names)),
-    });
+    let told = groups
+        .iter()
+        .map(|(why, names)| match why.strip_prefix("was ") {
+            Some(what) if names.len() > 1 => format!("{} were {what}", and_join(names)),
+            _ => format!("{} {why}", and_join(names)),
+        });
     told.collect::<Vec<_>>().join("; ")
 }
 
@@ -470,6 +589,9 @@ fn and_join(names: &[String]) -> String {
 
 impl JudgedStanding {
     fn fallen(why: String) -> Self {
-        Self { why_not: Some(why), ..Self::default() }
+        Self {
+            why_not: Some(why),
+            ..Self::default()
+        }
     }
 }

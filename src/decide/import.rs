@@ -28,7 +28,12 @@ impl Original {
     /// What importing the file leaves out, in words.
     #[must_use]
     pub fn left_out(&self) -> String {
-        let listed: Vec<&str> = self.left_out.iter().take(MOST_LISTED).map(String::as_str).collect();
+        let listed: Vec<&str> = self
+            .left_out
+            .iter()
+            .take(MOST_LISTED)
+            .map(String::as_str)
+            .collect();
         match self.left_out.len().saturating_sub(listed.len()) {
             0 if listed.is_empty() => "nothing".to_owned(),
             0 => listed.join(", "),
@@ -54,7 +59,8 @@ pub struct ImportFault {
 const ORIGINAL: (&str, &str) = ("state.json", "original");
 
 /// What to do about a value of the wrong form.
-const CORRECT: &str = "correct the value there; until then nothing is recorded, and the file stays as it is";
+const CORRECT: &str =
+    "correct the value there; until then nothing is recorded, and the file stays as it is";
 
 /// Whether evidence of a recorded step is the file that the step imported. The step itself replaces that file.
 #[must_use]
@@ -66,7 +72,10 @@ pub fn is_original(path: &str) -> bool {
 #[must_use]
 pub fn import_of<'w>(workflow: &'w Workflow, original: &Value) -> Option<&'w StateImport> {
     let map = workflow.state.import.as_ref()?;
-    map.known_by.iter().all(|pointer| original.pointer(pointer).is_some()).then_some(map)
+    map.known_by
+        .iter()
+        .all(|pointer| original.pointer(pointer).is_some())
+        .then_some(map)
 }
 
 /// Fills the phase and the data of `foreign`, which is the rest of the state, from the original. Returns all
@@ -81,8 +90,14 @@ pub fn import(
     foreign: State,
 ) -> Result<State, Vec<ImportFault>> {
     let mut faults = Vec::new();
-    let phase = named_phase(workflow, map, original).map_err(|fault| faults.push(fault)).ok();
-    let scope = OriginalScope { original, map, defines: vec![OnceCell::new(); map.defines.len()] };
+    let phase = named_phase(workflow, map, original)
+        .map_err(|fault| faults.push(fault))
+        .ok();
+    let scope = OriginalScope {
+        original,
+        map,
+        defines: vec![OnceCell::new(); map.defines.len()],
+    };
     let mut data = workflow.state.defaults.clone();
     for (place, value) in &map.data {
         let found = match value {
@@ -110,8 +125,17 @@ pub fn import(
         return Err(faults);
     }
     let left_out = left_out(map, original);
-    let original = Some(Box::new(Original { digest, left_out, is_mapped: true }));
-    Ok(State { phase, extra: data, original, ..foreign })
+    let original = Some(Box::new(Original {
+        digest,
+        left_out,
+        is_mapped: true,
+    }));
+    Ok(State {
+        phase,
+        extra: data,
+        original,
+        ..foreign
+    })
 }
 
 /// What the schema of the state says against places of imported data, as faults of the original: first those
@@ -124,10 +148,23 @@ pub fn refused_import(
 ) -> Vec<ImportFault> {
     let fault = |(place, why): (String, String)| {
         let pointer = source_of(map, &place, original);
-        let is_exact =
-            original.pointer(&pointer).is_some_and(|value| !value.is_object() && !value.is_array());
-        let message = if is_exact { why } else { format!("{why} (as {place} of the new state)") };
-        (!is_exact, ImportFault { code: Code::ImportInvalid, pointer, message, hint: CORRECT.to_owned() })
+        let is_exact = original
+            .pointer(&pointer)
+            .is_some_and(|value| !value.is_object() && !value.is_array());
+        let message = if is_exact {
+            why
+        } else {
+            format!("{why} (as {place} of the new state)")
+        };
+        (
+            !is_exact,
+            ImportFault {
+                code: Code::ImportInvalid,
+                pointer,
+                message,
+                hint: CORRECT.to_owned(),
+            },
+        )
     };
     let mut faults: Vec<(bool, ImportFault)> = problems.map(fault).collect();
     faults.sort_by_key(|(is_vague, _)| *is_vague);
@@ -139,31 +176,59 @@ pub fn refused_import(
 #[must_use]
 pub fn adopt(workflow: &Workflow, state: &State, reason: &str) -> Transition {
     let mut transition = create(workflow, reason);
-    if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+    if let Some(phase) = state
+        .phase
+        .as_deref()
+        .and_then(|name| workflow.phase_named(name))
+    {
         transition.to = phase.id.clone();
     }
     if let (Some(original), Ok(artifact)) = (&state.original, ArtifactName::new(ORIGINAL.1)) {
         let files = vec![(ORIGINAL.0.to_owned(), original.digest)];
         let digest = original.digest;
-        transition.evidence = vec![Evidence { artifact, files, digest, valid: true, committed: true }];
+        transition.evidence = vec![Evidence {
+            artifact,
+            files,
+            digest,
+            valid: true,
+            committed: true,
+        }];
     }
     transition
 }
 
-fn named_phase(workflow: &Workflow, map: &StateImport, original: &Value) -> Result<String, ImportFault> {
+fn named_phase(
+    workflow: &Workflow,
+    map: &StateImport,
+    original: &Value,
+) -> Result<String, ImportFault> {
     let found = original.pointer(&map.phase);
-    if let Some(phase) = found.and_then(Value::as_str).and_then(|name| workflow.phase_named(name)) {
+    if let Some(phase) = found
+        .and_then(Value::as_str)
+        .and_then(|name| workflow.phase_named(name))
+    {
         return Ok(phase.id.to_string());
     }
-    let phases: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+    let phases: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.as_str())
+        .collect();
     let message = match found {
         None => format!("{} is missing, which names the phase", map.phase),
         Some(value) => format!("{value} is no phase of workflow `{}`", workflow.name),
     };
-    let hint =
-        format!("name one of {} there, or add the name to the `aliases` of one of them", phases.join(", "));
+    let hint = format!(
+        "name one of {} there, or add the name to the `aliases` of one of them",
+        phases.join(", ")
+    );
     let pointer = map.phase.clone();
-    Err(ImportFault { code: Code::UnknownPhase, pointer, message, hint })
+    Err(ImportFault {
+        code: Code::UnknownPhase,
+        pointer,
+        message,
+        hint,
+    })
 }
 
 /// The place in the original that a place of the data comes from, as far as the map shows it.
@@ -173,15 +238,21 @@ fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
         return present(place, original);
     };
     match value {
-        ImportValue::Copy(pointer) => present(&format!("{pointer}{}", &place[at.len()..]), original),
+        ImportValue::Copy(pointer) => {
+            present(&format!("{pointer}{}", &place[at.len()..]), original)
+        }
         ImportValue::Computed(guard) => {
             // Most values keep their place; else the first value that the expression reads is the cause.
             let sources = pointers_read(map, guard, &|_, _| true);
             let same = present(place, original);
-            let is_read = |source: &String| same.starts_with(source.as_str()) || source.starts_with(&same);
+            let is_read =
+                |source: &String| same.starts_with(source.as_str()) || source.starts_with(&same);
             match sources.iter().any(is_read) && !same.is_empty() {
                 true => same,
-                false => sources.first().map(|source| present(source, original)).unwrap_or_default(),
+                false => sources
+                    .first()
+                    .map(|source| present(source, original))
+                    .unwrap_or_default(),
             }
         }
     }
@@ -191,7 +262,9 @@ fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
 fn present(pointer: &str, original: &Value) -> String {
     let mut end = pointer.len();
     while original.pointer(&pointer[..end]).is_none() {
-        let Some(cut) = pointer[..end].rfind('/') else { return String::new() };
+        let Some(cut) = pointer[..end].rfind('/') else {
+            return String::new();
+        };
         end = cut;
     }
     pointer[..end].to_owned()
@@ -200,7 +273,9 @@ fn present(pointer: &str, original: &Value) -> String {
 /// The members of the original that the map does not read. What is empty has nothing to map.
 fn left_out(map: &StateImport, original: &Value) -> Vec<String> {
     // The title and the id of a task are the same in every state, and the errors are kept as they are.
-    let mut read: Vec<String> = ["/title", "/task", "/task_id", "/errors"].map(str::to_owned).to_vec();
+    let mut read: Vec<String> = ["/title", "/task", "/task_id", "/errors"]
+        .map(str::to_owned)
+        .to_vec();
     read.push(map.phase.clone());
     for (_, value) in &map.data {
         match value {
@@ -221,7 +296,9 @@ fn collect(value: &Value, pointer: &str, read: &[String], left: &mut Vec<String>
         Value::Object(members) => members.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
     };
-    if is_empty || (!pointer.is_empty() && read.iter().any(|source| is_at_or_below(pointer, source))) {
+    if is_empty
+        || (!pointer.is_empty() && read.iter().any(|source| is_at_or_below(pointer, source)))
+    {
         return;
     }
     match value {
@@ -246,12 +323,25 @@ fn pointers_read(
     let read = |chain: &[String]| match map.defines.iter().find(|(name, _)| *name == chain[0]) {
         // A definition is often a part of the original, whose members an expression then reads.
         Some((_, define)) => {
-            let below = |pointer: String| if is_path(define) { joined(pointer, chain) } else { pointer };
-            pointers_read(map, define, counts).into_iter().map(below).collect()
+            let below = |pointer: String| {
+                if is_path(define) {
+                    joined(pointer, chain)
+                } else {
+                    pointer
+                }
+            };
+            pointers_read(map, define, counts)
+                .into_iter()
+                .map(below)
+                .collect()
         }
         None => vec![joined(String::new(), chain)],
     };
-    guard.chains().filter(|chain| counts(guard, chain)).flat_map(read).collect()
+    guard
+        .chains()
+        .filter(|chain| counts(guard, chain))
+        .flat_map(read)
+        .collect()
 }
 
 /// Whether an expression does more with a path than to compare it with null.
@@ -270,12 +360,18 @@ fn is_used(guard: &Guard, chain: &[String]) -> bool {
 
 /// Whether an expression is only a path, such as `original.diagnosis`.
 fn is_path(guard: &Guard) -> bool {
-    guard.chains().next().is_some_and(|chain| chain.join(".") == guard.text())
+    guard
+        .chains()
+        .next()
+        .is_some_and(|chain| chain.join(".") == guard.text())
 }
 
 /// The pointer to what a path such as `["original", "status"]` leads to below `pointer`.
 fn joined(pointer: String, chain: &[String]) -> String {
-    chain.iter().skip(1).fold(pointer, |pointer, name| child(&pointer, name))
+    chain
+        .iter()
+        .skip(1)
+        .fold(pointer, |pointer, name| child(&pointer, name))
 }
 
 /// What the expressions of a map see: the original, and the definitions of the map.
@@ -288,8 +384,15 @@ struct OriginalScope<'a> {
 
 impl Scope for OriginalScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
-        let Some(name) = path.first() else { return Lookup::Missing { depth: 0 } };
-        let root = match self.map.defines.iter().position(|(define, _)| define == name) {
+        let Some(name) = path.first() else {
+            return Lookup::Missing { depth: 0 };
+        };
+        let root = match self
+            .map
+            .defines
+            .iter()
+            .position(|(define, _)| define == name)
+        {
             None => self.original,
             Some(at) => match self.defines[at].get_or_init(|| self.map.defines[at].1.value(self)) {
                 Ok(value) => value,
@@ -298,7 +401,10 @@ impl Scope for OriginalScope<'_> {
         };
         match follow(root, path, 1) {
             // The missing member is null, and has no members itself.
-            Lookup::Missing { depth } => Lookup::Ends { depth: depth + 1, value: Cow::Owned(Value::Null) },
+            Lookup::Missing { depth } => Lookup::Ends {
+                depth: depth + 1,
+                value: Cow::Owned(Value::Null),
+            },
             found => found,
         }
     }

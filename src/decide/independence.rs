@@ -28,8 +28,13 @@ impl Judge<'_> {
         let is_required = self.facts.inputs.require.independent;
         let end = self.workflow.position(&self.phase.id).unwrap_or_default();
         let phases = self.workflow.phases.iter().take(end + 1);
-        let found = phases.filter(|phase| !phase.not_by.is_empty()).flat_map(|phase| self.dependences(phase));
-        found.filter(|one| !one.is_unknown || is_required).map(|one| one.why).collect()
+        let found = phases
+            .filter(|phase| !phase.not_by.is_empty())
+            .flat_map(|phase| self.dependences(phase));
+        found
+            .filter(|one| !one.is_unknown || is_required)
+            .map(|one| one.why)
+            .collect()
     }
 
     /// What keeps a task from leaving its phase by a transition that rests on a verdict; `None` if nothing does. The way
@@ -39,23 +44,41 @@ impl Judge<'_> {
         if !self.facts.inputs.require.independent || !is_forward || self.phase.not_by.is_empty() {
             return None;
         }
-        let rests_on = |one: &Dependence| due.evidence.iter().any(|named| named.artifact == one.verdict);
+        let rests_on = |one: &Dependence| {
+            due.evidence
+                .iter()
+                .any(|named| named.artifact == one.verdict)
+        };
         self.dependences(self.phase).into_iter().find(rests_on)
     }
 
     /// The verdicts of a phase that count, each with what is wrong with its writer.
     fn dependences(&self, phase: &Phase) -> Vec<Dependence> {
-        let produced = || phase.produces.iter().filter_map(|name| self.workflow.artifact(name));
+        let produced = || {
+            phase
+                .produces
+                .iter()
+                .filter_map(|name| self.workflow.artifact(name))
+        };
         let has_verdict = produced().any(is_verdict);
         let verdicts = produced().filter(|artifact| !has_verdict || is_verdict(artifact));
         let seen = verdicts.filter_map(|artifact| {
-            let seen = self.seen.iter().find(|seen| seen.derived.name == artifact.name)?;
+            let seen = self
+                .seen
+                .iter()
+                .find(|seen| seen.derived.name == artifact.name)?;
             seen.derived.ready().then_some((artifact, seen))
         });
-        seen.flat_map(|(artifact, seen)| self.of_verdict(phase, artifact, seen)).collect()
+        seen.flat_map(|(artifact, seen)| self.of_verdict(phase, artifact, seen))
+            .collect()
     }
 
-    fn of_verdict(&self, phase: &Phase, artifact: &Artifact, seen: &SeenArtifact<'_>) -> Vec<Dependence> {
+    fn of_verdict(
+        &self,
+        phase: &Phase,
+        artifact: &Artifact,
+        seen: &SeenArtifact<'_>,
+    ) -> Vec<Dependence> {
         let mut found = Vec::new();
         for file in &seen.counting {
             let told = |why: String, is_unknown, owner| Dependence {
@@ -66,13 +89,23 @@ impl Judge<'_> {
                 owner,
             };
             if file.writers.is_empty() {
-                found.push(told(format!("who wrote {} is unknown", file.path), true, phase.owner));
+                found.push(told(
+                    format!("who wrote {} is unknown", file.path),
+                    true,
+                    phase.owner,
+                ));
                 continue;
             }
             let is_people = phase.independent == Independence::People;
-            let agent = file.writers.iter().find(|writer| is_people && writer.kind != ActorKind::Human);
+            let agent = file
+                .writers
+                .iter()
+                .find(|writer| is_people && writer.kind != ActorKind::Human);
             if let Some(writer) = agent {
-                let why = format!("{} is by {writer}, and `{}` asks for a person", file.path, phase.id);
+                let why = format!(
+                    "{} is by {writer}, and `{}` asks for a person",
+                    file.path, phase.id
+                );
                 found.push(told(why, false, Owner::Human));
                 continue;
             }
@@ -84,9 +117,20 @@ impl Judge<'_> {
                 Some((judged, writer))
             });
             if let Some((judged, writer)) = own {
-                let turn = if writer.turn.is_some() { " in the same turn" } else { "" };
-                let why = format!("{} is by {writer}, who also wrote `{judged}`{turn}", file.path);
-                let owner = if writer.kind == ActorKind::Human { Owner::Human } else { phase.owner };
+                let turn = if writer.turn.is_some() {
+                    " in the same turn"
+                } else {
+                    ""
+                };
+                let why = format!(
+                    "{} is by {writer}, who also wrote `{judged}`{turn}",
+                    file.path
+                );
+                let owner = if writer.kind == ActorKind::Human {
+                    Owner::Human
+                } else {
+                    phase.owner
+                };
                 found.push(told(why, false, owner));
             }
         }
@@ -95,7 +139,10 @@ impl Judge<'_> {
 
     /// The known writers of an artifact.
     fn writers(&self, artifact: &ArtifactName) -> impl Iterator<Item = &FileWriter> {
-        let seen = self.seen.iter().filter(move |seen| seen.derived.name == *artifact);
+        let seen = self
+            .seen
+            .iter()
+            .filter(move |seen| seen.derived.name == *artifact);
         seen.flat_map(|seen| &seen.derived.writers)
     }
 }
@@ -104,8 +151,14 @@ impl Dependence {
     /// The reason why the task stays where it is.
     pub(super) fn reason(&self, inputs: &Inputs) -> String {
         match &inputs.fault {
-            Some(fault) => format!("{}; {fault}, so a verdict by somebody else is required", self.why),
-            None => format!("{}; orch.toml requires a verdict by somebody else", self.why),
+            Some(fault) => format!(
+                "{}; {fault}, so a verdict by somebody else is required",
+                self.why
+            ),
+            None => format!(
+                "{}; orch.toml requires a verdict by somebody else",
+                self.why
+            ),
         }
     }
 
@@ -134,6 +187,8 @@ impl Dependence {
         };
         let place = judge.facts.place.path(&self.path);
         let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
-        Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs)).at(place).hint(hint)
+        Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs))
+            .at(place)
+            .hint(hint)
     }
 }

@@ -49,15 +49,32 @@ impl Inputs {
     /// These settings, with their digest in the format of a repository. The order of the members of a team does not
     /// matter.
     #[must_use]
-    pub fn new(require: Require, teams: &BTreeMap<String, Vec<String>>, format: ObjectFormat) -> Self {
+    pub fn new(
+        require: Require,
+        teams: &BTreeMap<String, Vec<String>>,
+        format: ObjectFormat,
+    ) -> Self {
         let mut teams = teams.clone();
         for members in teams.values_mut() {
             members.sort();
             members.dedup();
         }
-        let text = serde_json::to_string(&InputMembers { require, teams: &teams }).unwrap_or_default();
-        let digest = if text == "{}" { None } else { Some(format.blob(text.as_bytes())) };
-        Self { require, teams, digest, fault: None }
+        let text = serde_json::to_string(&InputMembers {
+            require,
+            teams: &teams,
+        })
+        .unwrap_or_default();
+        let digest = if text == "{}" {
+            None
+        } else {
+            Some(format.blob(text.as_bytes()))
+        };
+        Self {
+            require,
+            teams,
+            digest,
+            fault: None,
+        }
     }
 }
 
@@ -76,11 +93,17 @@ mod tests {
             Inputs::new(Require { independent }, teams, ObjectFormat::Sha1).digest
         };
         assert_eq!(digest(false, &none), None);
-        assert_eq!(digest(true, &none), Some(Digest::of_blob(br#"{"require":{"independent":true}}"#)));
+        assert_eq!(
+            digest(true, &none),
+            Some(Digest::of_blob(br#"{"require":{"independent":true}}"#))
+        );
         assert_eq!(
             digest(false, &team(&["b", "a"])),
             Some(Digest::of_blob(br#"{"teams":{"security":["a","b"]}}"#))
         );
-        assert_eq!(digest(true, &team(&["a", "b"])), digest(true, &team(&["b", "a", "b"])));
+        assert_eq!(
+            digest(true, &team(&["a", "b"])),
+            digest(true, &team(&["b", "a", "b"]))
+        );
     }
 }

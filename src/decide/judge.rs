@@ -18,7 +18,11 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     /// The needs that are not present and valid, except waived ones.
-    pub(super) fn broken_needs(&self, needs: &[ArtifactName], waived: &[ArtifactName]) -> Vec<BrokenNeed> {
+    pub(super) fn broken_needs(
+        &self,
+        needs: &[ArtifactName],
+        waived: &[ArtifactName],
+    ) -> Vec<BrokenNeed> {
         needs
             .iter()
             .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
@@ -39,18 +43,24 @@ impl Judge<'_> {
             recorded,
             outdated: None,
         };
-        let Some(recorded) = last_recorded(self.workflow, self.state, &self.phase.id, artifact) else {
+        let Some(recorded) = last_recorded(self.workflow, self.state, &self.phase.id, artifact)
+        else {
             return vec![broken(self.path_of(artifact), None)];
         };
         let declared = self.workflow.artifact(artifact).filter(|_| missing);
-        let Some(declared) = declared else { return vec![broken(self.path_of(artifact), Some(recorded))] };
+        let Some(declared) = declared else {
+            return vec![broken(self.path_of(artifact), Some(recorded))];
+        };
         let files = recorded_files(self.state, declared, recorded);
         if files.is_empty() {
             let pattern = declared.paths.first().filter(|_| declared.is_glob());
             let path = pattern.cloned().unwrap_or_else(|| self.path_of(artifact));
             return vec![broken(path, Some(recorded))];
         }
-        files.into_iter().map(|(path, digest)| broken(path, Some(digest))).collect()
+        files
+            .into_iter()
+            .map(|(path, digest)| broken(path, Some(digest)))
+            .collect()
     }
 
     /// The outputs that earlier phases were left with and that are gone or invalid now, each with its phase.
@@ -60,10 +70,15 @@ impl Judge<'_> {
         let before = self.workflow.position(&self.phase.id).unwrap_or_default();
         let mut lost: Vec<(PhaseId, BrokenNeed)> = Vec::new();
         for phase in &self.workflow.phases[..before] {
-            let records = self.state.actor(&phase.id).into_iter().flat_map(|actor| &actor.left_with);
+            let records = self
+                .state
+                .actor(&phase.id)
+                .into_iter()
+                .flat_map(|actor| &actor.left_with);
             for (name, recorded) in records {
                 let counts = |digest: Digest| {
-                    !phase.optional.contains(name) || !is_spent(self.workflow, self.state, name, digest)
+                    !phase.optional.contains(name)
+                        || !is_spent(self.workflow, self.state, name, digest)
                 };
                 let artifact = self.workflow.artifact(name);
                 let is_committed = artifact.is_some_and(|artifact| artifact.commit);
@@ -108,15 +123,29 @@ impl Judge<'_> {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
         match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
             Some(file) => file.path.clone(),
-            None => self.workflow.artifact(artifact).map(|one| self.new_path(one)).unwrap_or_default(),
+            None => self
+                .workflow
+                .artifact(artifact)
+                .map(|one| self.new_path(one))
+                .unwrap_or_default(),
         }
     }
 
     /// Where an artifact would be written: in the file that is the task, if it may have such a name.
     fn new_path(&self, artifact: &Artifact) -> String {
-        let file = self.facts.place.file().map(|file| file.named(artifact.name.as_str()));
-        let is_of = |name: &String| Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(name));
-        let given = || artifact.new_path.clone().unwrap_or_else(|| concrete_path(artifact));
+        let file = self
+            .facts
+            .place
+            .file()
+            .map(|file| file.named(artifact.name.as_str()));
+        let is_of =
+            |name: &String| Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(name));
+        let given = || {
+            artifact
+                .new_path
+                .clone()
+                .unwrap_or_else(|| concrete_path(artifact))
+        };
         file.filter(is_of).unwrap_or_else(given)
     }
 
@@ -135,8 +164,11 @@ impl Judge<'_> {
     pub(super) fn last_consistent(&self) -> Option<PhaseId> {
         let position = self.workflow.position(&self.phase.id)?;
         let earlier = &self.workflow.phases[..position];
-        let is_left =
-            |phase: &Phase| self.state.actor(&phase.id).is_some_and(|actor| !actor.left_with.is_empty());
+        let is_left = |phase: &Phase| {
+            self.state
+                .actor(&phase.id)
+                .is_some_and(|actor| !actor.left_with.is_empty())
+        };
         let begin = earlier.iter().position(is_left).unwrap_or(position);
         earlier
             .iter()
@@ -157,12 +189,24 @@ pub(super) fn choice<'s>(
     by: Owner,
     effect: impl Into<String>,
 ) -> Choice {
-    Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
+    Choice {
+        id,
+        argv: argv.into_iter().map(str::to_owned).collect(),
+        by,
+        effect: effect.into(),
+    }
 }
 
 /// The command by which a person confirms an artifact.
 pub(super) fn confirming(task: &TaskId, artifact: &ArtifactName) -> Choice {
-    let argv = ["orch", "confirm", task.as_str(), artifact.as_str(), "--reason", WHY];
+    let argv = [
+        "orch",
+        "confirm",
+        task.as_str(),
+        artifact.as_str(),
+        "--reason",
+        WHY,
+    ];
     let effect = format!("confirm that the unchanged {artifact} is still correct");
     choice("confirm", argv, Owner::Human, effect)
 }
@@ -176,9 +220,21 @@ fn concrete_path(artifact: &Artifact) -> String {
     let parts: Vec<&str> = pattern.split('/').filter(|part| *part != "**").collect();
     let last = parts.len().saturating_sub(1);
     let filled = |(index, part): (usize, &&str)| {
-        concrete_part(part, if index == last { artifact.name.as_str() } else { "<name>" })
+        concrete_part(
+            part,
+            if index == last {
+                artifact.name.as_str()
+            } else {
+                "<name>"
+            },
+        )
     };
-    parts.iter().enumerate().map(filled).collect::<Vec<_>>().join("/")
+    parts
+        .iter()
+        .enumerate()
+        .map(filled)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 fn concrete_part(part: &str, wildcard: &str) -> String {

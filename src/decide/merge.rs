@@ -7,10 +7,12 @@
 use super::rules::join as listed;
 use super::{
     Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles,
-    RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef, document,
-    history_value,
+    RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef,
+    document, history_value,
 };
-use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName};
+use crate::base::{
+    ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName,
+};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -86,7 +88,13 @@ pub fn join(
 ) -> Result<State, Conflict> {
     let (lead, other) = sides(workflow, one, another)?;
     let own_names = base.map(|base| base.under_own_names(workflow));
-    Ok(Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other }.joined())
+    Ok(Merging {
+        workflow,
+        base: own_names.as_deref(),
+        lead: &lead,
+        other: &other,
+    }
+    .joined())
 }
 
 /// Both sides, the one that is less far first.
@@ -101,14 +109,26 @@ fn sides<'s>(
     // A side may name the workflow as its document was called before.
     let name = |state: &State| {
         let named = state.workflow.as_ref().map(|named| &named.name);
-        named.map(|name| if workflow.is_named(name.as_str()) { workflow.name.clone() } else { name.clone() })
+        named.map(|name| {
+            if workflow.is_named(name.as_str()) {
+                workflow.name.clone()
+            } else {
+                name.clone()
+            }
+        })
     };
     if name(one) != name(another) {
         return Err(Conflict::Workflows);
     }
-    let (one, another) = (MergeInput::new(workflow, one)?, MergeInput::new(workflow, another)?);
+    let (one, another) = (
+        MergeInput::new(workflow, one)?,
+        MergeInput::new(workflow, another)?,
+    );
     if one.phase.terminal && another.phase.terminal && !one.rests_on_the_same_as(&another) {
-        return Err(Conflict::Finished { ours: one.phase.id.clone(), theirs: another.phase.id.clone() });
+        return Err(Conflict::Finished {
+            ours: one.phase.id.clone(),
+            theirs: another.phase.id.clone(),
+        });
     }
     Ok(in_order(one, another))
 }
@@ -133,8 +153,8 @@ pub fn choose(
         return Err(refused(Conflict::Foreign));
     }
     let side = MergeInput::new(workflow, chosen).map_err(refused)?;
-    let left =
-        MergeInput::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
+    let left = MergeInput::new(workflow, other)
+        .map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
     let mut state = side.state.into_owned();
     for (name, actor) in &other.under_own_names(workflow).actors {
         if let Some(own) = state.actors.get_mut(name) {
@@ -145,7 +165,10 @@ pub fn choose(
             }
             own.take_over(actor.clone());
         } else if !actor.spent.is_empty() || !actor.early.is_empty() || !actor.writers.is_empty() {
-            let mut taken = Actor { status: ActorStatus::SentBack, ..Actor::default() };
+            let mut taken = Actor {
+                status: ActorStatus::SentBack,
+                ..Actor::default()
+            };
             taken.take_over(actor.clone());
             state.actors.insert(name.clone(), taken);
         }
@@ -178,12 +201,17 @@ pub fn choose(
     history.push(entry.into());
     state.run.errors = state.run.errors.max(other.run.errors);
     state.former = former(&state, other);
-    let holders = [state.holder.take(), other.holder.clone()].into_iter().flatten();
+    let holders = [state.holder.take(), other.holder.clone()]
+        .into_iter()
+        .flatten();
     state.holder = holders.max_by_key(|holder| (holder.generation, holder.owner.clone()));
     let mut state = State {
         rev,
         phase: Some(side.phase.id.to_string()),
-        workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
+        workflow: Some(WorkflowRef {
+            name: workflow.name.clone(),
+            digest: workflow.digest,
+        }),
         history,
         updated_at: Some(stamp.at),
         ..state
@@ -195,23 +223,36 @@ pub fn choose(
 /// The transition by which a person's choice of a side is committed.
 #[must_use]
 pub fn merging(workflow: &Workflow, state: &State) -> Transition {
-    let named = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    let named = state
+        .phase
+        .as_deref()
+        .and_then(|name| workflow.phase_named(name));
     let here = named.map_or(&workflow.initial, |phase| &phase.id);
     let last = state.history.last();
     let from = last.map_or_else(|| Some(here.clone()), |entry| entry.from.clone());
     let reason = last.map_or("", |entry| &entry.reason);
-    Transition { by_human: true, ..Transition::new(from, here.clone(), Kind::Merge, reason) }
+    Transition {
+        by_human: true,
+        ..Transition::new(from, here.clone(), Kind::Merge, reason)
+    }
 }
 
 /// The histories of two sides as one, without duplicates.
 ///
 /// The order is consistent with either side and independent of their order.
-fn join_histories<'e>(entries: impl IntoIterator<Item = &'e Arc<HistoryEntry>>) -> Vec<Arc<HistoryEntry>> {
-    let mut joined: Vec<(String, &Arc<HistoryEntry>)> =
-        entries.into_iter().map(|entry| (history_value(entry).to_string(), entry)).collect();
+fn join_histories<'e>(
+    entries: impl IntoIterator<Item = &'e Arc<HistoryEntry>>,
+) -> Vec<Arc<HistoryEntry>> {
+    let mut joined: Vec<(String, &Arc<HistoryEntry>)> = entries
+        .into_iter()
+        .map(|entry| (history_value(entry).to_string(), entry))
+        .collect();
     joined.sort_by(|(a, left), (b, right)| (left.seq, left.at, a).cmp(&(right.seq, right.at, b)));
     joined.dedup_by(|(a, _), (b, _)| a == b);
-    joined.into_iter().map(|(_, entry)| Arc::clone(entry)).collect()
+    joined
+        .into_iter()
+        .map(|(_, entry)| Arc::clone(entry))
+        .collect()
 }
 
 /// One of the two states, and its phase.
@@ -224,9 +265,19 @@ struct MergeInput<'s> {
 impl<'s> MergeInput<'s> {
     fn new(workflow: &'s Workflow, state: &'s State) -> Result<Self, Conflict> {
         let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-        let position = workflow.phase_named(name).and_then(|phase| workflow.position(&phase.id));
-        let Some(position) = position else { return Err(Conflict::UnknownPhase { phase: name.to_owned() }) };
-        Ok(Self { state: state.under_own_names(workflow), phase: &workflow.phases[position], position })
+        let position = workflow
+            .phase_named(name)
+            .and_then(|phase| workflow.position(&phase.id));
+        let Some(position) = position else {
+            return Err(Conflict::UnknownPhase {
+                phase: name.to_owned(),
+            });
+        };
+        Ok(Self {
+            state: state.under_own_names(workflow),
+            phase: &workflow.phases[position],
+            position,
+        })
     }
 
     /// Whether both sides are in one phase on the same evidence: the digests of every output when it was
@@ -234,11 +285,22 @@ impl<'s> MergeInput<'s> {
     fn rests_on_the_same_as(&self, other: &Self) -> bool {
         let last = |side: &Self| {
             let moved = |entry: &&Arc<HistoryEntry>| entry.from.as_ref() != Some(&entry.to);
-            side.state.history.iter().rev().find(moved).map(|entry| entry.evidence.clone())
+            side.state
+                .history
+                .iter()
+                .rev()
+                .find(moved)
+                .map(|entry| entry.evidence.clone())
         };
         let left = |side: &Self| -> Vec<(String, DigestRecords)> {
-            let actors = side.state.actors.iter().filter(|(_, actor)| !actor.left_with.is_empty());
-            actors.map(|(name, actor)| (name.clone(), actor.left_with.clone())).collect()
+            let actors = side
+                .state
+                .actors
+                .iter()
+                .filter(|(_, actor)| !actor.left_with.is_empty());
+            actors
+                .map(|(name, actor)| (name.clone(), actor.left_with.clone()))
+                .collect()
         };
         self.phase.id == other.phase.id && left(self) == left(other) && last(self) == last(other)
     }
@@ -249,7 +311,13 @@ type DigestRecords = BTreeMap<ArtifactName, Option<Digest>>;
 
 /// The side that is less far first; if both are in one phase, the one that moved last.
 fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeInput<'s>) {
-    let key = |side: &MergeInput<'_>| (side.phase.terminal, side.position, Reverse(side.state.updated_at));
+    let key = |side: &MergeInput<'_>| {
+        (
+            side.phase.terminal,
+            side.position,
+            Reverse(side.state.updated_at),
+        )
+    };
     let text = |side: &MergeInput<'_>| document(&side.state, "phase").to_string();
     match key(&a).cmp(&key(&b)).then_with(|| text(&a).cmp(&text(&b))) {
         Ordering::Greater => (b, a),
@@ -279,7 +347,10 @@ impl Merging<'_> {
             },
             rev,
             phase: Some(self.lead.phase.id.to_string()),
-            actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
+            actors: names
+                .into_iter()
+                .map(|name| (name.clone(), self.actor(name)))
+                .collect(),
             waived: self.waived(),
             history,
             errors: self.errors(),
@@ -297,10 +368,14 @@ impl Merging<'_> {
 
     fn actor(&self, name: &str) -> Actor {
         let nothing = Actor::default();
-        let side = |state: Option<&'_ State>| state.and_then(|state| state.actors.get(name)).cloned();
+        let side =
+            |state: Option<&'_ State>| state.and_then(|state| state.actors.get(name)).cloned();
         let base = side(self.base);
         let (own, others) = (side(Some(&self.lead.state)), side(Some(&self.other.state)));
-        let (lead, other) = (own.as_ref().unwrap_or(&nothing), others.as_ref().unwrap_or(&nothing));
+        let (lead, other) = (
+            own.as_ref().unwrap_or(&nothing),
+            others.as_ref().unwrap_or(&nothing),
+        );
         let base = base.as_ref();
         let mut spent = Actor {
             spent: lead.spent.clone(),
@@ -341,9 +416,12 @@ impl Merging<'_> {
                 |_, _| None,
             ),
             // Without it, an approval would be held against nothing.
-            judged: by_artifact(base.map(|base| &base.judged), &lead.judged, &other.judged, |own, others| {
-                own.or(others).cloned()
-            }),
+            judged: by_artifact(
+                base.map(|base| &base.judged),
+                &lead.judged,
+                &other.judged,
+                |own, others| own.or(others).cloned(),
+            ),
             spent: spent.spent,
             early: spent.early,
             approvals: approvals(base, lead, other),
@@ -361,18 +439,26 @@ impl Merging<'_> {
             .map(|actor| &actor.status)
             .filter(|status| **status != ActorStatus::Active)
             .collect();
-        let position = self.workflow.phases.iter().position(|phase| phase.id.as_str() == name);
+        let position = self
+            .workflow
+            .phases
+            .iter()
+            .position(|phase| phase.id.as_str() == name);
         match position.map(|position| position.cmp(&self.lead.position)) {
             Some(Ordering::Equal) => ActorStatus::Active,
             Some(Ordering::Less) if recorded.contains(&&ActorStatus::Done) => ActorStatus::Done,
-            Some(Ordering::Less) if recorded.contains(&&ActorStatus::Skipped) => ActorStatus::Skipped,
+            Some(Ordering::Less) if recorded.contains(&&ActorStatus::Skipped) => {
+                ActorStatus::Skipped
+            }
             Some(Ordering::Greater) if recorded.windows(2).all(|pair| pair[0] == pair[1]) => {
-                recorded.first().map_or(ActorStatus::SentBack, |status| (*status).clone())
+                recorded
+                    .first()
+                    .map_or(ActorStatus::SentBack, |status| (*status).clone())
             }
             Some(Ordering::Greater) => ActorStatus::SentBack,
-            Some(Ordering::Less) | None => {
-                recorded.first().map_or(ActorStatus::SentBack, |status| (*status).clone())
-            }
+            Some(Ordering::Less) | None => recorded
+                .first()
+                .map_or(ActorStatus::SentBack, |status| (*status).clone()),
         }
     }
 
@@ -396,17 +482,24 @@ impl Merging<'_> {
         let (lead, other) = (&self.lead.state.run, &self.other.state.run);
         let base = self.base.map(|base| base.run.clone()).unwrap_or_default();
         let both = |a: u32, b: u32, base: u32| a.saturating_add(b.saturating_sub(base)).max(b);
-        let names: BTreeSet<&ActionName> = lead.actions.keys().chain(other.actions.keys()).collect();
+        let names: BTreeSet<&ActionName> =
+            lead.actions.keys().chain(other.actions.keys()).collect();
         let tally = |name: &ActionName| {
             let of = |run: &RunRecord| run.actions.get(name).copied().unwrap_or_default();
             let (lead, other, base) = (of(lead), of(other), of(&base));
-            Tally { done: both(lead.done, other.done, base.done), skipped: lead.skipped || other.skipped }
+            Tally {
+                done: both(lead.done, other.done, base.done),
+                skipped: lead.skipped || other.skipped,
+            }
         };
         RunRecord {
             mode: lead.mode.or(other.mode),
             errors: both(lead.errors, other.errors, base.errors),
             chosen: lead.chosen.clone(),
-            actions: names.into_iter().map(|name| (name.clone(), tally(name))).collect(),
+            actions: names
+                .into_iter()
+                .map(|name| (name.clone(), tally(name)))
+                .collect(),
             verified: verified(&base, lead, other),
         }
     }
@@ -415,22 +508,43 @@ impl Merging<'_> {
     /// side that is less far does.
     fn relations(&self) -> Relations {
         let (lead, other) = (&self.lead.state.relations, &self.other.state.relations);
-        let base = self.base.map(|base| base.relations.clone()).unwrap_or_default();
+        let base = self
+            .base
+            .map(|base| base.relations.clone())
+            .unwrap_or_default();
         let is_kept = |id: &&TaskId| {
             let of = |relations: &Relations| relations.after.contains(id);
-            if of(&base) { of(lead) && of(other) } else { true }
+            if of(&base) {
+                of(lead) && of(other)
+            } else {
+                true
+            }
         };
         let more = other.after.iter().filter(|id| !lead.after.contains(id));
         let joined = |base, own, others| three_way(base, own, others).unwrap_or(own);
         Relations {
-            after: lead.after.iter().chain(more).filter(is_kept).cloned().collect(),
-            parent: three_way(base.parent.as_ref(), lead.parent.as_ref(), other.parent.as_ref())
-                .unwrap_or(lead.parent.as_ref())
-                .cloned(),
+            after: lead
+                .after
+                .iter()
+                .chain(more)
+                .filter(is_kept)
+                .cloned()
+                .collect(),
+            parent: three_way(
+                base.parent.as_ref(),
+                lead.parent.as_ref(),
+                other.parent.as_ref(),
+            )
+            .unwrap_or(lead.parent.as_ref())
+            .cloned(),
             priority: joined(base.priority, lead.priority, other.priority),
-            assignee: three_way(base.assignee.as_ref(), lead.assignee.as_ref(), other.assignee.as_ref())
-                .unwrap_or(lead.assignee.as_ref())
-                .cloned(),
+            assignee: three_way(
+                base.assignee.as_ref(),
+                lead.assignee.as_ref(),
+                other.assignee.as_ref(),
+            )
+            .unwrap_or(lead.assignee.as_ref())
+            .cloned(),
         }
     }
 
@@ -447,7 +561,11 @@ impl Merging<'_> {
 }
 
 /// The value if at most one side differs from the base; `None` if both do and disagree.
-fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -> Option<Option<T>> {
+fn three_way<T: PartialEq>(
+    base: Option<T>,
+    lead: Option<T>,
+    other: Option<T>,
+) -> Option<Option<T>> {
     if lead == other || other == base {
         return Some(lead);
     }
@@ -456,9 +574,17 @@ fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -
 
 /// The ids that the task had on either side. The first version kept none.
 fn former(one: &State, other: &State) -> Vec<String> {
-    let is_kept = |side: &&State| side.history.last().is_some_and(|last| last.version > RecordVersion::First);
+    let is_kept = |side: &&State| {
+        side.history
+            .last()
+            .is_some_and(|last| last.version > RecordVersion::First)
+    };
     let mut all: Vec<String> = Vec::new();
-    for id in [one, other].into_iter().filter(is_kept).flat_map(State::former_ids) {
+    for id in [one, other]
+        .into_iter()
+        .filter(is_kept)
+        .flat_map(State::former_ids)
+    {
         if !all.iter().any(|known| known == id) {
             all.push(id.to_owned());
         }
@@ -471,9 +597,14 @@ fn holder(base: Option<&State>, lead: &State, other: &State) -> Option<Holder> {
     let base = base.and_then(|base| base.holder.as_ref());
     let latest = || {
         let key = |holder: &&Holder| (holder.generation, holder.owner.clone());
-        [lead.holder.as_ref(), other.holder.as_ref()].into_iter().flatten().max_by_key(key)
+        [lead.holder.as_ref(), other.holder.as_ref()]
+            .into_iter()
+            .flatten()
+            .max_by_key(key)
     };
-    three_way(base, lead.holder.as_ref(), other.holder.as_ref()).unwrap_or_else(latest).cloned()
+    three_way(base, lead.holder.as_ref(), other.holder.as_ref())
+        .unwrap_or_else(latest)
+        .cloned()
 }
 
 /// What people said on both sides, each the last time. What either side used up stays used up, and of two attempts only the
@@ -486,10 +617,19 @@ fn approvals(base: Option<&Actor>, lead: &Actor, other: &Actor) -> Vec<Approving
     }
     // What was said in an earlier attempt is used up.
     let base = base.filter(|base| base.attempt == lead.attempt);
-    let said =
-        |actor: &'_ Actor, person: &str| actor.approvals.iter().find(|said| said.person == person).cloned();
-    let persons: BTreeSet<&String> =
-        lead.approvals.iter().chain(&other.approvals).map(|said| &said.person).collect();
+    let said = |actor: &'_ Actor, person: &str| {
+        actor
+            .approvals
+            .iter()
+            .find(|said| said.person == person)
+            .cloned()
+    };
+    let persons: BTreeSet<&String> = lead
+        .approvals
+        .iter()
+        .chain(&other.approvals)
+        .map(|said| &said.person)
+        .collect();
     let joined = |person: &String| {
         let was = base.and_then(|base| said(base, person));
         let (own, others) = (said(lead, person), said(other, person));
@@ -498,7 +638,11 @@ fn approvals(base: Option<&Actor>, lead: &Actor, other: &Actor) -> Vec<Approving
             None => {
                 let (own, others) = (own?, others?);
                 let key = |said: &Approving| (said.seq, said.ruling, said.on.clone());
-                Some(if key(&others) > key(&own) { others } else { own })
+                Some(if key(&others) > key(&own) {
+                    others
+                } else {
+                    own
+                })
             }
         }
     };
@@ -511,7 +655,11 @@ fn approvals(base: Option<&Actor>, lead: &Actor, other: &Actor) -> Vec<Approving
 fn lapsed(lead: &Actor, other: &Actor) -> BTreeMap<String, Lapsed> {
     let attempt = lead.attempt.max(other.attempt);
     let mut all = BTreeMap::new();
-    for (deadline, lapse) in lead.lapsed.iter().chain(&other.lapsed).filter(|(_, one)| one.attempt == attempt)
+    for (deadline, lapse) in lead
+        .lapsed
+        .iter()
+        .chain(&other.lapsed)
+        .filter(|(_, one)| one.attempt == attempt)
     {
         let known = all.entry(deadline.clone()).or_insert(*lapse);
         known.at = known.at.min(lapse.at);
@@ -520,18 +668,29 @@ fn lapsed(lead: &Actor, other: &Actor) -> BTreeMap<String, Lapsed> {
 }
 
 /// The last result of each verification on either side.
-fn verified(base: &RunRecord, lead: &RunRecord, other: &RunRecord) -> BTreeMap<VerificationName, Verified> {
-    let names: BTreeSet<&VerificationName> = lead.verified.keys().chain(other.verified.keys()).collect();
+fn verified(
+    base: &RunRecord,
+    lead: &RunRecord,
+    other: &RunRecord,
+) -> BTreeMap<VerificationName, Verified> {
+    let names: BTreeSet<&VerificationName> =
+        lead.verified.keys().chain(other.verified.keys()).collect();
     let last = |name: &VerificationName| {
         let of = |run: &RunRecord| run.verified.get(name).cloned();
         let (own, others) = (of(lead), of(other));
         let latest = || {
             let key = |run: &Verified| (run.seq, run.result.to_string());
-            [own.clone(), others.clone()].into_iter().flatten().max_by_key(key)
+            [own.clone(), others.clone()]
+                .into_iter()
+                .flatten()
+                .max_by_key(key)
         };
         three_way(of(base), own.clone(), others.clone()).unwrap_or_else(latest)
     };
-    names.into_iter().filter_map(|name| Some((name.clone(), last(name)?))).collect()
+    names
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), last(name)?)))
+        .collect()
 }
 
 /// What both sides recorded of each artifact. If both changed it, `both` says what is kept.
@@ -549,7 +708,10 @@ fn by_artifact<V: Clone + PartialEq>(
             None => both(own, others),
         }
     };
-    names.into_iter().filter_map(|name| Some((name.clone(), joined(name)?))).collect()
+    names
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), joined(name)?)))
+        .collect()
 }
 
 /// Keys of the workflow or of other tools: joined three-way, also inside objects.
@@ -568,7 +730,10 @@ fn objects(
             (None, one, another) => one.or(another).cloned(),
         }
     };
-    lead.keys().chain(more).filter_map(|key| Some((key.clone(), value(key)?))).collect()
+    lead.keys()
+        .chain(more)
+        .filter_map(|key| Some((key.clone(), value(key)?)))
+        .collect()
 }
 
 /// Numbers are counters, so the larger one wins; otherwise the side that is less far does.

@@ -55,25 +55,30 @@ mod undo;
 mod version;
 mod writer;
 
-pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
+pub use activity::{
+    accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
+};
 pub use apply::{Stamp, apply, initial_state};
 pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
-pub use code_facts::{ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode};
+pub use code_facts::{
+    ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode,
+};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, Kind, Mode, Move, NamedVersion, PHASE, Question, QuestionField, Transition, Tried, Truth,
-    Verdict, WHY, is_order,
+    GuardPart, Kind, Mode, Move, NamedVersion, PHASE, Question, QuestionField, Transition, Tried,
+    Truth, Verdict, WHY, is_order,
 };
 pub use derive::derive;
 pub use detail::{
-    Detail, FoundBy, Holder, Lapse, Migration, OtherTask, PatchedCode, PersonRuling, Priority, Relations,
-    Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
+    Detail, FoundBy, Holder, Lapse, Migration, OtherTask, PatchedCode, PersonRuling, Priority,
+    Relations, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
 };
 pub use detailed::detailed;
 pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{
-    Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread, trouble,
+    Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread,
+    trouble,
 };
 pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
 pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
@@ -84,7 +89,9 @@ pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
 pub use objection::Objection;
-pub use order::{confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact};
+pub use order::{
+    confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact,
+};
 pub use people::{AgentOrder, OrdersBy, People, Sender, Teams};
 pub use person_orders::{PersonOrder, person_orders};
 pub use planned::{PlannedPaths, planned_paths};
@@ -98,19 +105,23 @@ pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailureCause, Job, JudgedTask,
-    Leftover, News, NextStep, Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand,
-    RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailureCause, Job,
+    JudgedTask, Leftover, News, NextStep, Precondition, RecordOutcome, Recorder, RetryPolicy,
+    Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker, fingerprint,
+    next,
 };
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
-    Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath, HistoryEntry,
-    Lapsed, Performance, Recorded, RunRecord, State, Tally, Verified, WorkflowRef, keep_latest,
+    Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath,
+    HistoryEntry, Lapsed, Performance, Recorded, RunRecord, State, Tally, Verified, WorkflowRef,
+    keep_latest,
 };
 pub use state_document::{
     STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
 };
 pub use undo::{TakenBack, is_person_order, undo};
 pub use version::RecordVersion;
-pub use writer::{FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers};
+pub use writer::{
+    FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
+};

@@ -18,18 +18,34 @@ pub fn nearest_rule<'d>(workflow: &Workflow, decision: &'d Decision) -> Option<&
 /// The rules that were tried, the nearest first, as [`nearest_rule`] ranks them.
 pub(super) fn by_nearness<'d>(workflow: &Workflow, decision: &'d Decision) -> Vec<&'d Tried> {
     let rank = |tried: &&'d Tried| {
-        let leads = match (&tried.to, direction(workflow, decision.phase.as_ref(), tried.to.as_ref())) {
+        let leads = match (
+            &tried.to,
+            direction(workflow, decision.phase.as_ref(), tried.to.as_ref()),
+        ) {
             (None, _) => 2,
             (Some(_), Direction::Advance) => 0,
             (Some(_), _) => 1,
         };
         let lacks = lacking(&tried.parts);
         let is_likely = leads_on(workflow, decision, tried) || has_unreadable(decision, &lacks);
-        let unmet = tried.parts.iter().filter(|part| part.result != Truth::True).count();
-        (decision.rule.as_ref() != Some(&tried.rule), !is_likely, lacks.len(), leads, unmet)
+        let unmet = tried
+            .parts
+            .iter()
+            .filter(|part| part.result != Truth::True)
+            .count();
+        (
+            decision.rule.as_ref() != Some(&tried.rule),
+            !is_likely,
+            lacks.len(),
+            leads,
+            unmet,
+        )
     };
-    let mut tried: Vec<&Tried> =
-        decision.tried.iter().filter(|tried| tried.result != Truth::NotTried).collect();
+    let mut tried: Vec<&Tried> = decision
+        .tried
+        .iter()
+        .filter(|tried| tried.result != Truth::NotTried)
+        .collect();
     tried.sort_by_cached_key(rank);
     tried
 }
@@ -38,7 +54,9 @@ pub(super) fn by_nearness<'d>(workflow: &Workflow, decision: &'d Decision) -> Ve
 fn leads_on(workflow: &Workflow, decision: &Decision, tried: &Tried) -> bool {
     let rule = workflow.rules.iter().find(|rule| rule.id == tried.rule);
     match rule.map(|rule| &rule.outcome) {
-        Some(Outcome::To(to)) => direction(workflow, decision.phase.as_ref(), Some(to)) == Direction::Advance,
+        Some(Outcome::To(to)) => {
+            direction(workflow, decision.phase.as_ref(), Some(to)) == Direction::Advance
+        }
         Some(Outcome::Run(_) | Outcome::Choose(_)) => true,
         Some(Outcome::Wait(_)) | None => false,
     }
@@ -46,20 +64,35 @@ fn leads_on(workflow: &Workflow, decision: &Decision, tried: &Tried) -> bool {
 
 /// Whether one of these artifacts is there and cannot be read, so that nobody knows what it says.
 fn has_unreadable(decision: &Decision, names: &BTreeSet<&str>) -> bool {
-    let mut named = decision.artifacts.iter().filter(|derived| names.contains(derived.name.as_str()));
+    let mut named = decision
+        .artifacts
+        .iter()
+        .filter(|derived| names.contains(derived.name.as_str()));
     named.any(|derived| derived.present && !derived.valid)
 }
 
 /// The artifacts, values of the state and other names that keep a guard from being true.
 fn lacking(parts: &[GuardPart]) -> BTreeSet<&str> {
-    let is_opened = |name: &str| parts.iter().any(|part| part.within.as_deref() == Some(name));
+    let is_opened = |name: &str| {
+        parts
+            .iter()
+            .any(|part| part.within.as_deref() == Some(name))
+    };
     let unmet = parts.iter().filter(|part| part.result != Truth::True);
     unmet
         .flat_map(|part| {
             // The task is the same whatever anybody writes.
-            let names = part.saw.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "task");
+            let names = part
+                .saw
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .filter(|name| *name != "task");
             let names: Vec<&str> = names.collect();
-            if names.is_empty() { vec![part.text.as_str()] } else { names }
+            if names.is_empty() {
+                vec![part.text.as_str()]
+            } else {
+                names
+            }
         })
         .filter(|name| !is_opened(name))
         .map(|name| match name.split(['.', '[']).next() {

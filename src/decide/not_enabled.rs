@@ -21,11 +21,20 @@ pub(super) fn not_enabled(
 ) -> Option<String> {
     let state = &*state.under_own_names(workflow);
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
     let attempt = state.attempt(&phase.id).max(1);
     let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
-    let earlier = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id);
-    for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other)) {
+    let earlier = workflow
+        .rules_from(&phase.id)
+        .take_while(|other| other.id != rule.id);
+    for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other))
+    {
         let may = match other.when.holds(&scope).result {
             Ok(true) => judge.may_perform(other, &scope, &mut Vec::new()),
             otherwise => otherwise,
@@ -33,7 +42,12 @@ pub(super) fn not_enabled(
         match may {
             Ok(false) => {}
             Ok(true) => return Some(other.because.clone()),
-            Err(message) => return Some(format!("rule `{}` cannot be evaluated: {message}", other.id)),
+            Err(message) => {
+                return Some(format!(
+                    "rule `{}` cannot be evaluated: {message}",
+                    other.id
+                ));
+            }
         }
     }
     if state.tally(action).skipped {
@@ -42,14 +56,23 @@ pub(super) fn not_enabled(
     if matches!(rule.outcome, Outcome::Choose(_)) && state.run.chosen.as_ref() != Some(action) {
         return Some(format!("`{action}` has not been picked"));
     }
-    let when = workflow.action(action).map(|action| action.when.holds(&scope));
-    [Some(rule.when.holds(&scope)), when].iter().flatten().find_map(|held| broken(workflow, held))
+    let when = workflow
+        .action(action)
+        .map(|action| action.when.holds(&scope));
+    [Some(rule.when.holds(&scope)), when]
+        .iter()
+        .flatten()
+        .find_map(|held| broken(workflow, held))
 }
 
 /// The first part that is false whatever the files are.
 fn broken(workflow: &Workflow, held: &GuardOutcome) -> Option<String> {
     let fixed = |part: &&HeldPart| !part_looks_at_files(workflow, &part.saw);
-    let part = held.parts.iter().filter(fixed).find(|part| part.result != Ok(true))?;
+    let part = held
+        .parts
+        .iter()
+        .filter(fixed)
+        .find(|part| part.result != Ok(true))?;
     Some(format!("`{}` does not hold", part.text))
 }
 
@@ -58,19 +81,32 @@ pub(super) fn part_looks_at_files(workflow: &Workflow, saw: &[(String, Option<Va
     saw.iter().any(|(read, _)| {
         let root = read.split(['.', '[']).next().unwrap_or(read);
         let named = workflow.defines.iter().find(|(name, _)| name == root);
-        is_artifact(workflow, root) || named.is_some_and(|(_, guard)| looks_at_files(workflow, guard))
+        is_artifact(workflow, root)
+            || named.is_some_and(|(_, guard)| looks_at_files(workflow, guard))
     })
 }
 
 fn rule_looks_at_files(workflow: &Workflow, rule: &Rule) -> bool {
-    let whens = rule.outcome.actions().iter().filter_map(|action| Some(&workflow.action(action)?.when));
-    whens.chain([&rule.when]).any(|guard| looks_at_files(workflow, guard))
+    let whens = rule
+        .outcome
+        .actions()
+        .iter()
+        .filter_map(|action| Some(&workflow.action(action)?.when));
+    whens
+        .chain([&rule.when])
+        .any(|guard| looks_at_files(workflow, guard))
 }
 
 fn looks_at_files(workflow: &Workflow, guard: &Guard) -> bool {
-    workflow.reads(guard).iter().any(|chain| is_artifact(workflow, &chain[0]))
+    workflow
+        .reads(guard)
+        .iter()
+        .any(|chain| is_artifact(workflow, &chain[0]))
 }
 
 fn is_artifact(workflow: &Workflow, name: &str) -> bool {
-    workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == name)
+    workflow
+        .artifacts
+        .iter()
+        .any(|artifact| artifact.name.as_str() == name)
 }

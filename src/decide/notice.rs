@@ -43,7 +43,10 @@ pub fn run_notices(ending: Ending, task: Option<NoticeKind>) -> Vec<NoticeKind> 
         Ending::Completed | Ending::Paused | Ending::Stopped => None,
     };
     let of_run = of_run.filter(|kind| Some(*kind) != task);
-    task.into_iter().chain(of_run).chain([NoticeKind::RunEnded]).collect()
+    task.into_iter()
+        .chain(of_run)
+        .chain([NoticeKind::RunEnded])
+        .collect()
 }
 
 #[cfg(test)]
@@ -75,17 +78,50 @@ mod tests {
         use crate::decide::{Direction, Do, Urgency};
         let ends = RunTurn::End;
         for (kind, turn, owner, expected) in [
-            (DutyKind::Done, ends(Ending::Completed), Owner::None, Some(NoticeKind::Done)),
-            (DutyKind::Done, ends(Ending::Failed), Owner::None, Some(NoticeKind::Failed)),
-            (DutyKind::Stalled, ends(Ending::Stalled), Owner::Human, Some(NoticeKind::Stalled)),
-            (DutyKind::Wait, ends(Ending::Waiting), Owner::Human, Some(NoticeKind::Human)),
-            (DutyKind::Error, ends(Ending::Failed), Owner::Human, Some(NoticeKind::Human)),
+            (
+                DutyKind::Done,
+                ends(Ending::Completed),
+                Owner::None,
+                Some(NoticeKind::Done),
+            ),
+            (
+                DutyKind::Done,
+                ends(Ending::Failed),
+                Owner::None,
+                Some(NoticeKind::Failed),
+            ),
+            (
+                DutyKind::Stalled,
+                ends(Ending::Stalled),
+                Owner::Human,
+                Some(NoticeKind::Stalled),
+            ),
+            (
+                DutyKind::Wait,
+                ends(Ending::Waiting),
+                Owner::Human,
+                Some(NoticeKind::Human),
+            ),
+            (
+                DutyKind::Error,
+                ends(Ending::Failed),
+                Owner::Human,
+                Some(NoticeKind::Human),
+            ),
             (DutyKind::Wait, ends(Ending::Failed), Owner::Agent, None),
             (DutyKind::Transition, RunTurn::Apply, Owner::Orch, None),
             (DutyKind::Wait, RunTurn::Apply, Owner::Process, None),
         ] {
             let (task, direction, urgency) = (Do::Nothing, Direction::None, Urgency::Nothing);
-            let duty = Duty { kind, task, owner, phase: None, direction, urgency, turn };
+            let duty = Duty {
+                kind,
+                task,
+                owner,
+                phase: None,
+                direction,
+                urgency,
+                turn,
+            };
             assert_eq!(task_notice(&duty), expected, "{duty:?}");
         }
     }

@@ -44,7 +44,10 @@ impl Objection {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         let is_severity = |word: &&str| SEVERITIES.contains(&word.to_lowercase().as_str());
-        let (severity, rest) = match text.split_once(':').filter(|(word, _)| is_severity(&word.trim())) {
+        let (severity, rest) = match text
+            .split_once(':')
+            .filter(|(word, _)| is_severity(&word.trim()))
+        {
             Some((word, rest)) => (word.trim().to_lowercase(), rest.trim()),
             None => (BLOCKING.to_owned(), text),
         };
@@ -54,10 +57,18 @@ impl Objection {
         };
         if message.is_empty() {
             let error = Error::new(Code::Usage, format!("the objection `{text}` says nothing"));
-            return Err(error.with_hint("write --issue 'blocking: src/a.rs:12: what is wrong'".to_owned()));
+            return Err(
+                error.with_hint("write --issue 'blocking: src/a.rs:12: what is wrong'".to_owned())
+            );
         }
         let (file, line) = place.map(place_of).unwrap_or_default();
-        Ok(Self { text: text.to_owned(), severity, file, line, message: message.to_owned() })
+        Ok(Self {
+            text: text.to_owned(),
+            severity,
+            file,
+            line,
+            message: message.to_owned(),
+        })
     }
 
     /// The objection as it was typed.
@@ -69,14 +80,22 @@ impl Objection {
     /// Objections as a verdict lists them.
     pub(super) fn values(objections: &[Self]) -> Value {
         let numbered = objections.iter().enumerate();
-        Value::Array(numbered.map(|(index, objection)| objection.value(index + 1)).collect())
+        Value::Array(
+            numbered
+                .map(|(index, objection)| objection.value(index + 1))
+                .collect(),
+        )
     }
 
     fn value(&self, number: usize) -> Value {
         let mut value = Map::new();
         value.insert("id".to_owned(), format!("I{number}").into());
         value.insert("severity".to_owned(), self.severity.as_str().into());
-        value.extend(self.file.as_ref().map(|file| ("file".to_owned(), file.as_str().into())));
+        value.extend(
+            self.file
+                .as_ref()
+                .map(|file| ("file".to_owned(), file.as_str().into())),
+        );
         value.extend(self.line.map(|line| ("line".to_owned(), line.into())));
         value.insert("message".to_owned(), self.message.as_str().into());
         Value::Object(value)
@@ -132,17 +151,36 @@ mod tests {
                 "nit: Makefile:1: tabs",
                 json!({"severity": "nit", "file": "Makefile", "line": 1, "message": "tabs"}),
             ),
-            ("src/a.rs: no test", json!({"severity": "blocking", "file": "src/a.rs", "message": "no test"})),
-            ("The plan is vague", json!({"severity": "blocking", "message": "The plan is vague"})),
-            ("Why this: nobody asked", json!({"severity": "blocking", "message": "Why this: nobody asked"})),
-            ("low: it is 12:30", json!({"severity": "low", "message": "it is 12:30"})),
+            (
+                "src/a.rs: no test",
+                json!({"severity": "blocking", "file": "src/a.rs", "message": "no test"}),
+            ),
+            (
+                "The plan is vague",
+                json!({"severity": "blocking", "message": "The plan is vague"}),
+            ),
+            (
+                "Why this: nobody asked",
+                json!({"severity": "blocking", "message": "Why this: nobody asked"}),
+            ),
+            (
+                "low: it is 12:30",
+                json!({"severity": "low", "message": "it is 12:30"}),
+            ),
         ] {
             let mut value = Objection::parse(text).expect("read").value(1);
-            assert_eq!(value.as_object_mut().and_then(|value| value.remove("id")), Some("I1".into()));
+            assert_eq!(
+                value.as_object_mut().and_then(|value| value.remove("id")),
+                Some("I1".into())
+            );
             assert_eq!(value, expected, "{text}");
         }
         for text in ["", "  ", "blocking:", "blocking: ", "note:  "] {
-            assert_eq!(Objection::parse(text).map_err(|error| error.code()), Err(Code::Usage), "{text:?}");
+            assert_eq!(
+                Objection::parse(text).map_err(|error| error.code()),
+                Err(Code::Usage),
+                "{text:?}"
+            );
         }
     }
 }

@@ -16,12 +16,26 @@ pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<St
 /// The error for a name that no artifact of a workflow has.
 #[must_use]
 pub fn unknown_artifact(workflow: &Workflow, artifact: &str) -> Error {
-    let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
+    let known = || {
+        workflow
+            .artifacts
+            .iter()
+            .map(|artifact| artifact.name.as_str())
+    };
     let hint = nearest(artifact, known()).map_or_else(
-        || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
+        || {
+            format!(
+                "its artifacts are {}",
+                known().collect::<Vec<_>>().join(", ")
+            )
+        },
         |near| format!("did you mean `{near}`?"),
     );
-    refused(Code::UnknownArtifact, format!("there is no artifact `{artifact}`"), hint)
+    refused(
+        Code::UnknownArtifact,
+        format!("there is no artifact `{artifact}`"),
+        hint,
+    )
 }
 
 /// The creation of a task in the initial phase of its workflow.
@@ -44,7 +58,11 @@ pub fn override_to(
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = typed(facts, "reopen", "--reason WHY");
-        return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
+        return Err(refused(
+            Code::Terminal,
+            format!("`{}` is terminal", from.id),
+            hint,
+        ));
     }
     let reachable = workflow.reachable(&from.id);
     let target = match to {
@@ -52,14 +70,25 @@ pub fn override_to(
         None => forward_target(workflow, &reachable, from)?,
     };
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase: from,
+        seen: &seen,
+    };
     let mut waive = waived_by(workflow, facts.version, &seen, from, target);
     for lost in judge.hinders(target) {
         if !waive.contains(&lost.artifact) {
             waive.push(lost.artifact);
         }
     }
-    let mut transition = Transition::new(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
+    let mut transition = Transition::new(
+        Some(from.id.clone()),
+        target.id.clone(),
+        Kind::Override,
+        reason,
+    );
     let grounds = judge.rests_on_grounds(target);
     let mut names = rests_on(from, target);
     names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
@@ -84,10 +113,20 @@ pub fn rollback(
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = typed(facts, "reopen", "--reason WHY");
-        return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
+        return Err(refused(
+            Code::Terminal,
+            format!("`{}` is terminal", from.id),
+            hint,
+        ));
     }
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase: from,
+        seen: &seen,
+    };
     let target = match to {
         Some(name) => named_phase(workflow, name)?,
         None => {
@@ -95,11 +134,19 @@ pub fn rollback(
             last.ok_or_else(|| match workflow.position(&from.id) {
                 Some(0) => {
                     let message = format!("`{}` is the first phase", from.id);
-                    refused(Code::NoEarlierPhase, message, against_the_rules(facts, from))
+                    refused(
+                        Code::NoEarlierPhase,
+                        message,
+                        against_the_rules(facts, from),
+                    )
                 }
                 _ => {
                     let hint = typed(facts, "rollback", "--to PHASE --reason WHY");
-                    refused(Code::NoEarlierPhase, "no earlier phase has its needs met", hint)
+                    refused(
+                        Code::NoEarlierPhase,
+                        "no earlier phase has its needs met",
+                        hint,
+                    )
                 }
             })?
         }
@@ -131,7 +178,13 @@ pub fn reopen(
         ));
     }
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase: from,
+        seen: &seen,
+    };
     let target = match to {
         Some(name) => named_phase(workflow, name)?,
         None => left_phase(workflow, state, from)?,
@@ -152,7 +205,10 @@ pub fn confirm(
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let Some(one) = seen.iter().find(|seen| seen.derived.name.as_str() == artifact) else {
+    let Some(one) = seen
+        .iter()
+        .find(|seen| seen.derived.name.as_str() == artifact)
+    else {
         return Err(unknown_artifact(workflow, artifact));
     };
     let derived = &one.derived;
@@ -169,17 +225,38 @@ pub fn confirm(
             Some(because) => format!("`{artifact}` cannot be confirmed: {because}"),
             None => format!("`{artifact}` is fresh; there is nothing to confirm"),
         };
-        return Err(refused(Code::NotSpent, message, "if it should say something else, rewrite it"));
+        return Err(refused(
+            Code::NotSpent,
+            message,
+            "if it should say something else, rewrite it",
+        ));
     }
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
+    let mut transition = Transition::new(
+        Some(phase.id.clone()),
+        phase.id.clone(),
+        Kind::Confirm,
+        reason,
+    );
     transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
     let confirmed = match facts.version {
         RecordVersion::First => vec![digest],
         RecordVersion::Second => {
-            let files = one.excluded.iter().filter(|(_, why)| why.can_be_confirmed());
+            let files = one
+                .excluded
+                .iter()
+                .filter(|(_, why)| why.can_be_confirmed());
             let set = is_set_spent(workflow, state, &derived.name, &one.files).then_some(digest);
-            files.filter_map(|(file, _)| file.digest).chain(set).collect()
+            files
+                .filter_map(|(file, _)| file.digest)
+                .chain(set)
+                .collect()
         }
     };
     transition.confirm = Some((derived.name.clone(), confirmed));
@@ -221,13 +298,20 @@ pub fn refuse_placeholder(reason: &str) -> Result<(), Error> {
 }
 
 fn no_reason(message: impl Into<String>) -> Error {
-    refused(Code::NoReason, message, "give a reason; it is recorded with the transition")
+    refused(
+        Code::NoReason,
+        message,
+        "give a reason; it is recorded with the transition",
+    )
 }
 
 /// Whether a character is visible to a reader.
 fn is_visible(c: char) -> bool {
     // Letters and symbols by definition, but drawn as nothing: Korean fillers and the empty Braille cell.
-    let is_blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
+    let is_blank = matches!(
+        c,
+        '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+    );
     // Characters that are not printed or only modify their neighbour are escaped by number.
     let is_escaped = c.escape_debug().nth(1) == Some('u');
     !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
@@ -240,10 +324,23 @@ pub(super) fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w P
 
 fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Error> {
     workflow.phase_named(name).ok_or_else(|| {
-        let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
-        let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
-        let hint = format!("{}the phases are {}", meant.unwrap_or_default(), known.join(", "));
-        refused(Code::UnknownPhase, format!("workflow `{}` has no phase `{name}`", workflow.name), hint)
+        let known: Vec<&str> = workflow
+            .phases
+            .iter()
+            .map(|phase| phase.id.as_str())
+            .collect();
+        let meant =
+            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+        let hint = format!(
+            "{}the phases are {}",
+            meant.unwrap_or_default(),
+            known.join(", ")
+        );
+        refused(
+            Code::UnknownPhase,
+            format!("workflow `{}` has no phase `{name}`", workflow.name),
+            hint,
+        )
     })
 }
 
@@ -256,9 +353,15 @@ fn reachable_phase<'w>(
     let listed = format!("the phases reachable from here are {}", join(reachable));
     let Some(phase) = workflow.phase_named(name) else {
         let meant = nearest(name, reachable.iter().map(PhaseId::as_str));
-        let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        let meant = meant
+            .map(|near| format!("did you mean `{near}`? "))
+            .unwrap_or_default();
         let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
-        return Err(refused(Code::UnknownPhase, message, format!("{meant}{listed}")));
+        return Err(refused(
+            Code::UnknownPhase,
+            message,
+            format!("{meant}{listed}"),
+        ));
     };
     if reachable.contains(&phase.id) {
         return Ok(phase);
@@ -276,15 +379,24 @@ pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Pha
     // A rule leads forward only to a later phase, whose entry is known.
     for (position, phase) in workflow.phases.iter().enumerate().rev() {
         let leads_on = ahead(workflow, phase).any(|(next, _)| ends_well[next]);
-        ends_well[position] = if phase.terminal { phase.success } else { leads_on || !has_good_end };
+        ends_well[position] = if phase.terminal {
+            phase.success
+        } else {
+            leads_on || !has_good_end
+        };
     }
-    ahead(workflow, from).find(|(position, _)| ends_well[*position]).map(|(_, target)| target)
+    ahead(workflow, from)
+        .find(|(position, _)| ends_well[*position])
+        .map(|(_, target)| target)
 }
 
 /// The later phases to which rules lead by themselves, each with its position, in the order of the rules.
 fn ahead<'w>(workflow: &'w Workflow, from: &Phase) -> impl Iterator<Item = (usize, &'w Phase)> {
     let (id, start) = (from.id.clone(), workflow.position(&from.id));
-    let rules = workflow.rules.iter().filter(move |rule| rule.on.is_none() && rule.from.contains(&id));
+    let rules = workflow
+        .rules
+        .iter()
+        .filter(move |rule| rule.on.is_none() && rule.from.contains(&id));
     let targets = rules.filter_map(|rule| match &rule.outcome {
         Outcome::To(to) => Some((workflow.position(to)?, workflow.phase(to)?)),
         _ => None,
@@ -298,18 +410,31 @@ fn forward_target<'w>(
     from: &Phase,
 ) -> Result<&'w Phase, Error> {
     onward(workflow, from).ok_or_else(|| {
-        let message =
-            format!("the work of `{}` leads to no later phase, so the override needs a target", from.id);
-        refused(Code::Unreachable, message, format!("name the phase with --to: {}", join(reachable)))
+        let message = format!(
+            "the work of `{}` leads to no later phase, so the override needs a target",
+            from.id
+        );
+        refused(
+            Code::Unreachable,
+            message,
+            format!("name the phase with --to: {}", join(reachable)),
+        )
     })
 }
 
-fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Error> {
+fn left_phase<'w>(
+    workflow: &'w Workflow,
+    state: &State,
+    terminal: &Phase,
+) -> Result<&'w Phase, Error> {
     let named = |phase: &PhaseId| workflow.phase_named(phase.as_str());
     let ends = |entry: &&Arc<HistoryEntry>| {
         entry.enters(&entry.to) && named(&entry.to).is_some_and(|phase| phase.id == terminal.id)
     };
-    let left = state.newest_first().find(ends).and_then(|entry| named(entry.from.as_ref()?));
+    let left = state
+        .newest_first()
+        .find(ends)
+        .and_then(|entry| named(entry.from.as_ref()?));
     left.ok_or_else(|| {
         refused(
             Code::NoEarlierPhase,
@@ -333,32 +458,57 @@ fn against_the_rules(facts: &Facts, to: &Phase) -> String {
 fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Error> {
     let workflow = judge.workflow;
     if target.terminal {
-        let message = format!("`{}` is terminal; a task cannot be sent back to it", target.id);
-        return Err(refused(Code::Terminal, message, "name another phase with --to"));
+        let message = format!(
+            "`{}` is terminal; a task cannot be sent back to it",
+            target.id
+        );
+        return Err(refused(
+            Code::Terminal,
+            message,
+            "name another phase with --to",
+        ));
     }
     // A terminal phase may be left to any other phase, even to a later one in the document.
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
     if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
-        return Err(refused(Code::NotEarlier, message, against_the_rules(judge.facts, target)));
+        return Err(refused(
+            Code::NotEarlier,
+            message,
+            against_the_rules(judge.facts, target),
+        ));
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
         let named: Vec<String> = unmet.iter().map(BrokenNeed::named).collect();
-        let message = format!("the needs of `{}` are not met: {}", target.id, named.join(", "));
+        let message = format!(
+            "the needs of `{}` are not met: {}",
+            target.id,
+            named.join(", ")
+        );
         let hint = match judge.last_consistent() {
             Some(last) => format!("the last phase whose needs hold is `{last}`"),
             None => "write the missing artifacts first".to_owned(),
         };
         return Err(refused(Code::UnmetNeeds, message, hint));
     }
-    let mut transition = Transition::new(Some(judge.phase.id.clone()), target.id.clone(), kind, reason);
+    let mut transition = Transition::new(
+        Some(judge.phase.id.clone()),
+        target.id.clone(),
+        kind,
+        reason,
+    );
     transition.evidence = judge.evidence(&rests_on(judge.phase, target));
     Ok(transition)
 }
 
 fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
-    from.needs.iter().chain(&from.produces).chain(&target.needs).cloned().collect()
+    from.needs
+        .iter()
+        .chain(&from.produces)
+        .chain(&target.needs)
+        .cloned()
+        .collect()
 }
 
 /// Whether a rule leads from one phase to another.
@@ -376,15 +526,24 @@ fn waived_by(
     from: &Phase,
     target: &Phase,
 ) -> Vec<ArtifactName> {
-    let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
+    let (start, end) = (
+        workflow.position(&from.id).unwrap_or(0),
+        workflow.position(&target.id).unwrap_or(0),
+    );
     // What a rule of the phase leads to directly is not jumped to.
     let is_direct = version != RecordVersion::First && leads_directly(workflow, from, target);
     let end = if is_direct { end.min(start + 1) } else { end };
     let jumped = workflow.phases.iter().take(end).skip(start);
-    let outputs =
-        jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));
-    let ready =
-        |name: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *name && seen.derived.ready());
+    let outputs = jumped.flat_map(|phase| {
+        phase
+            .produces
+            .iter()
+            .filter(|name| !phase.optional.contains(name))
+    });
+    let ready = |name: &ArtifactName| {
+        seen.iter()
+            .any(|seen| seen.derived.name == *name && seen.derived.ready())
+    };
     let mut waived: Vec<ArtifactName> = Vec::new();
     for name in outputs.chain(&target.needs) {
         if !ready(name) && !waived.contains(name) {
@@ -414,10 +573,24 @@ mod tests {
             "\0\u{1b}\u{7f}\u{85}",
             "\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}",
         ] {
-            assert_eq!(given(reason).map_err(|refused| refused.code()), Err(Code::NoReason), "{reason:?}");
+            assert_eq!(
+                given(reason).map_err(|refused| refused.code()),
+                Err(Code::NoReason),
+                "{reason:?}"
+            );
         }
-        for reason in ["x", "?", "'", "\"", "\\", "日本", "🙂", "❤\u{fe0f}", "e\u{301}", "\u{200b}.\u{200b}"]
-        {
+        for reason in [
+            "x",
+            "?",
+            "'",
+            "\"",
+            "\\",
+            "日本",
+            "🙂",
+            "❤\u{fe0f}",
+            "e\u{301}",
+            "\u{200b}.\u{200b}",
+        ] {
             assert_eq!(given(reason), Ok(reason), "{reason:?}");
         }
         assert_eq!(given("  so be it\n"), Ok("so be it"));

@@ -52,7 +52,10 @@ pub struct Sender {
 
 impl Default for People {
     fn default() -> Self {
-        Self { orders: OrdersBy::Terminal, agents_may: Vec::new() }
+        Self {
+            orders: OrdersBy::Terminal,
+            agents_may: Vec::new(),
+        }
     }
 }
 
@@ -62,7 +65,12 @@ impl People {
     #[must_use]
     pub fn asks(&self, kind: Kind, by_human: bool) -> bool {
         match kind {
-            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Merge | Kind::Undo | Kind::Approve => true,
+            Kind::Override
+            | Kind::Rollback
+            | Kind::Reopen
+            | Kind::Merge
+            | Kind::Undo
+            | Kind::Approve => true,
             Kind::Confirm => !self.agents_may.contains(&AgentOrder::Confirm),
             Kind::Create
             | Kind::Advance
@@ -91,7 +99,11 @@ impl People {
     /// Why this sender may not order such a step, in words; `None` if the sender may.
     #[must_use]
     pub fn refuses(&self, kind: Kind, by_human: bool, sender: Sender) -> Option<&'static str> {
-        if self.asks(kind, by_human) { self.refuses_sender(sender) } else { None }
+        if self.asks(kind, by_human) {
+            self.refuses_sender(sender)
+        } else {
+            None
+        }
     }
 
     /// Why this sender is no person, in words; `None` if the sender is one.
@@ -113,8 +125,21 @@ impl People {
     /// Why the recorded actor of a step cannot have ordered it, in words; `None` if the actor can have. A
     /// record does not show the terminal, and a signature is verified apart.
     #[must_use]
-    pub fn refuses_record(&self, kind: Kind, by_human: bool, actor: ActorKind) -> Option<&'static str> {
-        self.refuses(kind, by_human, Sender { kind: actor, at_terminal: true, signs: true })
+    pub fn refuses_record(
+        &self,
+        kind: Kind,
+        by_human: bool,
+        actor: ActorKind,
+    ) -> Option<&'static str> {
+        self.refuses(
+            kind,
+            by_human,
+            Sender {
+                kind: actor,
+                at_terminal: true,
+                signs: true,
+            },
+        )
     }
 }
 
@@ -156,23 +181,48 @@ mod tests {
         ] {
             let orders_by = OrdersBy::named(orders).expect("a word");
             let agents_may: Vec<_> = AgentOrder::named(agents_may).into_iter().collect();
-            let people = People { orders: orders_by, agents_may };
-            let sender = Sender { kind, at_terminal, signs };
-            let may = STEPS.map(|(step, by_human)| match people.refuses(step, by_human, sender) {
-                None => 'y',
-                Some(_) => '.',
-            });
-            assert_eq!(may.iter().collect::<String>(), expected, "{orders} {sender:?}");
+            let people = People {
+                orders: orders_by,
+                agents_may,
+            };
+            let sender = Sender {
+                kind,
+                at_terminal,
+                signs,
+            };
+            let may = STEPS.map(
+                |(step, by_human)| match people.refuses(step, by_human, sender) {
+                    None => 'y',
+                    Some(_) => '.',
+                },
+            );
+            assert_eq!(
+                may.iter().collect::<String>(),
+                expected,
+                "{orders} {sender:?}"
+            );
         }
     }
 
     #[test]
     fn a_record_is_held_to_what_it_shows() {
         let terminal = People::default();
-        assert_eq!(terminal.refuses_record(Kind::Override, false, ActorKind::Agent), Some("an agent"));
-        assert_eq!(terminal.refuses_record(Kind::Override, false, ActorKind::Human), None);
-        assert_eq!(terminal.refuses_record(Kind::Advance, true, ActorKind::Orch), Some("orch itself"));
-        let signed = People { orders: OrdersBy::Signed, ..People::default() };
+        assert_eq!(
+            terminal.refuses_record(Kind::Override, false, ActorKind::Agent),
+            Some("an agent")
+        );
+        assert_eq!(
+            terminal.refuses_record(Kind::Override, false, ActorKind::Human),
+            None
+        );
+        assert_eq!(
+            terminal.refuses_record(Kind::Advance, true, ActorKind::Orch),
+            Some("orch itself")
+        );
+        let signed = People {
+            orders: OrdersBy::Signed,
+            ..People::default()
+        };
         assert!(signed.asks_for_signature(Kind::Rollback, false));
         assert!(
             !signed.asks_for_signature(Kind::Advance, false)

@@ -2,7 +2,9 @@
 //! [`super::order`] accept now, and a run what [`super::duty()`] says about it.
 
 use super::judge::{choice, confirming};
-use super::{Choice, Decision, Facts, PHASE, RunTurn, Runner, State, Transition, Verdict, WHY, duty, order};
+use super::{
+    Choice, Decision, Facts, PHASE, RunTurn, Runner, State, Transition, Verdict, WHY, duty, order,
+};
 use crate::base::{Error, PhaseId};
 use crate::workflow::{Owner, Workflow};
 
@@ -36,19 +38,45 @@ pub fn person_orders(
     let is_over = matches!(duty(workflow, decision, runner).turn, RunTurn::End(_));
     if !is_over && runner != Some(&Runner::Running) {
         let run = choice("run", ["orch", "run", task], Owner::Human, "start a run");
-        found.push(PersonOrder { choice: run, targets: Vec::new() });
+        found.push(PersonOrder {
+            choice: run,
+            targets: Vec::new(),
+        });
     }
-    let phase = decision.phase.as_ref().and_then(|phase| workflow.phase(phase));
-    let produced = phase.map(|phase| phase.produces.as_slice()).unwrap_or_default();
+    let phase = decision
+        .phase
+        .as_ref()
+        .and_then(|phase| workflow.phase(phase));
+    let produced = phase
+        .map(|phase| phase.produces.as_slice())
+        .unwrap_or_default();
     for artifact in produced {
         if order::confirm(workflow, state, facts, artifact.as_str(), WHY).is_ok() {
-            found.push(PersonOrder { choice: confirming(&facts.task, artifact), targets: Vec::new() });
+            found.push(PersonOrder {
+                choice: confirming(&facts.task, artifact),
+                targets: Vec::new(),
+            });
         }
     }
     let going: [(&'static str, [&str; 2], &str, Going); 3] = [
-        ("rollback", ["rollback", "--reason"], "go back to an earlier phase", order::rollback),
-        ("reopen", ["reopen", "--reason"], "leave the terminal phase", order::reopen),
-        ("override", ["next", "--override"], "move to another phase against the rules", order::override_to),
+        (
+            "rollback",
+            ["rollback", "--reason"],
+            "go back to an earlier phase",
+            order::rollback,
+        ),
+        (
+            "reopen",
+            ["reopen", "--reason"],
+            "leave the terminal phase",
+            order::reopen,
+        ),
+        (
+            "override",
+            ["next", "--override"],
+            "move to another phase against the rules",
+            order::override_to,
+        ),
     ];
     for (id, [command, why], effect, goes) in going {
         let phases = workflow.phases.iter().map(|phase| &phase.id);
@@ -56,7 +84,10 @@ pub fn person_orders(
         let targets: Vec<PhaseId> = phases.filter(may).cloned().collect();
         if !targets.is_empty() {
             let argv = ["orch", command, task, "--to", PHASE, why, WHY];
-            found.push(PersonOrder { choice: choice(id, argv, Owner::Human, effect), targets });
+            found.push(PersonOrder {
+                choice: choice(id, argv, Owner::Human, effect),
+                targets,
+            });
         }
     }
     found

@@ -19,8 +19,13 @@ impl PlannedPaths {
     /// The paths in a list of texts; `None` if the value is another one.
     pub(super) fn of(value: &Value) -> Option<Self> {
         let items = value.as_array()?.iter();
-        let texts = items.map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()?;
-        let globs = texts.iter().filter_map(|text| Patterns::new([text]).ok()).collect();
+        let texts = items
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<Vec<String>>>()?;
+        let globs = texts
+            .iter()
+            .filter_map(|text| Patterns::new([text]).ok())
+            .collect();
         Some(Self { texts, globs })
     }
 
@@ -31,7 +36,8 @@ impl PlannedPaths {
             if text.is_empty() {
                 return false;
             }
-            let below = RepoPath::new(text).map(|named| file == &named || file.below(&named).is_some());
+            let below =
+                RepoPath::new(text).map(|named| file == &named || file.below(&named).is_some());
             below.unwrap_or_default()
         };
         self.texts.iter().any(is_named) || self.globs.iter().any(|glob| glob.matches(file.as_str()))
@@ -45,9 +51,15 @@ pub fn planned_paths(workflow: &Workflow, recorded: &Recorded, facts: &Facts) ->
         return PlannedPaths::default();
     };
     let state = &*state.under_own_names(workflow);
-    let Ok(phase) = current(workflow, state) else { return PlannedPaths::default() };
+    let Ok(phase) = current(workflow, state) else {
+        return PlannedPaths::default();
+    };
     let seen = look(workflow, state, &phase.id, facts);
     let attempt = state.attempt(&phase.id).max(1);
     let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
-    names.value(&scope).ok().and_then(|value| PlannedPaths::of(&value)).unwrap_or_default()
+    names
+        .value(&scope)
+        .ok()
+        .and_then(|value| PlannedPaths::of(&value))
+        .unwrap_or_default()
 }

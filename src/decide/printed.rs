@@ -26,12 +26,17 @@ impl Printed {
         let mut wrapped = Wrapped::default();
         for value in values(output, &['{', '[']) {
             match value {
-                Value::Array(messages) => messages.into_iter().for_each(|message| wrapped.hear(message)),
+                Value::Array(messages) => messages
+                    .into_iter()
+                    .for_each(|message| wrapped.hear(message)),
                 message => wrapped.hear(message),
             }
         }
         if !wrapped.is_wrapped {
-            return Self { result: ActionResult::find(output), ..Self::default() };
+            return Self {
+                result: ActionResult::find(output),
+                ..Self::default()
+            };
         }
         let answer = wrapped.answer;
         Self {
@@ -56,9 +61,16 @@ struct Wrapped {
 
 impl Wrapped {
     fn hear(&mut self, message: Value) {
-        let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let text = |pointer: &str| {
+            message
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let has = |keys: &[&str]| {
-            message.as_object().is_some_and(|members| members.keys().any(|key| keys.contains(&key.as_str())))
+            message
+                .as_object()
+                .is_some_and(|members| members.keys().any(|key| keys.contains(&key.as_str())))
         };
         if has(&WORK_KEYS) || (has(&RESULT_KEYS) && !has(&["type"])) {
             // A script that calls the program prints the result itself.
@@ -69,14 +81,19 @@ impl Wrapped {
             Some("result") => {
                 self.is_wrapped = true;
                 self.answer = text("/result");
-                self.result = message.get("structured_output").filter(|given| given.is_object()).cloned();
+                self.result = message
+                    .get("structured_output")
+                    .filter(|given| given.is_object())
+                    .cloned();
                 if let Some(cost) = message.get("total_cost_usd").and_then(Value::as_f64) {
                     self.cost = Some(self.cost.unwrap_or_default() + cost.max(0.0));
                 }
                 let subtype = text("/subtype").unwrap_or_default();
-                let failed =
-                    message.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error");
-                let why = text("/result").or_else(|| text("/errors/0")).filter(|why| !why.trim().is_empty());
+                let failed = message.get("is_error") == Some(&Value::Bool(true))
+                    || subtype.starts_with("error");
+                let why = text("/result")
+                    .or_else(|| text("/errors/0"))
+                    .filter(|why| !why.trim().is_empty());
                 self.failure = failed.then(|| why.unwrap_or(subtype));
             }
             Some("thread.started" | "turn.started") => {
@@ -93,7 +110,8 @@ impl Wrapped {
             Some("turn.completed") => (self.is_wrapped, self.error) = (true, None),
             Some("turn.failed") => {
                 self.is_wrapped = true;
-                self.failure = text("/error/message").or_else(|| Some("the turn failed".to_owned()));
+                self.failure =
+                    text("/error/message").or_else(|| Some("the turn failed".to_owned()));
             }
             Some("error") if self.is_wrapped => self.error = text("/message"),
             _ => {}
@@ -108,7 +126,11 @@ mod tests {
 
     fn printed(result: Value, cost: Option<f64>, failure: Option<&str>) -> Printed {
         let result = Some(result).filter(|result| !result.is_null());
-        Printed { result, cost, failure: failure.map(str::to_owned) }
+        Printed {
+            result,
+            cost,
+            failure: failure.map(str::to_owned),
+        }
     }
 
     #[test]
@@ -124,8 +146,18 @@ mod tests {
         );
         let list = json!([{"type": "system", "subtype": "init"}, envelope]).to_string();
         let pretty = serde_json::to_string_pretty(&envelope).expect("JSON");
-        for output in [envelope.to_string(), pretty, stream, list, format!("a warning\n{envelope}")] {
-            assert_eq!(Printed::read(&output), printed(wanted.clone(), Some(0.25), None), "{output}");
+        for output in [
+            envelope.to_string(),
+            pretty,
+            stream,
+            list,
+            format!("a warning\n{envelope}"),
+        ] {
+            assert_eq!(
+                Printed::read(&output),
+                printed(wanted.clone(), Some(0.25), None),
+                "{output}"
+            );
         }
     }
 
@@ -148,15 +180,21 @@ mod tests {
             ),
         ] {
             let read = Printed::read(&envelope.to_string());
-            assert_eq!(read, printed(Value::Null, Some(0.0), Some(why)), "{envelope}");
+            assert_eq!(
+                read,
+                printed(Value::Null, Some(0.0), Some(why)),
+                "{envelope}"
+            );
         }
     }
 
     #[test]
     fn a_plain_answer_of_claude_is_no_result() {
-        let envelope =
-            json!({"type": "result", "is_error": false, "result": "I fixed it.", "total_cost_usd": 0.5});
-        assert_eq!(Printed::read(&envelope.to_string()), printed(Value::Null, Some(0.5), None));
+        let envelope = json!({"type": "result", "is_error": false, "result": "I fixed it.", "total_cost_usd": 0.5});
+        assert_eq!(
+            Printed::read(&envelope.to_string()),
+            printed(Value::Null, Some(0.5), None)
+        );
         let structured = json!({"type": "result", "is_error": false, "result": "", "total_cost_usd": 0.5,
             "structured_output": {"summary": "fixed"}});
         assert_eq!(
@@ -175,29 +213,53 @@ mod tests {
                 json!({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": text}}),
             )
         };
-        let used = line(json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}));
+        let used = line(
+            json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}),
+        );
         let lost = line(json!({"type": "error", "message": "stream disconnected"}));
-        let failed = line(json!({"type": "turn.failed", "error": {"message": "usage limit reached"}}));
-        let ran = line(json!({"type": "item.completed", "item": {"type": "command_execution",
-            "aggregated_output": "{\"summary\": \"not mine\"}"}}));
+        let failed =
+            line(json!({"type": "turn.failed", "error": {"message": "usage limit reached"}}));
+        let ran = line(
+            json!({"type": "item.completed", "item": {"type": "command_execution",
+            "aggregated_output": "{\"summary\": \"not mine\"}"}}),
+        );
         let answer = said("{\"summary\": \"fixed\"}");
         let good = printed(json!({"summary": "fixed"}), None, None);
         for (output, expected) in [
-            (format!("{started}{}{ran}{answer}{used}", said("I begin")), good.clone()),
+            (
+                format!("{started}{}{ran}{answer}{used}", said("I begin")),
+                good.clone(),
+            ),
             (format!("{started}{lost}{answer}{used}"), good.clone()),
             (
                 format!("{started}{answer}{lost}"),
-                printed(json!({"summary": "fixed"}), None, Some("stream disconnected")),
+                printed(
+                    json!({"summary": "fixed"}),
+                    None,
+                    Some("stream disconnected"),
+                ),
             ),
-            (format!("{started}{failed}"), printed(Value::Null, None, Some("usage limit reached"))),
+            (
+                format!("{started}{failed}"),
+                printed(Value::Null, None, Some("usage limit reached")),
+            ),
             // Another turn may do better.
-            (format!("{started}{failed}{started}{answer}{used}"), good.clone()),
+            (
+                format!("{started}{failed}{started}{answer}{used}"),
+                good.clone(),
+            ),
             // Whatever else printed an error before the program began.
             (format!("{lost}{answer}{used}"), good.clone()),
             (format!("{lost}{answer}"), good.clone()),
             // A program that began and said nothing has no result, whatever a command printed that it ran.
-            (format!("{started}ACTION_RESULT:\n- status: success\n"), printed(Value::Null, None, None)),
-            (format!("{started}{}{used}", said("done")), printed(Value::Null, None, None)),
+            (
+                format!("{started}ACTION_RESULT:\n- status: success\n"),
+                printed(Value::Null, None, None),
+            ),
+            (
+                format!("{started}{}{used}", said("done")),
+                printed(Value::Null, None, None),
+            ),
         ] {
             assert_eq!(Printed::read(&output), expected, "{output}");
         }
@@ -207,7 +269,10 @@ mod tests {
     fn a_script_around_the_program_prints_the_result_itself() {
         let envelope = json!({"type": "result", "is_error": false, "result": "{\"summary\": \"a\"}", "total_cost_usd": 1.0});
         let output = format!("{envelope}\n{envelope}\n{{\"summary\": \"b\"}}\n");
-        assert_eq!(Printed::read(&output), printed(json!({"summary": "b"}), Some(2.0), None));
+        assert_eq!(
+            Printed::read(&output),
+            printed(json!({"summary": "b"}), Some(2.0), None)
+        );
         let plain = "{\"type\": \"result\", \"stateUpdates\": {}}";
         let own = json!({"type": "result", "stateUpdates": {}});
         assert_eq!(Printed::read(plain), printed(own, None, None));
@@ -215,12 +280,17 @@ mod tests {
 
     #[test]
     fn a_block_with_the_result_is_read() {
-        let wanted = json!({"status": "success", "message": "two: done", "stateUpdates": {"a": {"b": [1]}}});
+        let wanted =
+            json!({"status": "success", "message": "two: done", "stateUpdates": {"a": {"b": [1]}}});
         for output in [
             "ACTION_RESULT:\n- action: DEVELOP\n- status: success\n- message: two: done\n- state_updates: {\"a\": {\"b\": [1]}}\n\nNEXT_ACTION_NEEDED: MENU\n",
             "Fine.\n```\nACTION_RESULT:\n  status: success\n  message: \"two: done\"\n  state_updates: {\n    \"a\": {\n      \"b\": [1]\n    }\n  }\n```\n",
         ] {
-            assert_eq!(Printed::read(output), printed(wanted.clone(), None, None), "{output}");
+            assert_eq!(
+                Printed::read(output),
+                printed(wanted.clone(), None, None),
+                "{output}"
+            );
         }
         let fenced = "```ACTION_RESULT\n{\"summary\": \"a\"}\n```\n";
         assert_eq!(Printed::read(fenced).result, Some(json!({"summary": "a"})));

@@ -80,7 +80,13 @@ impl Proof {
     /// A verdict without steps.
     #[must_use]
     pub fn bare(standing: Standing, why: impl Into<String>) -> Self {
-        Self { standing, why: Some(why.into()), rule: None, steps: Vec::new(), is_loss: false }
+        Self {
+            standing,
+            why: Some(why.into()),
+            rule: None,
+            steps: Vec::new(),
+            is_loss: false,
+        }
     }
 
     /// The verdict for a change that the rules do not yield.
@@ -94,20 +100,32 @@ impl Proof {
     #[must_use]
     pub fn of(steps: Vec<ProvenStep>) -> Self {
         let worst = steps.iter().max_by_key(|step| step.standing);
-        let Some(worst) = worst else { return Self::forged("the record changed without a recorded step") };
+        let Some(worst) = worst else {
+            return Self::forged("the record changed without a recorded step");
+        };
         let standing = match worst.standing {
             one if steps.len() == 1 => one,
             bad @ (Standing::Unverifiable | Standing::Forged) => bad,
             _ => Standing::Folded,
         };
-        let rule = worst.entry.rule.clone().filter(|_| standing == Standing::Forged);
+        let rule = worst
+            .entry
+            .rule
+            .clone()
+            .filter(|_| standing == Standing::Forged);
         let why = match (&worst.why, steps.len()) {
             (Some(why), 1) => Some(why.clone()),
             (Some(why), _) => Some(format!("step {}: {why}", worst.entry.seq)),
             (None, 1) => None,
             (None, many) => Some(format!("{many} steps in one commit")),
         };
-        Self { standing, why, rule, steps, is_loss: false }
+        Self {
+            standing,
+            why,
+            rule,
+            steps,
+            is_loss: false,
+        }
     }
 
     /// Makes each step unverifiable that is neither that nor forged and for which `why` gives a reason. The verdict
@@ -121,7 +139,11 @@ impl Proof {
         mut why: impl FnMut(&ProvenStep) -> Result<Option<String>, E>,
     ) -> Result<bool, E> {
         let mut is_doubtful = false;
-        for step in self.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
+        for step in self
+            .steps
+            .iter_mut()
+            .filter(|step| step.standing < Standing::Unverifiable)
+        {
             if let Some(why) = why(step)? {
                 (step.standing, step.why) = (Standing::Unverifiable, Some(why));
                 is_doubtful = true;

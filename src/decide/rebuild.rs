@@ -13,7 +13,13 @@ use crate::workflow::Workflow;
 #[must_use]
 pub fn rebuild_from_files(workflow: &Workflow, facts: &Facts, stamp: &Stamp) -> Option<State> {
     let transition = create(workflow, "the state was rebuilt from the files of the task");
-    let mut state = apply(workflow, &initial_state(workflow), facts, &transition, stamp);
+    let mut state = apply(
+        workflow,
+        &initial_state(workflow),
+        facts,
+        &transition,
+        stamp,
+    );
     let mut own = data_of(workflow, &state);
     let seen = look(workflow, &state, &workflow.initial, facts);
     let scope = TaskScope::new(workflow, &seen, &state, &workflow.initial, 1, facts);

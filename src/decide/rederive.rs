@@ -21,15 +21,31 @@ pub(super) fn rederive(
     match (entry.kind, rule_of(workflow, entry), &entry.action) {
         (Kind::Run, Some(rule), Some(action)) => {
             let own = before_set(workflow, state, after, &rule.set);
-            result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
+            result(
+                workflow,
+                state,
+                facts,
+                (&rule.id, action),
+                own,
+                &entry.reason,
+            )
         }
         (Kind::Skip, Some(rule), Some(action)) => {
             // What the executor printed and how it ended is its word: only the shape is checked.
             let error = after.errors.last().cloned().unwrap_or_default();
             let trace = serde_json::from_value(error).unwrap_or_default();
-            give_up(workflow, state, facts, (&rule.id, action), &entry.reason, trace)
+            give_up(
+                workflow,
+                state,
+                facts,
+                (&rule.id, action),
+                &entry.reason,
+                trace,
+            )
         }
-        (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
+        (Kind::Answer, Some(_), Some(action)) => {
+            pick(workflow, state, facts, action, &entry.reason)
+        }
         (Kind::Answer, Some(rule), None) => {
             let (asking, ask) = asked(workflow, state, facts).ok_or("no question was open")?;
             if asking.id != rule.id {
@@ -43,16 +59,23 @@ pub(super) fn rederive(
             answered(workflow, state, facts, rule, ask, own, &entry.reason)
         }
         (Kind::Signal, Some(rule), _) => {
-            let signal = rule.on.ok_or_else(|| format!("rule `{}` responds to no signal", rule.id))?;
-            let moved =
-                signalled(workflow, state, facts, signal).ok_or("no rule responds to the signal here")??;
+            let signal = rule
+                .on
+                .ok_or_else(|| format!("rule `{}` responds to no signal", rule.id))?;
+            let moved = signalled(workflow, state, facts, signal)
+                .ok_or("no rule responds to the signal here")??;
             if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the signal leads to `{}`, not to `{}`", moved.to, entry.to).into());
+                return Err(
+                    format!("the signal leads to `{}`, not to `{}`", moved.to, entry.to).into(),
+                );
             }
             Ok(moved)
         }
         (Kind::Start, None, None) => {
-            let mode = after.run.mode.ok_or("the record does not say whether the run asks people")?;
+            let mode = after
+                .run
+                .mode
+                .ok_or("the record does not say whether the run asks people")?;
             start(workflow, state, facts, mode).ok_or_else(|| "the step changes nothing".into())
         }
         (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
@@ -86,22 +109,31 @@ pub(super) fn refuse_in_any_case(
     match (entry.kind, rule_of(workflow, entry), &entry.action) {
         (Kind::Run, Some(rule), Some(action)) => {
             let own = before_set(workflow, state, after, &rule.set);
-            let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
+            let writes = workflow
+                .action(action)
+                .map(|action| action.writes.as_slice())
+                .unwrap_or_default();
             if let Some(pointer) = changed_outside(&before, &own, writes) {
-                return Err(format!("{pointer} changed, but action `{action}` may not write it").into());
+                return Err(
+                    format!("{pointer} changed, but action `{action}` may not write it").into(),
+                );
             }
             refuse_not_enabled(workflow, state, facts, rule, action)
         }
-        (Kind::Skip, Some(rule), Some(action)) => refuse_not_enabled(workflow, state, facts, rule, action),
+        (Kind::Skip, Some(rule), Some(action)) => {
+            refuse_not_enabled(workflow, state, facts, rule, action)
+        }
         (Kind::Answer, Some(rule), None) => {
             let Some(ask) = rule.ask.as_deref().and_then(|name| workflow.ask(name)) else {
                 return Err(format!("rule `{}` asks no question", rule.id).into());
             };
             let own = before_set(workflow, state, after, &ask.set);
             match changed_outside(&before, &own, &ask.writes) {
-                Some(pointer) => {
-                    Err(format!("{pointer} changed, but question `{}` does not ask for it", ask.name).into())
-                }
+                Some(pointer) => Err(format!(
+                    "{pointer} changed, but question `{}` does not ask for it",
+                    ask.name
+                )
+                .into()),
                 None => Ok(()),
             }
         }
@@ -117,7 +149,13 @@ fn refuse_not_enabled(
     rule: &Rule,
     action: &ActionName,
 ) -> Result<(), Reason> {
-    running(workflow, state, facts, (phase_of(workflow, state)?, &rule.id, action)).map(drop)
+    running(
+        workflow,
+        state,
+        facts,
+        (phase_of(workflow, state)?, &rule.id, action),
+    )
+    .map(drop)
 }
 
 /// Rejects a step whose recorded actor cannot perform such steps.
@@ -128,7 +166,11 @@ fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), Reason> {
         (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
         _ => true,
     };
-    if may { Ok(()) } else { Err(format!("{} cannot perform such a step", by.name).into()) }
+    if may {
+        Ok(())
+    } else {
+        Err(format!("{} cannot perform such a step", by.name).into())
+    }
 }
 
 fn rule_of<'w>(workflow: &'w Workflow, entry: &HistoryEntry) -> Option<&'w Rule> {

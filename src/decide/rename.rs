@@ -19,19 +19,34 @@ pub fn rename(
     why: Option<&str>,
 ) -> Result<Transition, Error> {
     let phase = current(workflow, state)?;
-    let Some(former) = state.task.as_deref().filter(|former| *former != to.as_str()) else {
+    let Some(former) = state
+        .task
+        .as_deref()
+        .filter(|former| *former != to.as_str())
+    else {
         let message = format!("the task is recorded as `{to}` already");
         return Err(refused(Code::TaskExists, message, "choose another id"));
     };
     let is_early = to.is_archived() && !phase.terminal;
     if is_early && why.is_none() {
         let message = format!("`{former}` is in `{}` and not finished", phase.id);
-        let hint = format!("as a person: orch archive {} --force WHY", shell_word(former));
+        let hint = format!(
+            "as a person: orch archive {} --force WHY",
+            shell_word(former)
+        );
         return Err(refused(Code::NotTerminal, message, hint));
     }
     let reason = with_why(format!("{FROM}{former}"), why)?;
-    let transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), Kind::Rename, &reason);
-    Ok(Transition { by_human: is_early, ..transition })
+    let transition = Transition::new(
+        Some(phase.id.clone()),
+        phase.id.clone(),
+        Kind::Rename,
+        &reason,
+    );
+    Ok(Transition {
+        by_human: is_early,
+        ..transition
+    })
 }
 
 /// The reason of a person in a recorded rename of a task with the id `former`, if it has one.
@@ -42,12 +57,22 @@ pub(super) fn why_renamed<'e>(entry: &'e HistoryEntry, former: &str) -> Option<&
 /// Whether the last step of a task renamed it.
 #[must_use]
 pub fn is_just_renamed(state: &State) -> bool {
-    state.history.last().is_some_and(|entry| entry.kind == Kind::Rename)
+    state
+        .history
+        .last()
+        .is_some_and(|entry| entry.kind == Kind::Rename)
 }
 
 /// The id that a rename replaced; `None` for any other step.
 #[must_use]
 pub fn former_id(entry: &HistoryEntry) -> Option<&str> {
-    let former = entry.reason.strip_prefix(FROM).filter(|_| entry.kind == Kind::Rename)?;
-    Some(former.split_once(SEPARATOR).map_or(former, |(former, _)| former))
+    let former = entry
+        .reason
+        .strip_prefix(FROM)
+        .filter(|_| entry.kind == Kind::Rename)?;
+    Some(
+        former
+            .split_once(SEPARATOR)
+            .map_or(former, |(former, _)| former),
+    )
 }

@@ -10,9 +10,9 @@ use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    Facts, GuardPart, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp, Standing, State,
-    Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state, is_original, override_to,
-    reopen, rollback,
+    Facts, GuardPart, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp,
+    Standing, State, Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state,
+    is_original, override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Digest, Error, PhaseId};
@@ -63,10 +63,20 @@ pub fn replay(
         return replayed;
     }
     // What they asked at that time is unknown, so the step may also follow where they ask nothing.
-    let lax = Facts { inputs: Inputs { digest: entry.inputs, ..Inputs::default() }, ..facts };
+    let lax = Facts {
+        inputs: Inputs {
+            digest: entry.inputs,
+            ..Inputs::default()
+        },
+        ..facts
+    };
     let replayed = replayed.or_else(|_| replay_on(workflow, before, &lax, entry, after))?;
     let standing = replayed.standing.max(Standing::Unverifiable);
-    Ok(Replayed { standing, doubt: replayed.doubt.or(Some(OTHER_INPUTS)), ..replayed })
+    Ok(Replayed {
+        standing,
+        doubt: replayed.doubt.or(Some(OTHER_INPUTS)),
+        ..replayed
+    })
 }
 
 /// Why a step is in doubt that names other settings than those of the commit that it rests on.
@@ -122,32 +132,64 @@ pub fn refute(
     entry: &HistoryEntry,
     after: &State,
 ) -> Option<Disproof> {
-    let Recorded::Known(state) = before else { return None };
+    let Recorded::Known(state) = before else {
+        return None;
+    };
     let facts = &noted(workflow, before, facts, entry);
-    if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
+    if matches!(
+        entry.kind,
+        Kind::Run | Kind::Skip | Kind::Answer | Kind::End
+    ) {
         let refused = refuse_in_any_case(workflow, state, facts, entry, after);
         return refused.err().map(|message| disproof(entry, message.into()));
     }
-    let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else { return None };
+    let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else {
+        return None;
+    };
     let from = workflow.phase_named(state.phase.as_deref()?)?;
-    let Some(rule) = workflow.rules_from(&from.id).find(|rule| rule.id.as_str() == name) else {
-        return Some(disproof(entry, format!("no rule `{name}` leads out of `{}`", from.id)));
+    let Some(rule) = workflow
+        .rules_from(&from.id)
+        .find(|rule| rule.id.as_str() == name)
+    else {
+        return Some(disproof(
+            entry,
+            format!("no rule `{name}` leads out of `{}`", from.id),
+        ));
     };
     if !matches!(&rule.outcome, Outcome::To(to) if *to == entry.to) {
-        return Some(disproof(entry, format!("rule `{name}` does not lead to `{}`", entry.to)));
+        return Some(disproof(
+            entry,
+            format!("rule `{name}` does not lead to `{}`", entry.to),
+        ));
     }
     let is_back = workflow.position(&entry.to) <= workflow.position(&from.id);
-    let kind = if is_back { Kind::Regress } else { Kind::Advance };
+    let kind = if is_back {
+        Kind::Regress
+    } else {
+        Kind::Advance
+    };
     if entry.kind != kind {
         let (kind, recorded) = (kind.as_str(), entry.kind.as_str());
-        let message = format!("rule `{name}` makes the step `{kind}`, but the record says `{recorded}`");
+        let message =
+            format!("rule `{name}` makes the step `{kind}`, but the record says `{recorded}`");
         return Some(disproof(entry, message));
     }
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
-    let is_fixed = |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
-    let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
-    Some(disproof(entry, format!("rule `{name}` cannot have held, whatever the files were: {}", broken.text)))
+    let is_fixed =
+        |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
+    let broken = tried
+        .parts
+        .iter()
+        .filter(is_fixed)
+        .find(|part| part.result == Truth::False)?;
+    Some(disproof(
+        entry,
+        format!(
+            "rule `{name}` cannot have held, whatever the files were: {}",
+            broken.text
+        ),
+    ))
 }
 
 /// Why a step is in doubt that leads forward to a phase whose attempts are used up. Earlier versions limited only
@@ -170,14 +212,24 @@ fn follow(
         Kind::Advance | Kind::Regress => {
             let (transition, why) = due(workflow, before, facts, entry)?;
             doubt = why;
-            (transition, if why.is_some() { Standing::Unverifiable } else { Standing::Proven })
+            (
+                transition,
+                if why.is_some() {
+                    Standing::Unverifiable
+                } else {
+                    Standing::Proven
+                },
+            )
         }
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
         Kind::Approve => {
             let said = said_again(workflow, state, facts, entry);
-            (said.map_err(|message| disproof(entry, message))?, Standing::Claimed)
+            (
+                said.map_err(|message| disproof(entry, message))?,
+                Standing::Claimed,
+            )
         }
         Kind::Rename
         | Kind::Undo
@@ -186,19 +238,31 @@ fn follow(
         | Kind::Take
         | Kind::Lapse
         | Kind::Migrate => {
-            return Err(disproof(entry, "this step follows from its record alone".to_owned()));
+            return Err(disproof(
+                entry,
+                "this step follows from its record alone".to_owned(),
+            ));
         }
         Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => {
             let Some(after) = after else {
-                return Err(disproof(entry, "the state after the step is missing".to_owned()));
+                return Err(disproof(
+                    entry,
+                    "the state after the step is missing".to_owned(),
+                ));
             };
             let derived = rederive(workflow, state, facts, entry, after);
-            (derived.map_err(|message| disproof(entry, message.into()))?, Standing::Claimed)
+            (
+                derived.map_err(|message| disproof(entry, message.into()))?,
+                Standing::Claimed,
+            )
         }
     };
     let is_performed = matches!(entry.kind, Kind::Run | Kind::Skip);
     let performance = entry.performance.clone().filter(|_| is_performed);
-    let stamp = Stamp { performance, ..Stamp::of(entry) };
+    let stamp = Stamp {
+        performance,
+        ..Stamp::of(entry)
+    };
     let mut next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
         // The recording event is its head, and is only known afterwards.
@@ -206,25 +270,46 @@ fn follow(
     }
     // Equal states have equal documents, which are only built to report a difference.
     if let Some(after) = after.filter(|after| next != **after) {
-        let (yielded, recorded) =
-            (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
+        let (yielded, recorded) = (
+            document(&next, &workflow.phase_key),
+            document(after, &workflow.phase_key),
+        );
         if let Some(difference) = difference(&yielded, &recorded, "") {
-            let message = format!("the state differs from the result of the transition: {difference}");
+            let message =
+                format!("the state differs from the result of the transition: {difference}");
             return Err(disproof(entry, message));
         }
     }
     let lost = lost_evidence(workflow, state, facts);
-    Ok(Replayed { state: next, standing, by_human: transition.by_human, lost, doubt })
+    Ok(Replayed {
+        state: next,
+        standing,
+        by_human: transition.by_human,
+        lost,
+        doubt,
+    })
 }
 
 /// The paths of evidence of earlier phases that is gone.
 fn lost_evidence(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<String> {
     let state = &*state.under_own_names(workflow);
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-    let Some(phase) = workflow.phase_named(name).filter(|phase| !phase.terminal) else { return Vec::new() };
+    let Some(phase) = workflow.phase_named(name).filter(|phase| !phase.terminal) else {
+        return Vec::new();
+    };
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    judge.lost_evidence().into_iter().map(|(_, lost)| lost.path).collect()
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
+    judge
+        .lost_evidence()
+        .into_iter()
+        .map(|(_, lost)| lost.path)
+        .collect()
 }
 
 /// The title is set at creation and recorded nowhere else.
@@ -235,7 +320,12 @@ fn titled(mut state: State, after: Option<&State>) -> State {
 
 /// The adoption of a state that was never committed, so no one has it. What that state contained can be
 /// neither derived nor refuted; everything else must follow.
-fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &State) -> Option<Replayed> {
+fn taken_over(
+    workflow: &Workflow,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: &State,
+) -> Option<Replayed> {
     let mut assumed = after.clone();
     assumed.history.pop()?;
     assumed.rev = assumed.rev.checked_sub(1)?;
@@ -244,13 +334,21 @@ fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &
     let before = Recorded::Known(Box::new(assumed.clone()));
     let replayed = follow(workflow, &before, &assumed, facts, entry, Some(after)).ok()?;
     let doubt = Some("the state that it took over is not in git");
-    Some(Replayed { standing: Standing::Unverifiable, doubt, ..replayed })
+    Some(Replayed {
+        standing: Standing::Unverifiable,
+        doubt,
+        ..replayed
+    })
 }
 
 /// The file that a step says it imported.
 fn original_of(entry: &HistoryEntry) -> Option<Box<Original>> {
     let (_, digest) = entry.evidence.iter().find(|(path, _)| is_original(path))?;
-    Some(Box::new(Original { digest: Digest::parse(digest)?, left_out: Vec::new(), is_mapped: true }))
+    Some(Box::new(Original {
+        digest: Digest::parse(digest)?,
+        left_out: Vec::new(),
+        is_mapped: true,
+    }))
 }
 
 fn creation(
@@ -262,18 +360,29 @@ fn creation(
     if let Recorded::Known(known) = before
         && !known.foreign
     {
-        return Err(disproof(entry, "the task already existed and was created again".to_owned()));
+        return Err(disproof(
+            entry,
+            "the task already existed and was created again".to_owned(),
+        ));
     }
     // Versions that kept only the files that a map reads did not name the others.
     let is_unnamed = |original: &Original| !original.is_mapped && original_of(entry).is_none();
     let transition = match &state.original {
-        Some(original) if is_unnamed(original) => {
-            adopt(workflow, &State { original: None, ..state.clone() }, &entry.reason)
-        }
+        Some(original) if is_unnamed(original) => adopt(
+            workflow,
+            &State {
+                original: None,
+                ..state.clone()
+            },
+            &entry.reason,
+        ),
         _ => adopt(workflow, state, &entry.reason),
     };
     if transition.to != entry.to {
-        let message = format!("a task starts in `{}`, not in `{}`", transition.to, entry.to);
+        let message = format!(
+            "a task starts in `{}`, not in `{}`",
+            transition.to, entry.to
+        );
         return Err(disproof(entry, message));
     }
     Ok(transition)
@@ -292,15 +401,19 @@ fn due(
     else {
         let decision = evaluate(workflow, before, facts);
         let phase = decision.phase.as_ref().map_or("?", PhaseId::as_str);
-        let message =
-            format!("the rules do not lead from `{phase}` to `{}` here: {}", entry.to, decision.reason);
+        let message = format!(
+            "the rules do not lead from `{phase}` to `{}` here: {}",
+            entry.to, decision.reason
+        );
         return Err(disproof(entry, message));
     };
     let rule = transition.rule.as_ref().map(ToString::to_string);
     if transition.to != entry.to || rule != entry.rule {
         let named = rule.as_deref().unwrap_or("no rule");
-        let message =
-            format!("the rules lead to `{}` by `{named}` here, not to `{}`", transition.to, entry.to);
+        let message = format!(
+            "the rules lead to `{}` by `{named}` here, not to `{}`",
+            transition.to, entry.to
+        );
         return Err(disproof(entry, message));
     }
     // A person may add a reason to that of the rule.
@@ -322,19 +435,36 @@ fn ordered(
         (Kind::Override, _) => override_to(workflow, state, facts, to, reason),
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),
-        (Kind::Confirm, Some(artifact)) => confirm(workflow, state, facts, artifact.as_str(), reason),
+        (Kind::Confirm, Some(artifact)) => {
+            confirm(workflow, state, facts, artifact.as_str(), reason)
+        }
         (Kind::Merge, _) => return Err(disproof(entry, "no branches were joined here".to_owned())),
-        _ => return Err(disproof(entry, "the record does not say what was confirmed".to_owned())),
+        _ => {
+            return Err(disproof(
+                entry,
+                "the record does not say what was confirmed".to_owned(),
+            ));
+        }
     };
     let transition = order.map_err(|refusal| {
-        disproof(entry, format!("this {} would be refused: {refusal}", entry.kind.as_str()))
+        disproof(
+            entry,
+            format!("this {} would be refused: {refusal}", entry.kind.as_str()),
+        )
     })?;
-    let standing = if entry.kind == Kind::Confirm { Standing::Claimed } else { Standing::Overridden };
+    let standing = if entry.kind == Kind::Confirm {
+        Standing::Claimed
+    } else {
+        Standing::Overridden
+    };
     Ok((transition, standing))
 }
 
 fn disproof(entry: &HistoryEntry, message: String) -> Disproof {
-    Disproof { message, rule: entry.rule.clone() }
+    Disproof {
+        message,
+        rule: entry.rule.clone(),
+    }
 }
 
 /// The first difference between two values, in words; `None` if they are equal.
@@ -345,7 +475,11 @@ pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<St
             let missing = b.keys().filter(|key| !a.contains_key(*key));
             a.keys().chain(missing).find_map(|key| {
                 let pointer = child(pointer, key);
-                difference(a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), &pointer)
+                difference(
+                    a.get(key).unwrap_or(&Value::Null),
+                    b.get(key).unwrap_or(&Value::Null),
+                    &pointer,
+                )
             })
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
@@ -354,7 +488,11 @@ pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<St
             .enumerate()
             .find_map(|(index, (a, b))| difference(a, b, &format!("{pointer}/{index}"))),
         _ if yielded == recorded => None,
-        _ => Some(format!("{pointer} should be {}, but is {}", short(yielded), short(recorded))),
+        _ => Some(format!(
+            "{pointer} should be {}, but is {}",
+            short(yielded),
+            short(recorded)
+        )),
     }
 }
 

@@ -5,7 +5,9 @@ use super::detailed::{detailed, standing_of, why_detailed};
 use super::rename::{rename, why_renamed};
 use super::replay::difference;
 use super::undo::{undo, why_undone};
-use super::{Facts, HistoryEntry, Kind, Stamp, Standing, State, TakenBack, Transition, apply, document};
+use super::{
+    Facts, HistoryEntry, Kind, Stamp, Standing, State, TakenBack, Transition, apply, document,
+};
 use crate::base::TaskId;
 use crate::workflow::Workflow;
 
@@ -30,7 +32,9 @@ pub fn replay_record(
     after: &State,
 ) -> Result<FollowedRecord, String> {
     let id = after.task.as_deref().map(TaskId::new);
-    let Some(Ok(task)) = id else { return Err("the record does not say which task it is of".to_owned()) };
+    let Some(Ok(task)) = id else {
+        return Err("the record does not say which task it is of".to_owned());
+    };
     let transition: Transition = match (entry.kind, &entry.detail) {
         (Kind::Rename, _) => {
             let why = why_renamed(entry, before.task.as_deref().unwrap_or_default());
@@ -38,23 +42,42 @@ pub fn replay_record(
         }
         (_, Some(detail)) => {
             let why = why_detailed(entry, detail);
-            detailed(workflow, before, &task, (**detail).clone(), (entry.at, Some(&entry.to), why))?
+            detailed(
+                workflow,
+                before,
+                &task,
+                (**detail).clone(),
+                (entry.at, Some(&entry.to), why),
+            )?
         }
         (_, None) => {
             let taken = taken?;
-            undo(workflow, before, &taken, why_undone(entry, &taken)).map_err(|error| error.to_string())?
+            undo(workflow, before, &taken, why_undone(entry, &taken))
+                .map_err(|error| error.to_string())?
         }
     };
     let stamp = Stamp::of(entry);
-    let mut next = apply(workflow, before, &Facts::of_no_files(task), &transition, &stamp);
+    let mut next = apply(
+        workflow,
+        before,
+        &Facts::of_no_files(task),
+        &transition,
+        &stamp,
+    );
     next.heads.clone_from(&after.heads);
     let [next, after] = [&next, after].map(|state| document(state, &workflow.phase_key));
     match difference(&next, &after, "") {
         None => {
             let by_human = transition.by_human;
             let (standing, doubt) = standing_of(entry.kind, by_human);
-            Ok(FollowedRecord { by_human, standing, doubt })
+            Ok(FollowedRecord {
+                by_human,
+                standing,
+                doubt,
+            })
         }
-        Some(why) => Err(format!("the state differs from the result of the step: {why}")),
+        Some(why) => Err(format!(
+            "the state differs from the result of the step: {why}"
+        )),
     }
 }

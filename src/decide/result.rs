@@ -41,7 +41,13 @@ pub const RESULT_KEYS: [&str; 9] = [
 ];
 
 /// The members of `skill_state` that the executor of an older loop keeps; here the record does, so they are ignored.
-const KEPT_BY_ORCH: [&str; 5] = ["current_action", "last_action", "completed_actions", "mode", "errors"];
+const KEPT_BY_ORCH: [&str; 5] = [
+    "current_action",
+    "last_action",
+    "completed_actions",
+    "mode",
+    "errors",
+];
 /// The key under which executors of older loops report the changes below `skill_state`.
 const SKILL_UPDATES: &str = "skillStateUpdates";
 /// Those keys that report work.
@@ -53,7 +59,10 @@ impl ActionResult {
         let Some(members) = value.as_object() else {
             return Err("the result is not a JSON object".into());
         };
-        if !members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())) {
+        if !members
+            .keys()
+            .any(|key| RESULT_KEYS.contains(&key.as_str()))
+        {
             return Err(format!(
                 "the JSON object is not a result; the keys of a result are {}",
                 RESULT_KEYS.join(", ")
@@ -61,10 +70,15 @@ impl ActionResult {
             .into());
         }
         // Work reported under a misspelled key would be lost silently.
-        for key in members.keys().filter(|key| !RESULT_KEYS.contains(&key.as_str())) {
+        for key in members
+            .keys()
+            .filter(|key| !RESULT_KEYS.contains(&key.as_str()))
+        {
             let meant = nearest(key, WORK_KEYS).filter(|known| !members.contains_key(*known));
             if let Some(meant) = meant {
-                return Err(format!("the result has a key `{key}`; did you mean `{meant}`?").into());
+                return Err(
+                    format!("the result has a key `{key}`; did you mean `{meant}`?").into(),
+                );
             }
         }
         let given = |key: &str| members.get(key).filter(|value| !value.is_null());
@@ -78,13 +92,18 @@ impl ActionResult {
         let updates = |key: &'static str| match given(key) {
             None => Ok(Map::new()),
             Some(Value::Object(updates)) => Ok(updates.clone()),
-            Some(_) => Err(Reason::from(format!("`{key}` of the result is not an object"))),
+            Some(_) => Err(Reason::from(format!(
+                "`{key}` of the result is not an object"
+            ))),
         };
         let mut wanted = patch(&updates("stateUpdates")?)?;
         let mut of_skill = updates(SKILL_UPDATES)?;
         of_skill.retain(|key, _| !KEPT_BY_ORCH.contains(&key.as_str()));
         if !of_skill.is_empty() {
-            wanted.extend(patch(&Map::from_iter([("skill_state".to_owned(), Value::Object(of_skill))]))?);
+            wanted.extend(patch(&Map::from_iter([(
+                "skill_state".to_owned(),
+                Value::Object(of_skill),
+            )]))?);
         }
         let output_files = match given("outputFiles") {
             None => Vec::new(),
@@ -98,7 +117,9 @@ impl ActionResult {
         let flag = |key: &'static str| match given(key) {
             None => Ok(true),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(Reason::from(format!("`{key}` of the result is neither true nor false"))),
+            Some(_) => Err(Reason::from(format!(
+                "`{key}` of the result is neither true nor false"
+            ))),
         };
         let cost = match given("cost") {
             None => 0.0,
@@ -112,18 +133,25 @@ impl ActionResult {
             Some("failed" | "failure" | "error" | "blocked") => (true, false),
             Some("needs_input") => (false, true),
             Some(other) => {
-                let message =
-                    format!("`status` of the result is `{other}`; it must be success, failed or needs_input");
+                let message = format!(
+                    "`status` of the result is `{other}`; it must be success, failed or needs_input"
+                );
                 // What was skipped is part of the state, where the workflow has a place for it.
-                let place = "; what was skipped is reported in `stateUpdates`, where the prompt says";
+                let place =
+                    "; what was skipped is reported in `stateUpdates`, where the prompt says";
                 let place = if other == "skipped" { place } else { "" };
                 return Err(format!("{message}{place}").into());
             }
         };
         let (summary, message) = (text("summary")?, text("message")?);
-        let said =
-            message.as_ref().or(summary.as_ref()).map(|said| said.trim()).filter(|said| !said.is_empty());
-        let question = said.unwrap_or("its result needs input and does not say which").to_owned();
+        let said = message
+            .as_ref()
+            .or(summary.as_ref())
+            .map(|said| said.trim())
+            .filter(|said| !said.is_empty());
+        let question = said
+            .unwrap_or("its result needs input and does not say which")
+            .to_owned();
         Ok(Self {
             patch: wanted,
             output_files,
@@ -143,13 +171,20 @@ impl ActionResult {
     /// Programs print other text around it, so every line that begins with a brace is tried; text after the
     /// object is ignored.
     pub fn find(text: &str) -> Option<Value> {
-        let Some((end, result)) = block(text) else { return values(text, &['{']).pop() };
-        let is_result = |value: &Value| {
-            value
-                .as_object()
-                .is_some_and(|members| members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())))
+        let Some((end, result)) = block(text) else {
+            return values(text, &['{']).pop();
         };
-        values(&text[end..], &['{']).into_iter().rfind(is_result).or(Some(result))
+        let is_result = |value: &Value| {
+            value.as_object().is_some_and(|members| {
+                members
+                    .keys()
+                    .any(|key| RESULT_KEYS.contains(&key.as_str()))
+            })
+        };
+        values(&text[end..], &['{'])
+            .into_iter()
+            .rfind(is_result)
+            .or(Some(result))
     }
 }
 
@@ -179,11 +214,17 @@ pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
 /// accept.
 fn block(text: &str) -> Option<(usize, Value)> {
     const TEXTS: [&str; 3] = ["status", "message", "summary"];
-    let start = text.rmatch_indices("ACTION_RESULT:").map(|(at, _)| at).find(|at| {
-        let line = text[..*at].rsplit('\n').next().unwrap_or_default();
-        line.trim().is_empty()
-            && text[*at..].lines().next().is_some_and(|line| line.trim_end().ends_with(':'))
-    })?;
+    let start = text
+        .rmatch_indices("ACTION_RESULT:")
+        .map(|(at, _)| at)
+        .find(|at| {
+            let line = text[..*at].rsplit('\n').next().unwrap_or_default();
+            line.trim().is_empty()
+                && text[*at..]
+                    .lines()
+                    .next()
+                    .is_some_and(|line| line.trim_end().ends_with(':'))
+        })?;
     let mut members = Map::new();
     let (mut offset, mut end) = (start, start + "ACTION_RESULT:".len());
     for line in text[start..].split_inclusive('\n') {
@@ -192,7 +233,9 @@ fn block(text: &str) -> Option<(usize, Value)> {
         if at < end {
             continue;
         }
-        let Some((key, value)) = line.trim().trim_start_matches("- ").split_once(':') else { break };
+        let Some((key, value)) = line.trim().trim_start_matches("- ").split_once(':') else {
+            break;
+        };
         // An object that begins a line is no line of the block, however it is indented.
         let is_outside = !line.starts_with([' ', '\t', '-']) || line.trim_start().starts_with('{');
         if is_outside {
@@ -200,7 +243,9 @@ fn block(text: &str) -> Option<(usize, Value)> {
         }
         end = end.max(offset);
         let is_meant = |known: &&&str| known.eq_ignore_ascii_case(&key.trim().replace('_', ""));
-        let Some(&name) = RESULT_KEYS.iter().find(is_meant) else { continue };
+        let Some(&name) = RESULT_KEYS.iter().find(is_meant) else {
+            continue;
+        };
         let from = at + line.find(':').unwrap_or_default() + 1;
         let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
         // Only an object or a list may begin on the next line: a line of text there is no value of this key.
@@ -231,26 +276,55 @@ mod tests {
     fn the_last_object_on_its_own_lines_is_the_result() {
         for (output, expected) in [
             ("{\"summary\": \"a\"}", Some(json!({"summary": "a"}))),
-            ("thinking…\n{\"summary\": \"a\"}\n{\"summary\": \"b\"}\nbye\n", Some(json!({"summary": "b"}))),
-            ("{\n  \"stateUpdates\":\n  {\"a\": 1}\n}\n", Some(json!({"stateUpdates": {"a": 1}}))),
-            ("```json\n{\"summary\": \"a\"}\n```", Some(json!({"summary": "a"}))),
-            ("{not json\n{\"summary\": \"a\"}", Some(json!({"summary": "a"}))),
+            (
+                "thinking…\n{\"summary\": \"a\"}\n{\"summary\": \"b\"}\nbye\n",
+                Some(json!({"summary": "b"})),
+            ),
+            (
+                "{\n  \"stateUpdates\":\n  {\"a\": 1}\n}\n",
+                Some(json!({"stateUpdates": {"a": 1}})),
+            ),
+            (
+                "```json\n{\"summary\": \"a\"}\n```",
+                Some(json!({"summary": "a"})),
+            ),
+            (
+                "{not json\n{\"summary\": \"a\"}",
+                Some(json!({"summary": "a"})),
+            ),
             ("it is {\"summary\": \"a\"}", None),
             ("[1]\n", None),
-            ("ACTION_RESULT:\n- status: failed\n", Some(json!({"status": "failed"}))),
+            (
+                "ACTION_RESULT:\n- status: failed\n",
+                Some(json!({"status": "failed"})),
+            ),
             (
                 "ACTION_RESULT:\n- status: failed\n- recoverable: false\n- continue: false\n- cost: 0.5\n\
                  - output_files: [\"a.md\"]\n- skill_state_updates: {\"a\": 1}\n- message: true\n",
-                Some(json!({"status": "failed", "recoverable": false, "continue": false, "cost": 0.5,
-                    "outputFiles": ["a.md"], "skillStateUpdates": {"a": 1}, "message": "true"})),
+                Some(
+                    json!({"status": "failed", "recoverable": false, "continue": false, "cost": 0.5,
+                    "outputFiles": ["a.md"], "skillStateUpdates": {"a": 1}, "message": "true"}),
+                ),
             ),
-            ("ACTION_RESULT:\n- cost: free\n", Some(json!({"cost": "free"}))),
-            ("ACTION_RESULT:\n- cost:\n42 tests passed\n", Some(json!({"cost": ""}))),
-            ("ACTION_RESULT:\n- state_updates:\n  {\"a\": 1}\n", Some(json!({"stateUpdates": {"a": 1}}))),
+            (
+                "ACTION_RESULT:\n- cost: free\n",
+                Some(json!({"cost": "free"})),
+            ),
+            (
+                "ACTION_RESULT:\n- cost:\n42 tests passed\n",
+                Some(json!({"cost": ""})),
+            ),
+            (
+                "ACTION_RESULT:\n- state_updates:\n  {\"a\": 1}\n",
+                Some(json!({"stateUpdates": {"a": 1}})),
+            ),
             ("it says ACTION_RESULT: here\n", None),
             ("it says ACTION_RESULT:\n- status: failed\n", None),
             ("ACTION_RESULT: here\n- status: failed\n", None),
-            ("ACTION_RESULT:\n- status: failed\nno ACTION_RESULT: here\n", Some(json!({"status": "failed"}))),
+            (
+                "ACTION_RESULT:\n- status: failed\nno ACTION_RESULT: here\n",
+                Some(json!({"status": "failed"})),
+            ),
             ("", None),
         ] {
             assert_eq!(ActionResult::find(output), expected, "{output}");
@@ -259,18 +333,26 @@ mod tests {
 
     #[test]
     fn of_a_block_and_an_object_the_last_one_is_the_result() {
-        let block =
-            "ACTION_RESULT:\n- status: failed\n- state_updates: {\n  \"a\":\n  {\"summary\": 1}\n  }\n";
+        let block = "ACTION_RESULT:\n- status: failed\n- state_updates: {\n  \"a\":\n  {\"summary\": 1}\n  }\n";
         let of_block = json!({"status": "failed", "stateUpdates": {"a": {"summary": 1}}});
         let object = "{\"summary\": \"later\"}\n";
         for (output, expected) in [
             (format!("{object}{block}"), of_block.clone()),
             (format!("{block}{object}"), json!({"summary": "later"})),
-            (format!("{block}```json\n  {object}```\nbye\n"), json!({"summary": "later"})),
+            (
+                format!("{block}```json\n  {object}```\nbye\n"),
+                json!({"summary": "later"}),
+            ),
             (format!("{block}{object}{block}"), of_block.clone()),
             // What is no result takes nothing back.
-            (format!("{block}{{\"level\": \"info\"}}\n"), of_block.clone()),
-            (format!("{block}  {{\"summary\": \"indented\"}}\n"), json!({"summary": "indented"})),
+            (
+                format!("{block}{{\"level\": \"info\"}}\n"),
+                of_block.clone(),
+            ),
+            (
+                format!("{block}  {{\"summary\": \"indented\"}}\n"),
+                json!({"summary": "indented"}),
+            ),
         ] {
             assert_eq!(ActionResult::find(&output), Some(expected), "{output}");
         }
@@ -280,37 +362,71 @@ mod tests {
     fn a_result_that_needs_input_is_a_question_and_no_success() {
         let read = |text: &str| ActionResult::read(&ActionResult::find(text).expect("a result"));
         for (text, question) in [
-            ("ACTION_RESULT:\n- status: needs_input\n- message: which?\n", "which?"),
-            (r#"{"status": "needs_input", "message": "which?", "summary": "s"}"#, "which?"),
-            (r#"{"status": "needs_input", "summary": "which?"}"#, "which?"),
-            (r#"{"status": "needs_input"}"#, "its result needs input and does not say which"),
+            (
+                "ACTION_RESULT:\n- status: needs_input\n- message: which?\n",
+                "which?",
+            ),
+            (
+                r#"{"status": "needs_input", "message": "which?", "summary": "s"}"#,
+                "which?",
+            ),
+            (
+                r#"{"status": "needs_input", "summary": "which?"}"#,
+                "which?",
+            ),
+            (
+                r#"{"status": "needs_input"}"#,
+                "its result needs input and does not say which",
+            ),
         ] {
             let result = read(text).expect("a result");
-            assert_eq!((result.question.as_deref(), result.failed), (Some(question), false), "{text}");
+            assert_eq!(
+                (result.question.as_deref(), result.failed),
+                (Some(question), false),
+                "{text}"
+            );
         }
         let done = read(r#"{"status": "success", "message": "which?"}"#).expect("a result");
         assert_eq!(done.question, None);
         for word in ["needs-input", "waiting", "SUCCESS", "ok?"] {
-            let told = read(&format!("ACTION_RESULT:\n- status: {word}\n")).expect_err("an unknown word");
-            assert!(told.as_str().contains("it must be success, failed or needs_input"), "{told}");
+            let told =
+                read(&format!("ACTION_RESULT:\n- status: {word}\n")).expect_err("an unknown word");
+            assert!(
+                told.as_str()
+                    .contains("it must be success, failed or needs_input"),
+                "{told}"
+            );
         }
     }
 
     #[test]
     fn of_the_state_of_a_skill_the_record_keeps_some_members_itself() {
-        let updates: Map<String, Value> =
-            KEPT_BY_ORCH.iter().chain(&["issues", "plan"]).map(|key| ((*key).to_owned(), json!(1))).collect();
+        let updates: Map<String, Value> = KEPT_BY_ORCH
+            .iter()
+            .chain(&["issues", "plan"])
+            .map(|key| ((*key).to_owned(), json!(1)))
+            .collect();
         let result = ActionResult::read(&json!({ SKILL_UPDATES: updates })).expect("a result");
-        let mut data = json!({"skill_state": {}}).as_object().expect("an object").clone();
+        let mut data = json!({"skill_state": {}})
+            .as_object()
+            .expect("an object")
+            .clone();
         crate::decide::merge_patch(&mut data, &result.patch).expect("applied");
-        assert_eq!(Value::Object(data), json!({"skill_state": {"issues": 1, "plan": 1}}));
+        assert_eq!(
+            Value::Object(data),
+            json!({"skill_state": {"issues": 1, "plan": 1}})
+        );
     }
 
     #[test]
     fn a_result_is_read_strictly() {
-        let good = json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
+        let good =
+            json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
         let read = ActionResult::read(&good).expect("a result");
-        assert_eq!((read.goes_on, read.failed, read.cost, read.patch.len()), (false, false, 0.5, 1));
+        assert_eq!(
+            (read.goes_on, read.failed, read.cost, read.patch.len()),
+            (false, false, 0.5, 1)
+        );
         let older = json!({"skillStateUpdates": {"develop": {"total": 1}, "last_action": "develop", "errors": []},
             "stateUpdates": {"a": 1}});
         let paths: Vec<String> = (ActionResult::read(&older).expect("a result").patch.iter())
@@ -325,10 +441,19 @@ mod tests {
             (json!({"outputFiles": "a"}), "not a list"),
             (json!({"outputFiles": [1]}), "not a string"),
             (json!({"continue": "yes"}), "neither"),
-            (json!({"status": "failed", "recoverable": "no"}), "`recoverable` of the result is neither"),
+            (
+                json!({"status": "failed", "recoverable": "no"}),
+                "`recoverable` of the result is neither",
+            ),
             (json!({"cost": -1}), "not a number"),
-            (json!({"status": "maybe"}), "must be success, failed or needs_input"),
-            (json!({"status": "skipped"}), "what was skipped is reported in `stateUpdates`"),
+            (
+                json!({"status": "maybe"}),
+                "must be success, failed or needs_input",
+            ),
+            (
+                json!({"status": "skipped"}),
+                "what was skipped is reported in `stateUpdates`",
+            ),
             (json!({"summary": 1}), "not a string"),
             (
                 json!({"state_updates": {}, "summary": "done"}),
@@ -343,7 +468,10 @@ mod tests {
             assert!(error.as_str().contains(fault), "{bad}: {error}");
         }
         let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
-        assert!(ActionResult::read(&more).is_ok(), "unknown keys without a similar name are ignored");
+        assert!(
+            ActionResult::read(&more).is_ok(),
+            "unknown keys without a similar name are ignored"
+        );
         let failed = ActionResult::read(&json!({"status": "failed"})).expect("a result");
         assert!(failed.failed && failed.recoverable);
     }

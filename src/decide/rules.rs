@@ -17,7 +17,11 @@ pub(super) struct Fired<'w> {
 
 impl Judge<'_> {
     /// Tries every rule of the phase; the first that fires or fails decides.
-    pub(super) fn try_rules<'w>(&'w self, scope: &dyn Scope, decision: &mut Decision) -> Option<Fired<'w>> {
+    pub(super) fn try_rules<'w>(
+        &'w self,
+        scope: &dyn Scope,
+        decision: &mut Decision,
+    ) -> Option<Fired<'w>> {
         let mut fired = None;
         for rule in self.workflow.rules_from(&self.phase.id) {
             let held = rule.when.holds(scope);
@@ -26,7 +30,9 @@ impl Judge<'_> {
                 continue;
             }
             if fired.is_some() {
-                decision.tried.push(tried(rule, Truth::NotTried, Vec::new()));
+                decision
+                    .tried
+                    .push(tried(rule, Truth::NotTried, Vec::new()));
                 continue;
             }
             let mut parts = Vec::new();
@@ -49,7 +55,10 @@ impl Judge<'_> {
 
     /// The same rule and verdict as [`Self::try_rules`] returns, without what explains them.
     pub(super) fn decisive<'w>(&'w self, scope: &dyn Scope) -> Option<Fired<'w>> {
-        let mut rules = self.workflow.rules_from(&self.phase.id).filter(|rule| rule.on.is_none());
+        let mut rules = self
+            .workflow
+            .rules_from(&self.phase.id)
+            .filter(|rule| rule.on.is_none());
         rules.find_map(|rule| {
             let may = match rule.when.result(scope) {
                 Ok(true) => self.may_perform(rule, scope, &mut Vec::new()),
@@ -84,18 +93,33 @@ impl Judge<'_> {
 
     /// Whether the approvals that a phase asks for let a rule lead on; records what is missing.
     fn may_lead(&self, rule: &Rule, parts: &mut Vec<GuardPart>) -> bool {
-        let Outcome::To(to) = &rule.outcome else { return true };
+        let Outcome::To(to) = &rule.outcome else {
+            return true;
+        };
         if self.workflow.position(to) <= self.workflow.position(&self.phase.id) {
             return true;
         }
-        let Some(approvals) = self.approvals().filter(|approvals| !approvals.suffice()) else { return true };
+        let Some(approvals) = self.approvals().filter(|approvals| !approvals.suffice()) else {
+            return true;
+        };
         let name = format!("{APPROVALS}.{}", self.phase.id);
         let saw = vec![
-            (format!("{name}.missing"), Some(Value::from(approvals.missing))),
-            (format!("{name}.rejected"), Some(Value::from(approvals.rejected))),
+            (
+                format!("{name}.missing"),
+                Some(Value::from(approvals.missing)),
+            ),
+            (
+                format!("{name}.rejected"),
+                Some(Value::from(approvals.rejected)),
+            ),
         ];
         let text = format!("{name}.missing == [] && {name}.rejected == []");
-        parts.push(GuardPart { text, result: Truth::False, saw, within: None });
+        parts.push(GuardPart {
+            text,
+            result: Truth::False,
+            saw,
+            within: None,
+        });
         false
     }
 
@@ -106,7 +130,9 @@ impl Judge<'_> {
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
     ) -> Result<bool, Reason> {
-        let Some(action) = self.workflow.action(name) else { return Ok(false) };
+        let Some(action) = self.workflow.action(name) else {
+            return Ok(false);
+        };
         if self.state.tally(name).skipped {
             parts.push(GuardPart {
                 text: format!("!action.{name}.skipped"),
@@ -127,7 +153,13 @@ impl Judge<'_> {
 
     /// Records a part of a guard; if it is false, also the parts of the named expressions in it, each
     /// expression once.
-    fn open(&self, part: &HeldPart, within: Option<&str>, scope: &dyn Scope, parts: &mut Vec<GuardPart>) {
+    fn open(
+        &self,
+        part: &HeldPart,
+        within: Option<&str>,
+        scope: &dyn Scope,
+        parts: &mut Vec<GuardPart>,
+    ) {
         parts.push(GuardPart {
             text: part.text.clone(),
             result: truth(&part.result),
@@ -137,12 +169,17 @@ impl Judge<'_> {
         if part.result == Ok(true) {
             return;
         }
-        let absent_or_false = |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
+        let absent_or_false =
+            |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
         for (read, _) in part.saw.iter().filter(|(_, value)| absent_or_false(value)) {
-            let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read) else {
+            let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read)
+            else {
                 continue;
             };
-            if parts.iter().any(|known| known.within.as_ref() == Some(name)) {
+            if parts
+                .iter()
+                .any(|known| known.within.as_ref() == Some(name))
+            {
                 continue;
             }
             for inner in &define.holds(scope).parts {
@@ -155,8 +192,17 @@ impl Judge<'_> {
         let part = parts.iter().find(|part| part.result.is_err());
         let text = part.map_or(rule.when.text(), |part| part.text.as_str());
         let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
-        let reason = format!("rule `{}` cannot be evaluated: in `{text}`, {message}{saw}", rule.id);
-        Fired { rule, verdict: Verdict::Error { code: Code::GuardError }, reason }
+        let reason = format!(
+            "rule `{}` cannot be evaluated: in `{text}`, {message}{saw}",
+            rule.id
+        );
+        Fired {
+            rule,
+            verdict: Verdict::Error {
+                code: Code::GuardError,
+            },
+            reason,
+        }
     }
 
     fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
@@ -167,25 +213,48 @@ impl Judge<'_> {
             Outcome::Run(action) => Verdict::Run(action.clone()),
             Outcome::Wait(what) => {
                 let is_asked = rule.by_human || rule.ask.is_some();
-                let owner = if is_asked { Owner::Human } else { self.phase.owner };
-                Verdict::Wait { what: what.clone(), owner }
+                let owner = if is_asked {
+                    Owner::Human
+                } else {
+                    self.phase.owner
+                };
+                Verdict::Wait {
+                    what: what.clone(),
+                    owner,
+                }
             }
             Outcome::Choose(actions) => {
-                let may =
-                    |action: &&ActionName| self.is_available(action, scope, &mut Vec::new()) == Ok(true);
+                let may = |action: &&ActionName| {
+                    self.is_available(action, scope, &mut Vec::new()) == Ok(true)
+                };
                 let offered: Vec<ActionName> = actions.iter().filter(may).cloned().collect();
-                match self.state.run.chosen.as_ref().filter(|chosen| offered.contains(chosen)) {
+                match self
+                    .state
+                    .run
+                    .chosen
+                    .as_ref()
+                    .filter(|chosen| offered.contains(chosen))
+                {
                     Some(chosen) => Verdict::Run(chosen.clone()),
                     None => Verdict::Choose(offered),
                 }
             }
         };
-        Fired { rule, verdict, reason }
+        Fired {
+            rule,
+            verdict,
+            reason,
+        }
     }
 
     /// The values that a rule sets. Returns the reason if one of them cannot be computed.
-    pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
-        computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id).into())
+    pub(super) fn bookkeeping(
+        &self,
+        rule: &Rule,
+        scope: &dyn Scope,
+    ) -> Result<Vec<(String, Value)>, Reason> {
+        computed(&rule.set, scope)
+            .map_err(|message| format!("rule `{}` cannot {message}", rule.id).into())
     }
 
     /// The outcome of a rule that leads to a phase: checks the needs of the target and how often it has been
@@ -196,28 +265,48 @@ impl Judge<'_> {
             Err(reason) => {
                 return Fired {
                     rule,
-                    verdict: Verdict::Error { code: Code::GuardError },
+                    verdict: Verdict::Error {
+                        code: Code::GuardError,
+                    },
                     reason: reason.into(),
                 };
             }
         };
         let Some(target) = self.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
-            return Fired { rule, verdict: Verdict::Error { code: Code::UnknownPhase }, reason };
+            return Fired {
+                rule,
+                verdict: Verdict::Error {
+                    code: Code::UnknownPhase,
+                },
+                reason,
+            };
         };
         let unmet = self.hinders(target);
         if !unmet.is_empty() {
             let last_consistent = self.last_consistent();
-            let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
+            let verdict = Verdict::Inconsistent {
+                phase: to.clone(),
+                broken: unmet,
+                last_consistent,
+            };
             let reason = match self.exhausted(rule, to) {
                 Some(attempts) => format!("{} ({})", rule.because, too_often(to, attempts)),
                 None => rule.because.clone(),
             };
-            return Fired { rule, verdict, reason };
+            return Fired {
+                rule,
+                verdict,
+                reason,
+            };
         }
         let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
         let rests_on = self.rests_on_grounds(target);
-        let kind = if is_back { Kind::Regress } else { Kind::Advance };
+        let kind = if is_back {
+            Kind::Regress
+        } else {
+            Kind::Advance
+        };
         let transition = Transition {
             rule: Some(rule.id.clone()),
             evidence: self.evidence(&self.rests_on(rule, target, &rests_on)),
@@ -231,11 +320,18 @@ impl Judge<'_> {
             let reason = format!("{}, but {}", rule.because, too_often(to, attempts));
             return Fired {
                 rule,
-                verdict: Verdict::Handover { held: Box::new(transition), attempts },
+                verdict: Verdict::Handover {
+                    held: Box::new(transition),
+                    attempts,
+                },
                 reason,
             };
         }
-        Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
+        Fired {
+            rule,
+            verdict: Verdict::Transition(Box::new(transition)),
+            reason: rule.because.clone(),
+        }
     }
 
     /// How often a phase has been attempted, if a rule may not lead there once more without a person.
@@ -247,7 +343,12 @@ impl Judge<'_> {
         if rule.by_human || rule.on.is_some() {
             return None;
         }
-        let used = |phase: &Phase| (self.state.attempt(&phase.id), self.workflow.attempts_of(phase));
+        let used = |phase: &Phase| {
+            (
+                self.state.attempt(&phase.id),
+                self.workflow.attempts_of(phase),
+            )
+        };
         let (attempts, limit) = used(target);
         let is_forward = self.workflow.position(to) > self.workflow.position(&self.phase.id);
         let (here, limit_here) = used(self.phase);
@@ -258,30 +359,55 @@ impl Judge<'_> {
     /// That the rules lead to a phase whose attempts are used up, in words; for a task that lacks a need of its
     /// own phase, so that its rules decide nothing.
     pub(super) fn handover_besides(&self, scope: &dyn Scope) -> Option<String> {
-        let mut rules = self.workflow.rules_from(&self.phase.id).filter(|rule| rule.on.is_none());
+        let mut rules = self
+            .workflow
+            .rules_from(&self.phase.id)
+            .filter(|rule| rule.on.is_none());
         let rule = rules.find(|rule| rule.when.holds(scope).result == Ok(true))?;
-        let Outcome::To(to) = &rule.outcome else { return None };
-        self.exhausted(rule, to).map(|attempts| format!("{}, but {}", rule.because, too_often(to, attempts)))
+        let Outcome::To(to) = &rule.outcome else {
+            return None;
+        };
+        self.exhausted(rule, to)
+            .map(|attempts| format!("{}, but {}", rule.because, too_often(to, attempts)))
     }
 
     /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, the needs of the
     /// next one, and at a good end what it rests on.
     fn rests_on(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<ArtifactName> {
-        let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
+        let mut names: Vec<ArtifactName> = self
+            .phase
+            .produces
+            .iter()
+            .chain(&target.needs)
+            .cloned()
+            .collect();
         names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
         let read = |seen: &&SeenArtifact<'_>| self.reads(rule, seen.derived.name.as_str());
-        names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
+        names.extend(
+            self.seen
+                .iter()
+                .filter(read)
+                .map(|seen| seen.derived.name.clone()),
+        );
         // Code is not committed with the step, so every step from a phase that needs code names it.
         let is_code = |seen: &&SeenArtifact<'_>| {
             seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name)
         };
-        names.extend(self.seen.iter().filter(is_code).map(|seen| seen.derived.name.clone()));
+        names.extend(
+            self.seen
+                .iter()
+                .filter(is_code)
+                .map(|seen| seen.derived.name.clone()),
+        );
         names
     }
 
     /// Whether the guard of a rule reads an artifact, directly or through a named expression.
     pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
-        self.workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact)
+        self.workflow
+            .reads(&rule.when)
+            .iter()
+            .any(|chain| chain[0] == artifact)
     }
 
     fn note_move(
@@ -291,9 +417,14 @@ impl Judge<'_> {
         fired: Option<&Fired<'_>>,
         decision: &mut Decision,
     ) {
-        let Outcome::To(to) = &rule.outcome else { return };
-        let false_parts =
-            held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
+        let Outcome::To(to) = &rule.outcome else {
+            return;
+        };
+        let false_parts = held
+            .parts
+            .iter()
+            .filter(|part| part.result != Ok(true))
+            .map(|part| match &part.result {
                 Err(message) => format!("{}: {message}", part.text),
                 Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
             });
@@ -301,11 +432,17 @@ impl Judge<'_> {
         if let Some(target) = self.workflow.phase(to) {
             let hindered = self.hinders(target);
             unmet.extend(
-                hindered.iter().map(|need| format!("`{to}` needs {} ({})", need.artifact, need.fault())),
+                hindered
+                    .iter()
+                    .map(|need| format!("`{to}` needs {} ({})", need.artifact, need.fault())),
             );
         }
         if let Some(signal) = rule.on {
-            let verb = if signal == Signal::Start { "run" } else { signal.as_str() };
+            let verb = if signal == Signal::Start {
+                "run"
+            } else {
+                signal.as_str()
+            };
             unmet.push(format!("the rule waits for `orch {verb}`"));
         }
         if let Some(first) = fired.filter(|_| unmet.is_empty()) {
@@ -314,17 +451,29 @@ impl Judge<'_> {
         if let Some(attempts) = self.exhausted(rule, to).filter(|_| held.result == Ok(true)) {
             unmet.push(too_often(to, attempts));
         }
-        decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
+        decision.moves.push(Move {
+            to: to.clone(),
+            rule: rule.id.clone(),
+            allowed: unmet.is_empty(),
+            unmet,
+        });
     }
 }
 
 fn too_often(to: &PhaseId, attempts: u32) -> String {
-    let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+    let times = if attempts == 1 {
+        "once".to_owned()
+    } else {
+        format!("{attempts} times")
+    };
     format!("`{to}` has been attempted {times}: a person decides")
 }
 
 /// Values for places in the state. Returns the reason if one of them cannot be computed.
-pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
+pub(super) fn computed(
+    set: &[(String, Guard)],
+    scope: &dyn Scope,
+) -> Result<Vec<(String, Value)>, Reason> {
     let values = set.iter().map(|(pointer, guard)| match guard.value(scope) {
         Ok(value) => Ok((pointer.clone(), value)),
         Err(message) => Err(format!("set `{pointer}`: in `{}`, {message}", guard.text()).into()),
@@ -339,7 +488,14 @@ fn tried(rule: &Rule, result: Truth, parts: Vec<GuardPart>) -> Tried {
         Outcome::Wait(what) => (format!("wait for {what}"), None),
         Outcome::Choose(actions) => (format!("choose from {}", join(actions)), None),
     };
-    Tried { rule: rule.id.clone(), outcome, to, line: rule.place.line, result, parts }
+    Tried {
+        rule: rule.id.clone(),
+        outcome,
+        to,
+        line: rule.place.line,
+        result,
+        parts,
+    }
 }
 
 fn truth(result: &Result<bool, Reason>) -> Truth {
@@ -365,9 +521,17 @@ pub(super) fn saw(values: &[(String, Option<Value>)]) -> String {
             }
         })
         .collect();
-    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", shown.join(", "))
+    }
 }
 
 pub(super) fn join<T: ToString>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    items
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

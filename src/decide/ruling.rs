@@ -40,7 +40,11 @@ pub struct Ruled {
 impl Ruled {
     /// A transition without a file.
     fn of(transition: Transition) -> Self {
-        Self { transition, draft: None, written: None }
+        Self {
+            transition,
+            draft: None,
+            written: None,
+        }
     }
 }
 
@@ -80,19 +84,33 @@ pub fn rule_on(
     order: RulingOrder<'_>,
     stamp: &Stamp,
 ) -> Result<Ruled, Error> {
-    let order = RulingOrder { reason: order.reason.map(given).transpose()?, ..order };
+    let order = RulingOrder {
+        reason: order.reason.map(given).transpose()?,
+        ..order
+    };
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    if let Some(approvals) = judge.approvals().filter(|_| !judge.due().is_some_and(|due| due.by_human)) {
+    let judge = Judge {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen: &seen,
+    };
+    if let Some(approvals) = judge
+        .approvals()
+        .filter(|_| !judge.due().is_some_and(|due| due.by_human))
+    {
         let is_enough = order.overrides && order.ruling == Ruling::Approve && approvals.suffice();
         return match order.reason.filter(|_| is_enough) {
             Some(reason) => override_to(workflow, state, facts, None, reason).map(Ruled::of),
             None => judge.said_by(order, stamp),
         };
     }
-    let ruled = judge.rule_on(order, stamp).or_else(|| judge.rolled_back(order));
+    let ruled = judge
+        .rule_on(order, stamp)
+        .or_else(|| judge.rolled_back(order));
     ruled.ok_or_else(|| judge.nothing(order, stamp))
 }
 
@@ -103,8 +121,13 @@ impl Judge<'_> {
     /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
     /// `None` for one that cannot be made.
     pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
-        let order =
-            |ruling| RulingOrder { ruling, to: None, reason: None, overrides: false, objections: &[] };
+        let order = |ruling| RulingOrder {
+            ruling,
+            to: None,
+            reason: None,
+            overrides: false,
+            objections: &[],
+        };
         let stamp = Stamp::of_no_record();
         let approval = self.approval(order(Ruling::Approve), &stamp);
         [Ruling::Approve, Ruling::Reject].map(|ruling| {
@@ -126,15 +149,26 @@ impl Judge<'_> {
         if let (None, Some(reason), true) = (&draft, order.reason, transition.by_human) {
             transition.reason = format!("{}: {reason}", transition.reason);
         }
-        Some(Ruled { transition, draft, written })
+        Some(Ruled {
+            transition,
+            draft,
+            written,
+        })
     }
 
     /// The approval that is closed, taken against the rules.
-    fn overridden(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<(Transition, Option<Draft>)> {
-        let reason = order.reason.filter(|_| order.overrides && order.ruling == Ruling::Approve)?;
+    fn overridden(
+        &self,
+        order: RulingOrder<'_>,
+        stamp: &Stamp,
+    ) -> Option<(Transition, Option<Draft>)> {
+        let reason = order
+            .reason
+            .filter(|_| order.overrides && order.ruling == Ruling::Approve)?;
         let Hindered { to, draft, .. } = self.hindered(order, stamp)?;
         let to = Some(to.as_str());
-        let transition = override_to(self.workflow, self.state, draft.facts.as_ref()?, to, reason).ok()?;
+        let transition =
+            override_to(self.workflow, self.state, draft.facts.as_ref()?, to, reason).ok()?;
         Some((transition, Some(draft)))
     }
 
@@ -147,16 +181,28 @@ impl Judge<'_> {
         }
         let objections = order.objections.iter().map(Objection::text);
         let reasons: Vec<&str> = std::iter::once(reason).chain(objections).collect();
-        rollback(self.workflow, self.state, self.facts, order.to, &reasons.join("; ")).ok().map(Ruled::of)
+        rollback(
+            self.workflow,
+            self.state,
+            self.facts,
+            order.to,
+            &reasons.join("; "),
+        )
+        .ok()
+        .map(Ruled::of)
     }
 
     /// Whether the file of a draft is there as it was drafted.
     fn holds(&self, draft: &Draft) -> bool {
         let file = |facts: &Facts| {
             let mut all = facts.artifacts.values().flatten();
-            all.find(|file| file.path == draft.path).and_then(|file| file.digest)
+            all.find(|file| file.path == draft.path)
+                .and_then(|file| file.digest)
         };
-        draft.facts.as_ref().is_some_and(|facts| file(self.facts) == file(facts))
+        draft
+            .facts
+            .as_ref()
+            .is_some_and(|facts| file(self.facts) == file(facts))
     }
 
     /// The transition that an order takes: the due one, or one that a draft makes due. `approval` is the draft that
@@ -172,22 +218,25 @@ impl Judge<'_> {
             return None;
         }
         // Objections have to be written down, whatever lies there.
-        let due = due.filter(|due| order.objections.is_empty() && self.is_persons(due)).filter(|due| {
-            let approves = match approval {
-                Some((approval, _)) => approval.to == due.to,
-                None => self.leads_on(&due.to),
-            };
-            approves == (order.ruling == Ruling::Approve) && order.to.is_none_or(|to| due.to.as_str() == to)
-        });
+        let due = due
+            .filter(|due| order.objections.is_empty() && self.is_persons(due))
+            .filter(|due| {
+                let approves = match approval {
+                    Some((approval, _)) => approval.to == due.to,
+                    None => self.leads_on(&due.to),
+                };
+                approves == (order.ruling == Ruling::Approve)
+                    && order.to.is_none_or(|to| due.to.as_str() == to)
+            });
         if let Some(due) = due {
             return Some((due.clone(), None));
         }
         let (transition, draft) = match order.ruling {
             Ruling::Approve => approval.cloned()?,
             // A rejection never takes the way of an approval, whatever `to` says.
-            Ruling::Reject => self
-                .rejection(order, stamp)
-                .filter(|(rejection, _)| approval.is_none_or(|(approval, _)| approval.to != rejection.to))?,
+            Ruling::Reject => self.rejection(order, stamp).filter(|(rejection, _)| {
+                approval.is_none_or(|(approval, _)| approval.to != rejection.to)
+            })?,
         };
         Some((transition, Some(draft)))
     }
@@ -216,8 +265,15 @@ impl Judge<'_> {
     fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
         let order = RulingOrder { to: None, ..order };
         let leads_on = |(due, _): &Drafted| self.leads_on(&due.to);
-        let of_examples = self.drafted(order, stamp, Choices::OfExamples).into_iter().find(leads_on);
-        of_examples.or_else(|| self.drafted(order, stamp, Choices::Opposite).into_iter().find(leads_on))
+        let of_examples = self
+            .drafted(order, stamp, Choices::OfExamples)
+            .into_iter()
+            .find(leads_on);
+        of_examples.or_else(|| {
+            self.drafted(order, stamp, Choices::Opposite)
+                .into_iter()
+                .find(leads_on)
+        })
     }
 
     /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
@@ -232,24 +288,40 @@ impl Judge<'_> {
         if let Some(first) = drafted.into_iter().find(is_back) {
             return Some(first);
         }
-        let closed = self.hindered(order, stamp).and_then(|hindered| self.workflow.position(&hindered.to));
+        let closed = self
+            .hindered(order, stamp)
+            .and_then(|hindered| self.workflow.position(&hindered.to));
         let Some(closed) = closed else {
-            return self.drafted(order, stamp, Choices::Opposite).into_iter().find(is_back);
+            return self
+                .drafted(order, stamp, Choices::Opposite)
+                .into_iter()
+                .find(is_back);
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
         before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
         // Of several that lead there, the first.
-        before.into_iter().rev().max_by_key(|(due, _)| self.workflow.position(&due.to))
+        before
+            .into_iter()
+            .rev()
+            .max_by_key(|(due, _)| self.workflow.position(&due.to))
     }
 
     /// The drafts that make a transition due which a person may take by them. A verdict leads there with its objections
     /// and without them, so that it does not contradict itself.
     fn drafted(&self, order: RulingOrder<'_>, stamp: &Stamp, choices: Choices) -> Vec<Drafted> {
-        let plain = self.drafts(RulingOrder { objections: &[], ..order }, stamp, choices);
+        let plain = self.drafts(
+            RulingOrder {
+                objections: &[],
+                ..order
+            },
+            stamp,
+            choices,
+        );
         let drafts = self.drafts(order, stamp, choices).zip(plain);
         let due = |((artifact, draft), (_, plain)): ((&Artifact, Draft), (&Artifact, Draft))| {
             let due = self.on(&draft, |on| on.due())?;
-            let is_ruled = due.by_human || (is_verdict(artifact) && self.rests_on_verdict(&due, artifact));
+            let is_ruled =
+                due.by_human || (is_verdict(artifact) && self.rests_on_verdict(&due, artifact));
             let is_clear = || {
                 let without = || self.on(&plain, |on| on.due());
                 order.objections.is_empty() || without().is_some_and(|plain| plain.to == due.to)
@@ -266,8 +338,14 @@ impl Judge<'_> {
         let may = move |artifact: &&Artifact| {
             is_verdict(artifact) || (is_persons && !self.phase.optional.contains(&artifact.name))
         };
-        let artifacts = self.phase.produces.iter().filter_map(|name| self.workflow.artifact(name));
-        artifacts.filter(|artifact| artifact.format == Format::Json).filter(may)
+        let artifacts = self
+            .phase
+            .produces
+            .iter()
+            .filter_map(|name| self.workflow.artifact(name));
+        artifacts
+            .filter(|artifact| artifact.format == Format::Json)
+            .filter(may)
     }
 
     /// Every draft of an output that a person may write.
@@ -277,14 +355,24 @@ impl Judge<'_> {
         stamp: &Stamp,
         choices: Choices,
     ) -> impl Iterator<Item = (&Artifact, Draft)> {
-        let outputs = self.outputs().filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
+        let outputs = self
+            .outputs()
+            .filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
         outputs.flat_map(move |artifact| {
-            let schema = artifact.schema.as_ref().and_then(SchemaText::value).unwrap_or(&Value::Null);
+            let schema = artifact
+                .schema
+                .as_ref()
+                .and_then(SchemaText::value)
+                .unwrap_or(&Value::Null);
             let is_given = choices != Choices::Opposite || is_verdict(artifact);
-            let choices = if is_given { choices_of(schema, choices) } else { Vec::new() };
+            let choices = if is_given {
+                choices_of(schema, choices)
+            } else {
+                Vec::new()
+            };
             let choices = choices.into_iter();
-            let values =
-                choices.filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
+            let values = choices
+                .filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
             let drafts = values.map(|value| (artifact, self.with_value(artifact, value, stamp)));
             drafts.collect::<Vec<_>>()
         })
@@ -293,10 +381,16 @@ impl Judge<'_> {
     fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
-        let writer = FileWriter { ordered: true, ..stamp.writer() };
+        let writer = FileWriter {
+            ordered: true,
+            ..stamp.writer()
+        };
         let mut facts = self.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
-        let pattern = files.iter().find(|file| file.path == path).map_or(0, |file| file.pattern);
+        let pattern = files
+            .iter()
+            .find(|file| file.path == path)
+            .map_or(0, |file| file.pattern);
         files.retain(|file| file.path != path);
         files.push(FileFact {
             pattern,
@@ -307,14 +401,22 @@ impl Judge<'_> {
             problems: Vec::new(),
             writers: vec![writer],
         });
-        Draft { path, text, facts: Some(facts) }
+        Draft {
+            path,
+            text,
+            facts: Some(facts),
+        }
     }
 
     /// What is concluded with a draft in its place.
     fn on<T>(&self, draft: &Draft, conclude: impl Fn(&Judge<'_>) -> T) -> T {
         let facts = draft.facts.as_ref().unwrap_or(self.facts);
         let seen = look(self.workflow, self.state, &self.phase.id, facts);
-        conclude(&Judge { facts, seen: &seen, ..*self })
+        conclude(&Judge {
+            facts,
+            seen: &seen,
+            ..*self
+        })
     }
 
     /// The value of a decision with these choices; `None` if the schema marks no property.
@@ -326,10 +428,24 @@ impl Judge<'_> {
         (order, stamp): (RulingOrder<'_>, &Stamp),
     ) -> Option<Value> {
         let properties = schema.get("properties")?.as_object()?;
-        let mark_of = |shape: &'_ Value| shape.get("x-orch-fill").and_then(Value::as_str).map(str::to_owned);
-        let names_objections = properties.values().any(|shape| mark_of(shape).as_deref() == Some("issues"));
-        let apart = if names_objections { &[] } else { order.objections };
-        let texts = order.reason.into_iter().chain(apart.iter().map(Objection::text));
+        let mark_of = |shape: &'_ Value| {
+            shape
+                .get("x-orch-fill")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        let names_objections = properties
+            .values()
+            .any(|shape| mark_of(shape).as_deref() == Some("issues"));
+        let apart = if names_objections {
+            &[]
+        } else {
+            order.objections
+        };
+        let texts = order
+            .reason
+            .into_iter()
+            .chain(apart.iter().map(Objection::text));
         let reasons: Vec<&str> = texts.collect();
         let mut is_marked = false;
         for (key, shape) in properties {
@@ -355,12 +471,19 @@ impl Judge<'_> {
     /// The digests of what a decision is made on: the needs of the phase.
     fn digests(&self, artifact: &ArtifactName) -> Value {
         let of = super::expect::judged(self, artifact).into_iter();
-        Value::Object(of.map(|(name, digest)| (name.to_string(), digest.to_string().into())).collect())
+        Value::Object(
+            of.map(|(name, digest)| (name.to_string(), digest.to_string().into()))
+                .collect(),
+        )
     }
 
     /// What keeps the decision of an order from leading anywhere.
     fn hindered(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Hindered> {
-        let choices = if order.to.is_some() { Choices::Varied } else { Choices::OfExamples };
+        let choices = if order.to.is_some() {
+            Choices::Varied
+        } else {
+            Choices::OfExamples
+        };
         let mut drafts = self.drafts(order, stamp, choices);
         drafts.find_map(|(_, draft)| {
             let decision = self.on(&draft, |on| on.decide_alone(Vec::new()));
@@ -371,8 +494,14 @@ impl Judge<'_> {
                 _ => return None,
             };
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
-                && order.to.is_none_or(|named| to.as_str() == named || to == self.phase.id);
-            is_meant.then(|| Hindered { to, decision, draft })
+                && order
+                    .to
+                    .is_none_or(|named| to.as_str() == named || to == self.phase.id);
+            is_meant.then(|| Hindered {
+                to,
+                decision,
+                draft,
+            })
         })
     }
 
@@ -381,19 +510,28 @@ impl Judge<'_> {
         let task = self.facts.task.as_str();
         let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
         let said = |why: &str| format!("nothing to {}{toward}: {why}", order.ruling.as_str());
-        let refuse = |why: &str, argv: &[&str]| refused(Code::NothingToApply, said(why), command(argv));
+        let refuse =
+            |why: &str, argv: &[&str]| refused(Code::NothingToApply, said(why), command(argv));
         if let Some(why) = self.contradicted(order, stamp) {
             return refuse(&why, &["orch", "reject", task, "--reason", WHY]);
         }
         let now = self.decide_alone(Vec::new());
         // A decision that would be taken in vain says more than the missing file.
-        let hindered = self.hindered(order, stamp).map(|hindered| hindered.decision);
+        let hindered = self
+            .hindered(order, stamp)
+            .map(|hindered| hindered.decision);
         let is_hindered = hindered.is_some();
         let decision = hindered.unwrap_or(now);
         if decision.transition().is_some_and(|due| !due.by_human) {
-            return refuse("the due transition requires no person", &["orch", "next", task]);
+            return refuse(
+                "the due transition requires no person",
+                &["orch", "next", task],
+            );
         }
-        let others = decision.diagnostics.iter().find(|found| found.code == Code::NotIndependent);
+        let others = decision
+            .diagnostics
+            .iter()
+            .find(|found| found.code == Code::NotIndependent);
         if let Some(hint) = others.and_then(|found| found.hint.clone()) {
             return refused(Code::NothingToApply, said(&decision.reason), hint);
         }
@@ -402,7 +540,10 @@ impl Judge<'_> {
             if broken.iter().all(|need| need.outdated.is_some()));
         if is_closed && order.ruling == Ruling::Approve {
             let hint = command(&["orch", "approve", task, "--override", WHY]);
-            let back = decision.options.iter().find(|option| option.id == "rollback");
+            let back = decision
+                .options
+                .iter()
+                .find(|option| option.id == "rollback");
             let back = back
                 .map(|back| format!("{}; or accept it as it is: ", back.argv.join(" ")))
                 .unwrap_or_default();
@@ -414,10 +555,22 @@ impl Judge<'_> {
             let said = format!("the approval would rest on what does not stand: {why}");
             return refused(Code::EvidenceOutdated, said, format!("{back}{hint}"));
         }
-        match self.last_consistent().filter(|_| lacks_needs && order.ruling == Ruling::Reject) {
-            Some(back) => {
-                refuse(&decision.reason, &["orch", "rollback", task, "--to", back.as_str(), "--reason", WHY])
-            }
+        match self
+            .last_consistent()
+            .filter(|_| lacks_needs && order.ruling == Ruling::Reject)
+        {
+            Some(back) => refuse(
+                &decision.reason,
+                &[
+                    "orch",
+                    "rollback",
+                    task,
+                    "--to",
+                    back.as_str(),
+                    "--reason",
+                    WHY,
+                ],
+            ),
             None => refuse(&decision.reason, &["orch", "explain", task]),
         }
     }
@@ -427,7 +580,10 @@ impl Judge<'_> {
         if order.ruling != Ruling::Approve || order.objections.is_empty() {
             return None;
         }
-        let without = RulingOrder { objections: &[], ..order };
+        let without = RulingOrder {
+            objections: &[],
+            ..order
+        };
         self.approval(without, stamp)?;
         Some("a verdict with these objections does not lead on".to_owned())
     }
@@ -462,18 +618,29 @@ pub(super) fn is_verdict(artifact: &Artifact) -> bool {
 /// The choices of a schema.
 fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
     let none = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&none);
     let is_boolean = |shape: &Value| shape.get("type") == Some(&"boolean".into());
     let is_choice = |key: &str| {
         properties.get(key).is_some_and(|shape| {
             shape.get("enum").is_some() || shape.get("const").is_some() || is_boolean(shape)
         })
     };
-    let examples = schema.get("examples").and_then(Value::as_array).into_iter().flatten();
+    let examples = schema
+        .get("examples")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let mut found: Vec<Map<String, Value>> = examples
         .filter_map(Value::as_object)
         .map(|example| {
-            example.iter().filter(|(key, _)| is_choice(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
+            example
+                .iter()
+                .filter(|(key, _)| is_choice(key))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
         })
         .collect();
     if wanted == Choices::OfExamples {
@@ -484,10 +651,20 @@ fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
         for key in example.keys() {
             let shape = properties.get(key);
             let listed = shape.filter(|_| wanted == Choices::Varied);
-            let listed = listed.and_then(|shape| shape.get("enum")?.as_array()).map(Vec::as_slice);
-            let others = listed.or_else(|| shape.filter(|shape| is_boolean(shape)).map(|_| &booleans[..]));
+            let listed = listed
+                .and_then(|shape| shape.get("enum")?.as_array())
+                .map(Vec::as_slice);
+            let others = listed.or_else(|| {
+                shape
+                    .filter(|shape| is_boolean(shape))
+                    .map(|_| &booleans[..])
+            });
             for other in others.into_iter().flatten() {
-                let varied = example.clone().into_iter().chain([(key.clone(), other.clone())]).collect();
+                let varied = example
+                    .clone()
+                    .into_iter()
+                    .chain([(key.clone(), other.clone())])
+                    .collect();
                 if !found.contains(&varied) {
                     found.push(varied);
                 }
@@ -508,7 +685,10 @@ mod tests {
             "properties": {"verdict": {"enum": ["yes", "no"]}, "sure": {"type": "boolean"}, "why": {"type": "string"}},
             "examples": [{"verdict": "no", "why": "It fails.", "sure": true}],
         });
-        let found: Vec<Value> = choices_of(&schema, Choices::Varied).into_iter().map(Value::Object).collect();
+        let found: Vec<Value> = choices_of(&schema, Choices::Varied)
+            .into_iter()
+            .map(Value::Object)
+            .collect();
         assert_eq!(
             found,
             [
@@ -517,8 +697,10 @@ mod tests {
                 json!({"verdict": "no", "sure": false}),
             ]
         );
-        let opposite: Vec<Value> =
-            choices_of(&schema, Choices::Opposite).into_iter().map(Value::Object).collect();
+        let opposite: Vec<Value> = choices_of(&schema, Choices::Opposite)
+            .into_iter()
+            .map(Value::Object)
+            .collect();
         assert_eq!(opposite[1..], [json!({"verdict": "no", "sure": false})]);
         assert_eq!(choices_of(&schema, Choices::OfExamples).len(), 1);
         assert!(choices_of(&json!({}), Choices::Varied).is_empty());

@@ -83,8 +83,16 @@ impl<'a> TaskScope<'a> {
     fn approvals(&self) -> Value {
         let phases = self.workflow.phases.iter();
         let said = phases.filter_map(|phase| {
-            let (workflow, state, facts, seen) = (self.workflow, self.state, self.observed, self.seen);
-            let approvals = Judge { workflow, state, facts, phase, seen }.approvals()?;
+            let (workflow, state, facts, seen) =
+                (self.workflow, self.state, self.observed, self.seen);
+            let approvals = Judge {
+                workflow,
+                state,
+                facts,
+                phase,
+                seen,
+            }
+            .approvals()?;
             Some((phase.id.to_string(), approvals.value()))
         });
         Value::Object(said.collect())
@@ -101,7 +109,9 @@ impl<'a> TaskScope<'a> {
     }
 
     fn artifact<'s>(&'s self, seen: &'s SeenArtifact<'a>, path: &[String]) -> Lookup<'s> {
-        let Some(member) = path.get(1) else { return Lookup::Missing { depth: 1 } };
+        let Some(member) = path.get(1) else {
+            return Lookup::Missing { depth: 1 };
+        };
         let derived = &seen.derived;
         let value = match member.as_str() {
             "present" => Value::from(derived.present),
@@ -109,7 +119,9 @@ impl<'a> TaskScope<'a> {
             "fresh" => Value::from(derived.fresh),
             "ready" => Value::from(derived.ready()),
             "changed" => Value::from(derived.changed),
-            "digest" => derived.digest.map_or(Value::Null, |digest| Value::from(digest.to_string())),
+            "digest" => derived
+                .digest
+                .map_or(Value::Null, |digest| Value::from(digest.to_string())),
             "count" => Value::from(seen.counting.len()),
             "path" => self.path(seen),
             "all" => seen.counting.iter().map(|file| file_value(file)).collect(),
@@ -132,41 +144,71 @@ impl<'a> TaskScope<'a> {
     /// The data of an artifact with one file; for several files it is null, and `all` contains them.
     fn data<'s>(&'s self, seen: &'s SeenArtifact<'a>) -> &'s Value {
         static NULL: Value = Value::Null;
-        let only = self.workflow.artifact(&seen.derived.name).and_then(|artifact| seen.only_file(artifact));
+        let only = self
+            .workflow
+            .artifact(&seen.derived.name)
+            .and_then(|artifact| seen.only_file(artifact));
         only.and_then(|file| file.data.as_deref()).unwrap_or(&NULL)
     }
 
     /// The path of the first file that counts, or else of the only file.
     fn path(&self, seen: &SeenArtifact<'_>) -> Value {
-        let only = self.workflow.artifact(&seen.derived.name).and_then(|artifact| seen.only_file(artifact));
+        let only = self
+            .workflow
+            .artifact(&seen.derived.name)
+            .and_then(|artifact| seen.only_file(artifact));
         let shown = seen.counting.first().copied().or(only);
         shown.map_or(Value::Null, |file| Value::from(file.path.as_str()))
     }
 
     /// The value of a named fact over these files of an artifact, also of those that do not count; `None` if the artifact
     /// is not valid, or has no such fact, or the fact cannot be computed.
-    pub(super) fn fact_of(&self, seen: &SeenArtifact<'_>, files: &[&FileFact], name: &str) -> Option<Value> {
-        let artifact = self.workflow.artifact(&seen.derived.name).filter(|_| seen.derived.holds())?;
+    pub(super) fn fact_of(
+        &self,
+        seen: &SeenArtifact<'_>,
+        files: &[&FileFact],
+        name: &str,
+    ) -> Option<Value> {
+        let artifact = self
+            .workflow
+            .artifact(&seen.derived.name)
+            .filter(|_| seen.derived.holds())?;
         let (_, guard) = artifact.facts.iter().find(|(fact, _)| fact == name)?;
-        let only = if let [only] = files { only.data.as_deref() } else { None };
+        let only = if let [only] = files {
+            only.data.as_deref()
+        } else {
+            None
+        };
         guard.value(&FactScope { files, only }).ok()
     }
 
     fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, Reason>> {
         let artifacts = &self.workflow.artifacts;
-        let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
-        let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
+        let artifact = artifacts
+            .iter()
+            .position(|artifact| artifact.name == seen.derived.name)?;
+        let fact = artifacts[artifact]
+            .facts
+            .iter()
+            .position(|(fact, _)| fact == name)?;
         let guard = &artifacts[artifact].facts[fact].1;
         Some(self.facts[artifact][fact].get_or_init(|| {
-            let only = seen.only_file(&artifacts[artifact]).and_then(|file| file.data.as_deref());
-            guard.value(&FactScope { files: &seen.counting, only })
+            let only = seen
+                .only_file(&artifacts[artifact])
+                .and_then(|file| file.data.as_deref());
+            guard.value(&FactScope {
+                files: &seen.counting,
+                only,
+            })
         }))
     }
 }
 
 impl Scope for TaskScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
-        let Some(root) = path.first() else { return Lookup::Missing { depth: 0 } };
+        let Some(root) = path.first() else {
+            return Lookup::Missing { depth: 0 };
+        };
         match root.as_str() {
             "state" => return follow(self.document(), path, 1),
             "phase" => return follow(&self.phase, path, 1),
@@ -176,13 +218,24 @@ impl Scope for TaskScope<'_> {
             "action" => return settle(self.actions(), path, 1),
             _ => {}
         }
-        if let Some(seen) = self.seen.iter().find(|seen| seen.derived.name.as_str() == root) {
+        if let Some(seen) = self
+            .seen
+            .iter()
+            .find(|seen| seen.derived.name.as_str() == root)
+        {
             return self.artifact(seen, path);
         }
-        let Some(index) = self.workflow.defines.iter().position(|(name, _)| name == root) else {
+        let Some(index) = self
+            .workflow
+            .defines
+            .iter()
+            .position(|(name, _)| name == root)
+        else {
             // A name of the workflow's own comes first: it may be older.
             return match root.as_str() {
-                APPROVALS if self.workflow.asks_for_approvals() => settle(self.approvals(), path, 1),
+                APPROVALS if self.workflow.asks_for_approvals() => {
+                    settle(self.approvals(), path, 1)
+                }
                 _ => Lookup::Missing { depth: 0 },
             };
         };
@@ -194,8 +247,18 @@ impl Scope for TaskScope<'_> {
 
     fn place_of(&self, path: &[String]) -> Option<String> {
         let (root, rest) = path.split_first()?;
-        let seen = self.seen.iter().find(|seen| seen.derived.name.as_str() == root)?;
-        place_in(if seen.counting.is_empty() { &seen.files } else { &seen.counting }, rest)
+        let seen = self
+            .seen
+            .iter()
+            .find(|seen| seen.derived.name.as_str() == root)?;
+        place_in(
+            if seen.counting.is_empty() {
+                &seen.files
+            } else {
+                &seen.counting
+            },
+            rest,
+        )
     }
 }
 
@@ -207,8 +270,14 @@ fn place_in(files: &[&FileFact], path: &[String]) -> Option<String> {
         ["all", nth, "data", rest @ ..] => (files.get(nth.parse::<usize>().ok()?)?, rest),
         _ => return None,
     };
-    let pointer = rest.iter().fold(String::new(), |pointer, key| child(&pointer, key));
-    if pointer.is_empty() { Some(file.path.clone()) } else { Some(format!("{} at {pointer}", file.path)) }
+    let pointer = rest
+        .iter()
+        .fold(String::new(), |pointer, key| child(&pointer, key));
+    if pointer.is_empty() {
+        Some(file.path.clone())
+    } else {
+        Some(format!("{} at {pointer}", file.path))
+    }
 }
 
 /// What the named facts of an artifact see: its own data and files, nothing else.
@@ -222,10 +291,17 @@ impl Scope for FactScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
         match path.first().map(String::as_str) {
             Some("data") => follow(self.only.unwrap_or(&Value::Null), path, 1),
-            Some("all") => settle(self.files.iter().map(|file| file_value(file)).collect(), path, 1),
+            Some("all") => settle(
+                self.files.iter().map(|file| file_value(file)).collect(),
+                path,
+                1,
+            ),
             Some("count") => settle(Value::from(self.files.len()), path, 1),
             Some("path") => {
-                let first = self.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str()));
+                let first = self
+                    .files
+                    .first()
+                    .map_or(Value::Null, |file| Value::from(file.path.as_str()));
                 settle(first, path, 1)
             }
             _ => Lookup::Missing { depth: 0 },
@@ -252,17 +328,21 @@ fn not_counted(seen: &SeenArtifact<'_>) -> Value {
 
 /// The problems of an artifact's files, as a list of maps.
 fn problems(seen: &SeenArtifact<'_>) -> Value {
-    let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
-        let place = problem.place.as_ref();
-        serde_json::json!({
-            "code": problem.code.as_str(),
-            "severity": problem.severity.to_string(),
-            "line": place.and_then(|place| place.line),
-            "column": place.and_then(|place| place.column),
-            "pointer": place.and_then(|place| place.pointer.as_deref()),
-            "message": problem.message,
-        })
-    });
+    let shown = seen
+        .files
+        .iter()
+        .flat_map(|file| &file.problems)
+        .map(|problem| {
+            let place = problem.place.as_ref();
+            serde_json::json!({
+                "code": problem.code.as_str(),
+                "severity": problem.severity.to_string(),
+                "line": place.and_then(|place| place.line),
+                "column": place.and_then(|place| place.column),
+                "pointer": place.and_then(|place| place.pointer.as_deref()),
+                "message": problem.message,
+            })
+        });
     shown.collect()
 }
 
@@ -271,7 +351,10 @@ fn settle(value: Value, path: &[String], start: usize) -> Lookup<'static> {
     match follow(&value, path, start) {
         Lookup::Found(found) => Lookup::Found(Cow::Owned(found.into_owned())),
         Lookup::Missing { depth } => Lookup::Missing { depth },
-        Lookup::Ends { depth, value } => Lookup::Ends { depth, value: Cow::Owned(value.into_owned()) },
+        Lookup::Ends { depth, value } => Lookup::Ends {
+            depth,
+            value: Cow::Owned(value.into_owned()),
+        },
         Lookup::Failed(message) => Lookup::Failed(message),
     }
 }

@@ -47,15 +47,26 @@ impl Judge<'_> {
     /// The step that sent the task back to its phase; `None` if it came forward, or if the state no longer
     /// holds the step.
     pub(super) fn sent_back(&self, scope: &TaskScope<'_>) -> Option<SendBack> {
-        let entry = self.state.newest_first().find(|entry| !entry.kind.stays())?;
-        let from = entry.from.clone().filter(|_| entry.to == self.phase.id && self.went_back(entry))?;
-        let read: Vec<&SeenArtifact<'_>> =
-            self.seen.iter().filter(|seen| self.was_read(entry, seen)).collect();
+        let entry = self
+            .state
+            .newest_first()
+            .find(|entry| !entry.kind.stays())?;
+        let from = entry
+            .from
+            .clone()
+            .filter(|_| entry.to == self.phase.id && self.went_back(entry))?;
+        let read: Vec<&SeenArtifact<'_>> = self
+            .seen
+            .iter()
+            .filter(|seen| self.was_read(entry, seen))
+            .collect();
         let mut issues: Vec<QuotedIssue> = Vec::new();
         let mut omitted = 0;
-        for (seen, value) in
-            read.iter().flat_map(|seen| objections(seen, entry, scope).into_iter().map(|v| (*seen, v)))
-        {
+        for (seen, value) in read.iter().flat_map(|seen| {
+            objections(seen, entry, scope)
+                .into_iter()
+                .map(|v| (*seen, v))
+        }) {
             if issues.len() < MOST_ISSUES {
                 issues.push(quoted(seen, value, &issues));
             } else {
@@ -64,19 +75,33 @@ impl Judge<'_> {
         }
         let verdicts = read.iter().map(|seen| seen.derived.name.clone()).collect();
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-        Some(SendBack { from, rule, reason, verdicts, issues, omitted })
+        Some(SendBack {
+            from,
+            rule,
+            reason,
+            verdicts,
+            issues,
+            omitted,
+        })
     }
 
     fn went_back(&self, entry: &HistoryEntry) -> bool {
         let position = |phase: &PhaseId| self.workflow.position(phase);
-        let is_back = entry.from.as_ref().is_some_and(|from| position(&entry.to) <= position(from));
+        let is_back = entry
+            .from
+            .as_ref()
+            .is_some_and(|from| position(&entry.to) <= position(from));
         matches!(entry.kind, Kind::Regress | Kind::Rollback | Kind::Reopen)
             || (entry.kind == Kind::Override && is_back)
     }
 
     /// Whether the rule of a step reads an artifact of which a present file is one that the step rests on.
     fn was_read(&self, entry: &HistoryEntry, seen: &SeenArtifact<'_>) -> bool {
-        let rule = self.workflow.rules.iter().find(|rule| entry.rule.as_deref() == Some(rule.id.as_str()));
+        let rule = self
+            .workflow
+            .rules
+            .iter()
+            .find(|rule| entry.rule.as_deref() == Some(rule.id.as_str()));
         rule.is_some_and(|rule| self.reads(rule, seen.derived.name.as_str()))
             && seen.files.iter().any(|file| rested_on(entry, file))
     }
@@ -84,14 +109,26 @@ impl Judge<'_> {
 
 /// Whether a step rests on a file as it is now.
 fn rested_on(entry: &HistoryEntry, file: &FileFact) -> bool {
-    let Some(digest) = file.digest.map(|digest| digest.to_string()) else { return false };
-    entry.evidence.iter().any(|(path, named)| *path == file.path && *named == digest)
+    let Some(digest) = file.digest.map(|digest| digest.to_string()) else {
+        return false;
+    };
+    entry
+        .evidence
+        .iter()
+        .any(|(path, named)| *path == file.path && *named == digest)
 }
 
 /// What the files of a verdict object to that a step rests on; nothing if they are not valid or have no such fact.
 fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'_>) -> Vec<Value> {
-    let files: Vec<&FileFact> = seen.files.iter().copied().filter(|file| rested_on(entry, file)).collect();
-    let Some(Value::Array(values)) = scope.fact_of(seen, &files, ISSUES) else { return Vec::new() };
+    let files: Vec<&FileFact> = seen
+        .files
+        .iter()
+        .copied()
+        .filter(|file| rested_on(entry, file))
+        .collect();
+    let Some(Value::Array(values)) = scope.fact_of(seen, &files, ISSUES) else {
+        return Vec::new();
+    };
     // An expression cannot join lists that are inside other values, so a list in the list counts as its items.
     let items = values.into_iter().flat_map(|value| match value {
         Value::Array(inner) => inner,
@@ -106,13 +143,27 @@ fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> Quo
     let place = seen.files.iter().find_map(|file| {
         let is_equal = |one: &&QuotedIssue| one.path == file.path && one.value == value;
         let mut skip = earlier.iter().filter(is_equal).count();
-        Some((file.path.clone(), find(file.data.as_deref()?, &value, &mut skip)?))
+        Some((
+            file.path.clone(),
+            find(file.data.as_deref()?, &value, &mut skip)?,
+        ))
     });
     let (path, pointer) = match place {
         Some((path, pointer)) => (path, Some(pointer)),
-        None => (seen.files.first().map(|file| file.path.clone()).unwrap_or_default(), None),
+        None => (
+            seen.files
+                .first()
+                .map(|file| file.path.clone())
+                .unwrap_or_default(),
+            None,
+        ),
     };
-    QuotedIssue { artifact: seen.derived.name.clone(), path, pointer, value }
+    QuotedIssue {
+        artifact: seen.derived.name.clone(),
+        path,
+        pointer,
+        value,
+    }
 }
 
 /// The pointer of a part of `data` that equals `wanted`, after the first `skip` such parts.
@@ -124,10 +175,9 @@ fn find(data: &Value, wanted: &Value, skip: &mut usize) -> Option<String> {
         }
     }
     match data {
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| find(item, wanted, skip).map(|below| format!("/{index}{below}"))),
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
+            find(item, wanted, skip).map(|below| format!("/{index}{below}"))
+        }),
         Value::Object(members) => members.iter().find_map(|(name, member)| {
             find(member, wanted, skip).map(|below| format!("{}{below}", pointer::child("", name)))
         }),

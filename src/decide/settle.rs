@@ -3,7 +3,8 @@
 use super::decision::is_order;
 use super::evaluate::yielded;
 use super::{
-    Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate, initial_state,
+    Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate,
+    initial_state,
 };
 use crate::base::PhaseId;
 use crate::workflow::Workflow;
@@ -42,7 +43,14 @@ pub fn settle(
     stamp: &Stamp,
     may: &dyn Fn(&Transition) -> bool,
 ) -> Settled {
-    settle_from(evaluate(workflow, recorded, facts), workflow, recorded, facts, stamp, may)
+    settle_from(
+        evaluate(workflow, recorded, facts),
+        workflow,
+        recorded,
+        facts,
+        stamp,
+        may,
+    )
 }
 
 /// The same, starting from a decision that was already made for the task.
@@ -66,7 +74,10 @@ pub fn settle_from(
             };
             Settled { steps, decision }
         }
-        Err(cycle) => Settled { steps: Vec::new(), decision: livelock(first, cycle) },
+        Err(cycle) => Settled {
+            steps: Vec::new(),
+            decision: livelock(first, cycle),
+        },
     }
 }
 
@@ -77,7 +88,14 @@ pub(super) fn endless(
     recorded: &Recorded,
     facts: &Facts,
 ) -> Option<Decision> {
-    let cycle = steps_from(first, workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
+    let cycle = steps_from(
+        first,
+        workflow,
+        recorded,
+        facts,
+        &Stamp::of_no_record(),
+        &|due| !due.by_human,
+    );
     cycle.err().map(|cycle| livelock(first.clone(), cycle))
 }
 
@@ -99,21 +117,32 @@ fn steps_from(
         Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),
     };
-    let mut entered: Vec<(PhaseId, Progress)> =
-        first.phase.iter().map(|phase| (phase.clone(), Progress::of(&state))).collect();
+    let mut entered: Vec<(PhaseId, Progress)> = first
+        .phase
+        .iter()
+        .map(|phase| (phase.clone(), Progress::of(&state)))
+        .collect();
     let moved = facts.after_a_step();
     while let Some(transition) = due {
         let facts = if steps.is_empty() { facts } else { &moved };
         state = apply(workflow, &state, facts, &transition, stamp);
         let now = Progress::of(&state);
-        match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
+        match entered
+            .iter_mut()
+            .find(|(phase, _)| *phase == transition.to)
+        {
             Some((_, before)) if *before == now => return Err(cycle(&steps, &transition)),
             Some((_, before)) => *before = now,
             None => entered.push((transition.to.clone(), now)),
         }
         let next = yielded(workflow, &Recorded::Known(Box::new(state.clone())), &moved);
-        due = next.filter(|(due, is_held)| !is_held && may(due)).map(|(due, _)| due);
-        steps.push(Step { transition, state: state.clone() });
+        due = next
+            .filter(|(due, is_held)| !is_held && may(due))
+            .map(|(due, _)| due);
+        steps.push(Step {
+            transition,
+            state: state.clone(),
+        });
     }
     Ok(steps)
 }
@@ -128,12 +157,19 @@ struct Progress {
 
 impl Progress {
     fn of(state: &State) -> Self {
-        Self { spent: state.spent_count(), data: state.extra.clone(), run: state.run.clone() }
+        Self {
+            spent: state.spent_count(),
+            data: state.extra.clone(),
+            run: state.run.clone(),
+        }
     }
 }
 
 fn cycle(steps: &[Step], last: &Transition) -> Vec<PhaseId> {
-    let mut cycle: Vec<PhaseId> = steps.iter().filter_map(|step| step.transition.from.clone()).collect();
+    let mut cycle: Vec<PhaseId> = steps
+        .iter()
+        .filter_map(|step| step.transition.from.clone())
+        .collect();
     cycle.extend(last.from.clone());
     cycle.push(last.to.clone());
     cycle
@@ -141,8 +177,20 @@ fn cycle(steps: &[Step], last: &Transition) -> Vec<PhaseId> {
 
 fn livelock(first: Decision, cycle: Vec<PhaseId>) -> Decision {
     let names: Vec<&str> = cycle.iter().map(PhaseId::as_str).collect();
-    let reason = format!("the rules go round in circles on the same files: {}", names.join(" -> "));
+    let reason = format!(
+        "the rules go round in circles on the same files: {}",
+        names.join(" -> ")
+    );
     // What would apply the transition is refused; what people may order against the rules remains.
-    let options = first.options.into_iter().filter(|option| is_order(option.id)).collect();
-    Decision { verdict: Verdict::Livelock { cycle }, reason, options, ..first }
+    let options = first
+        .options
+        .into_iter()
+        .filter(|option| is_order(option.id))
+        .collect();
+    Decision {
+        verdict: Verdict::Livelock { cycle },
+        reason,
+        options,
+        ..first
+    }
 }

@@ -41,7 +41,9 @@ impl WhyNot {
     /// Whether a person may confirm that the file is right as it is.
     pub(super) fn can_be_confirmed(&self) -> bool {
         match self {
-            Self::UsedUp { is_only_reason, .. } | Self::Early { is_only_reason, .. } => *is_only_reason,
+            Self::UsedUp { is_only_reason, .. } | Self::Early { is_only_reason, .. } => {
+                *is_only_reason
+            }
             Self::Unfilled | Self::Outdated(_) => false,
         }
     }
@@ -52,7 +54,10 @@ impl fmt::Display for WhyNot {
         match self {
             Self::UsedUp { when, .. } => f.write_str(when),
             Self::Early { judges, .. } => {
-                write!(f, "it was there before {judges} was recorded, and does not say what it judged")
+                write!(
+                    f,
+                    "it was there before {judges} was recorded, and does not say what it judged"
+                )
             }
             Self::Unfilled => f.write_str("it says the same as the example of its schema"),
             Self::Outdated(what) => f.write_str(what),
@@ -73,16 +78,28 @@ impl Standings<'_> {
     /// together.
     pub(super) fn why_not(&self, file: &FileFact, is_set_spent: bool) -> Option<WhyNot> {
         let name = &self.artifact.name;
-        let is_used_up = file.digest.is_some_and(|digest| is_spent(self.workflow, self.state, name, digest));
+        let is_used_up = file
+            .digest
+            .is_some_and(|digest| is_spent(self.workflow, self.state, name, digest));
         if is_used_up || is_set_spent {
             let when = used_up(self.workflow, self.state, name);
-            return Some(WhyNot::UsedUp { when, is_only_reason: self.other_reason(file).is_none() });
+            return Some(WhyNot::UsedUp {
+                when,
+                is_only_reason: self.other_reason(file).is_none(),
+            });
         }
         if self.is_early(file) && !self.names_all_judged(file) {
-            let judges: Vec<String> =
-                self.artifact.judges.iter().map(|judged| format!("`{judged}`")).collect();
+            let judges: Vec<String> = self
+                .artifact
+                .judges
+                .iter()
+                .map(|judged| format!("`{judged}`"))
+                .collect();
             let judges = judges.join(" and ");
-            return Some(WhyNot::Early { judges, is_only_reason: self.other_reason(file).is_none() });
+            return Some(WhyNot::Early {
+                judges,
+                is_only_reason: self.other_reason(file).is_none(),
+            });
         }
         self.other_reason(file)
     }
@@ -98,7 +115,8 @@ impl Standings<'_> {
     }
 
     fn is_early(&self, file: &FileFact) -> bool {
-        file.digest.is_some_and(|digest| is_noted_early(self.workflow, self.state, self.artifact, digest))
+        file.digest
+            .is_some_and(|digest| is_noted_early(self.workflow, self.state, self.artifact, digest))
     }
 
     /// Whether the file names everything that it judges as it is now.
@@ -106,9 +124,13 @@ impl Standings<'_> {
         let of = judged(file).unwrap_or_default();
         self.artifact.judges.iter().all(|judges| {
             let named = of.iter().find(|(name, _)| {
-                self.workflow.artifact_named(name).is_some_and(|artifact| artifact.name == *judges)
+                self.workflow
+                    .artifact_named(name)
+                    .is_some_and(|artifact| artifact.name == *judges)
             });
-            named.is_some_and(|(name, version)| outdated_because(self.present, name, *version).is_none())
+            named.is_some_and(|(name, version)| {
+                outdated_because(self.present, name, *version).is_none()
+            })
         })
     }
 
@@ -119,8 +141,12 @@ impl Standings<'_> {
         if !self.artifact.filled || is_ordered {
             return false;
         }
-        let Some(schema) = &self.artifact.schema else { return false };
-        file.data.as_deref().is_some_and(|data| schema.is_example(data))
+        let Some(schema) = &self.artifact.schema else {
+            return false;
+        };
+        file.data
+            .as_deref()
+            .is_some_and(|data| schema.is_example(data))
     }
 }
 
@@ -141,34 +167,55 @@ pub(super) fn is_noted_early(
 /// is not a digest never matches.
 pub(super) fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
     let data = file.data.as_deref()?;
-    let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
+    let of = data
+        .get("of")
+        .or_else(|| data.get("front_matter")?.get("of"))?
+        .as_object()?;
     let version = |value: &Value| match value {
         Value::Null => NamedVersion::Absent,
-        Value::String(text) => Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest),
+        Value::String(text) => {
+            Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest)
+        }
         _ => NamedVersion::Unreadable,
     };
-    Some(of.iter().map(|(name, value)| (name.clone(), version(value))).collect())
+    Some(
+        of.iter()
+            .map(|(name, value)| (name.clone(), version(value)))
+            .collect(),
+    )
 }
 
 /// Why an entry of an `of` map is outdated; `None` if it matches what is present.
-pub(super) fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
+pub(super) fn outdated_because(
+    present: &Present<'_>,
+    name: &str,
+    judged: NamedVersion,
+) -> Option<String> {
     let Some((present, tree)) = present.get(name) else {
         return Some(format!("`of` names `{name}`, which is not in the workflow"));
     };
     match judged {
         NamedVersion::Digest(digest) if *present == Some(digest) => None,
         NamedVersion::Absent if present.is_none() => None,
-        NamedVersion::Absent => Some(format!("there was no `{name}` when it judged, and now there is one")),
+        NamedVersion::Absent => Some(format!(
+            "there was no `{name}` when it judged, and now there is one"
+        )),
         NamedVersion::Unreadable => Some(format!("`of` does not name one version of `{name}`")),
         NamedVersion::Digest(_) => Some(match tree {
-            Some(scope) => format!("it judged an earlier version of `{name}`: {scope} changed since"),
+            Some(scope) => {
+                format!("it judged an earlier version of `{name}`: {scope} changed since")
+            }
             None => format!("it judged another version of `{name}`"),
         }),
     }
 }
 
 pub(super) fn used_up(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> String {
-    let attempt = workflow.producers(artifact).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
+    let attempt = workflow
+        .producers(artifact)
+        .map(|phase| state.attempt(&phase.id))
+        .max()
+        .unwrap_or(0);
     match attempt {
         0 | 1 => "unchanged since it was used up".to_owned(),
         attempt => format!("unchanged since attempt {} was sent back", attempt - 1),
@@ -176,7 +223,12 @@ pub(super) fn used_up(workflow: &Workflow, state: &State, artifact: &ArtifactNam
 }
 
 /// Whether a send-back has used up a digest of an artifact.
-pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
+pub(super) fn is_spent(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &ArtifactName,
+    digest: Digest,
+) -> bool {
     workflow
         .producers(artifact)
         .filter_map(|phase| state.actor(&phase.id)?.spent.get(artifact))

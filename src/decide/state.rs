@@ -1,8 +1,8 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::{
-    CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion, Relations, RestsOn,
-    Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
+    CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion,
+    Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
 };
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
@@ -135,7 +135,9 @@ pub struct Tally {
 
 /// Drops the oldest entries of a history that a state does not keep.
 pub fn keep_latest(history: &mut Vec<Arc<HistoryEntry>>) {
-    let window = history.last().map_or(0, |last| last.version.history_window());
+    let window = history
+        .last()
+        .map_or(0, |last| last.version.history_window());
     history.drain(..history.len().saturating_sub(window));
 }
 
@@ -156,7 +158,10 @@ impl WorkflowRef {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (name, digest) = text.rsplit_once('@')?;
-        Some(Self { name: WorkflowName::new(name).ok()?, digest: Digest::parse(digest)? })
+        Some(Self {
+            name: WorkflowName::new(name).ok()?,
+            digest: Digest::parse(digest)?,
+        })
     }
 }
 
@@ -364,8 +369,9 @@ impl Serialize for FilesByPath<'_> {
             return serializer.collect_map(pairs);
         }
         // A path has one place in an object.
-        let members: Map<_, _> =
-            pairs.map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect();
+        let members: Map<_, _> = pairs
+            .map(|(path, digest)| (path.clone(), Value::from(digest.as_str())))
+            .collect();
         members.serialize(serializer)
     }
 }
@@ -392,7 +398,10 @@ impl ActorStatus {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Other(text) => text,
-            known => Self::KNOWN.iter().find(|(status, _)| status == known).map_or("", |(_, text)| text),
+            known => Self::KNOWN
+                .iter()
+                .find(|(status, _)| status == known)
+                .map_or("", |(_, text)| text),
         }
     }
 
@@ -425,8 +434,9 @@ fn renamed<T>(
 /// Adds the writers, and their files, that are not there yet.
 fn add_written(own: &mut Vec<Written>, others: Vec<Written>) {
     for other in others {
-        let is_same =
-            |known: &&mut Written| known.by == other.by && known.files.is_empty() == other.files.is_empty();
+        let is_same = |known: &&mut Written| {
+            known.by == other.by && known.files.is_empty() == other.files.is_empty()
+        };
         match own.iter_mut().find(is_same) {
             Some(known) => add_new(&mut known.files, other.files),
             None => own.push(other),
@@ -446,8 +456,15 @@ fn add_new(own: &mut Vec<Digest>, others: Vec<Digest>) {
 impl Actor {
     /// The artifacts that the record names.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
-        let ends = self.left_with.keys().chain(self.entered_with.keys()).chain(self.left_files.keys());
-        let judged = self.judged.iter().flat_map(|(name, judged)| std::iter::once(name).chain(judged.keys()));
+        let ends = self
+            .left_with
+            .keys()
+            .chain(self.entered_with.keys())
+            .chain(self.left_files.keys());
+        let judged = self
+            .judged
+            .iter()
+            .flat_map(|(name, judged)| std::iter::once(name).chain(judged.keys()));
         let approved = self.approvals.iter().flat_map(|said| said.on.keys());
         ends.chain(judged)
             .chain(self.spent.keys())
@@ -468,7 +485,10 @@ impl Actor {
 }
 
 /// Adds the digests of another list of each artifact that are not in its own.
-fn unite(own: &mut BTreeMap<ArtifactName, Vec<Digest>>, other: BTreeMap<ArtifactName, Vec<Digest>>) {
+fn unite(
+    own: &mut BTreeMap<ArtifactName, Vec<Digest>>,
+    other: BTreeMap<ArtifactName, Vec<Digest>>,
+) {
     for (artifact, digests) in other {
         add_new(own.entry(artifact).or_default(), digests);
     }
@@ -499,13 +519,22 @@ impl State {
         let mut dropped = self.history.clone();
         keep_latest(&mut self.history);
         dropped.truncate(dropped.len() - self.history.len());
-        let Some(last) = self.history.last() else { return };
-        let phase = self.phase.as_deref().and_then(|phase| PhaseId::new(phase).ok());
+        let Some(last) = self.history.last() else {
+            return;
+        };
+        let phase = self
+            .phase
+            .as_deref()
+            .and_then(|phase| PhaseId::new(phase).ok());
         let Some(phase) = phase.filter(|_| last.version > RecordVersion::First) else {
             self.entered = None;
             return;
         };
-        let older = dropped.into_iter().rev().chain(self.entered.take()).find(|entry| entry.enters(&phase));
+        let older = dropped
+            .into_iter()
+            .rev()
+            .chain(self.entered.take())
+            .find(|entry| entry.enters(&phase));
         let is_kept = self.history.iter().any(|entry| entry.enters(&phase));
         self.entered = older.filter(|_| !is_kept);
     }
@@ -513,18 +542,38 @@ impl State {
     /// The format of the digests that the last step recorded.
     #[must_use]
     pub fn format(&self) -> ObjectFormat {
-        self.workflow.as_ref().map(|workflow| workflow.digest.format()).unwrap_or_default()
+        self.workflow
+            .as_ref()
+            .map(|workflow| workflow.digest.format())
+            .unwrap_or_default()
     }
 
     /// Whether the records of phases name an artifact by a digest of another format than this one.
     #[must_use]
     pub fn is_of_another_format(&self, format: ObjectFormat) -> bool {
         let digests = |actor: &'_ Actor| {
-            let ends = actor.entered_with.values().chain(actor.left_with.values()).copied().flatten();
-            let files = actor.spent.values().chain(actor.early.values()).flatten().copied();
+            let ends = actor
+                .entered_with
+                .values()
+                .chain(actor.left_with.values())
+                .copied()
+                .flatten();
+            let files = actor
+                .spent
+                .values()
+                .chain(actor.early.values())
+                .flatten()
+                .copied();
             let judged = actor.judged.values().flat_map(BTreeMap::values).copied();
-            let approved = actor.approvals.iter().flat_map(|said| said.on.values()).copied();
-            ends.chain(files).chain(judged).chain(approved).any(|digest| digest.format() != format)
+            let approved = actor
+                .approvals
+                .iter()
+                .flat_map(|said| said.on.values())
+                .copied();
+            ends.chain(files)
+                .chain(judged)
+                .chain(approved)
+                .any(|digest| digest.format() != format)
         };
         self.actors.values().any(digests)
     }
@@ -539,15 +588,19 @@ impl State {
     /// name of that phase or artifact.
     #[must_use]
     pub fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
-        let is_own_phase =
-            |name: &String| workflow.phase_named(name).is_none_or(|phase| phase.id.as_str() == name);
+        let is_own_phase = |name: &String| {
+            workflow
+                .phase_named(name)
+                .is_none_or(|phase| phase.id.as_str() == name)
+        };
         let is_own = |name: &ArtifactName| workflow.own_name(name) == name;
         if self.actors.keys().all(is_own_phase) && self.recorded_artifacts().all(is_own) {
             return Cow::Borrowed(self);
         }
         let mut state = self.clone();
-        state.waived =
-            renamed(workflow, std::mem::take(&mut state.waived), |own, other| *own = other.max(*own));
+        state.waived = renamed(workflow, std::mem::take(&mut state.waived), |own, other| {
+            *own = other.max(*own)
+        });
         let mut aliased = Vec::new();
         for (name, mut actor) in std::mem::take(&mut state.actors) {
             for record in [&mut actor.left_with, &mut actor.entered_with] {
@@ -565,7 +618,10 @@ impl State {
             for judged in actor.judged.values_mut() {
                 *judged = renamed(workflow, std::mem::take(judged), |_, _| {});
             }
-            match workflow.phase_named(&name).filter(|phase| phase.id.as_str() != name) {
+            match workflow
+                .phase_named(&name)
+                .filter(|phase| phase.id.as_str() != name)
+            {
                 Some(phase) => aliased.push((phase.id.to_string(), actor)),
                 None => drop(state.actors.insert(name, actor)),
             }
@@ -573,8 +629,11 @@ impl State {
         for (id, actor) in aliased {
             match state.actors.get_mut(&id) {
                 Some(own) => {
-                    let is_new = |said: &Approving| own.approvals.iter().all(|own| own.person != said.person);
-                    let (new, _): (Vec<_>, Vec<_>) = actor.approvals.iter().cloned().partition(is_new);
+                    let is_new = |said: &Approving| {
+                        own.approvals.iter().all(|own| own.person != said.person)
+                    };
+                    let (new, _): (Vec<_>, Vec<_>) =
+                        actor.approvals.iter().cloned().partition(is_new);
                     own.approvals.extend(new);
                     own.take_over(actor);
                 }
@@ -586,7 +645,9 @@ impl State {
 
     /// The artifacts that the records of phases and the waivers name.
     pub(super) fn recorded_artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
-        self.waived.keys().chain(self.actors.values().flat_map(Actor::artifacts))
+        self.waived
+            .keys()
+            .chain(self.actors.values().flat_map(Actor::artifacts))
     }
 
     /// The tally of an action.
@@ -604,7 +665,11 @@ impl State {
     /// The total number of used-up digests.
     #[must_use]
     pub fn spent_count(&self) -> usize {
-        self.actors.values().flat_map(|actor| actor.spent.values()).map(Vec::len).sum()
+        self.actors
+            .values()
+            .flat_map(|actor| actor.spent.values())
+            .map(Vec::len)
+            .sum()
     }
 }
 
@@ -618,15 +683,34 @@ mod tests {
         for recorded in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
             let digest = recorded.blob(b"plan");
             for actor in [
-                Actor { left_with: BTreeMap::from([(artifact(), Some(digest))]), ..Actor::default() },
-                Actor { entered_with: BTreeMap::from([(artifact(), Some(digest))]), ..Actor::default() },
-                Actor { spent: BTreeMap::from([(artifact(), vec![digest])]), ..Actor::default() },
+                Actor {
+                    left_with: BTreeMap::from([(artifact(), Some(digest))]),
+                    ..Actor::default()
+                },
+                Actor {
+                    entered_with: BTreeMap::from([(artifact(), Some(digest))]),
+                    ..Actor::default()
+                },
+                Actor {
+                    spent: BTreeMap::from([(artifact(), vec![digest])]),
+                    ..Actor::default()
+                },
             ] {
-                let other = Actor { left_with: BTreeMap::from([(artifact(), None)]), ..Actor::default() };
+                let other = Actor {
+                    left_with: BTreeMap::from([(artifact(), None)]),
+                    ..Actor::default()
+                };
                 let actors = BTreeMap::from([("a".to_owned(), other), ("b".to_owned(), actor)]);
-                let state = State { actors, ..State::default() };
+                let state = State {
+                    actors,
+                    ..State::default()
+                };
                 for format in [ObjectFormat::Sha1, ObjectFormat::Sha256] {
-                    assert_eq!(state.is_of_another_format(format), format != recorded, "{state:?}");
+                    assert_eq!(
+                        state.is_of_another_format(format),
+                        format != recorded,
+                        "{state:?}"
+                    );
                 }
             }
         }

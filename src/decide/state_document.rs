@@ -50,7 +50,11 @@ impl StateDocument<'_> {
         put_member(members, phase_key, state.phase.as_ref())?;
         members.serialize_entry("actors", &state.actors)?;
         members.serialize_entry("waived", &state.waived)?;
-        put_member(members, "run", Some(&state.run).filter(|run| has_results(run)))?;
+        put_member(
+            members,
+            "run",
+            Some(&state.run).filter(|run| has_results(run)),
+        )?;
         put_member(members, "relations", relations(state).as_ref())?;
         members.serialize_entry("history", &Entries(state))?;
         members.serialize_entry("errors", &state.errors)?;
@@ -95,7 +99,13 @@ struct Entries<'s>(&'s State);
 
 impl Serialize for Entries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.entered.iter().chain(&self.0.history).map(AsRef::as_ref))
+        serializer.collect_seq(
+            self.0
+                .entered
+                .iter()
+                .chain(&self.0.history)
+                .map(AsRef::as_ref),
+        )
     }
 }
 
@@ -122,14 +132,31 @@ pub fn standing_document(state: &State) -> Value {
     let members = [
         ("task", named(&state.task)),
         ("title", named(&state.title)),
-        ("actors", (!state.actors.is_empty()).then(|| value_of(&state.actors))),
-        ("waived", (!state.waived.is_empty()).then(|| value_of(&state.waived))),
+        (
+            "actors",
+            (!state.actors.is_empty()).then(|| value_of(&state.actors)),
+        ),
+        (
+            "waived",
+            (!state.waived.is_empty()).then(|| value_of(&state.waived)),
+        ),
         ("run", run.map(value_of)),
         ("relations", relations(state)),
-        ("errors", (!state.errors.is_empty()).then(|| Value::Array(state.errors.clone()))),
-        ("data", (!state.extra.is_empty()).then(|| Value::Object(state.extra.clone()))),
+        (
+            "errors",
+            (!state.errors.is_empty()).then(|| Value::Array(state.errors.clone())),
+        ),
+        (
+            "data",
+            (!state.extra.is_empty()).then(|| Value::Object(state.extra.clone())),
+        ),
     ];
-    Value::Object(members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+    Value::Object(
+        members
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+            .collect(),
+    )
 }
 
 /// How a task stands to others, who holds it, and what it was called; `None` if nothing is recorded of that.
@@ -141,7 +168,10 @@ fn relations(state: &State) -> Option<Value> {
     if let (false, Some(members)) = (state.former.is_empty(), relations.as_object_mut()) {
         members.insert("former".to_owned(), value_of(&state.former));
     }
-    relations.as_object().is_some_and(|members| !members.is_empty()).then_some(relations)
+    relations
+        .as_object()
+        .is_some_and(|members| !members.is_empty())
+        .then_some(relations)
 }
 
 /// Whether a task has results of actions.
@@ -169,15 +199,51 @@ impl Serialize for Actor {
         members.serialize_entry("status", self.status.as_str())?;
         members.serialize_entry("attempt", &self.attempt)?;
         put_member(&mut members, "substate", substate.as_ref())?;
-        put_member(&mut members, "entered_with", Some(entered_with).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "left_with", Some(left_with).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "left_files", Some(left_files).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "judged", Some(judged).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "spent", Some(spent).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "early", Some(early).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "approvals", Some(approvals).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "lapsed", Some(lapsed).filter(|held| !held.is_empty()))?;
-        put_member(&mut members, "writers", Some(writers).filter(|held| !held.is_empty()))?;
+        put_member(
+            &mut members,
+            "entered_with",
+            Some(entered_with).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "left_with",
+            Some(left_with).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "left_files",
+            Some(left_files).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "judged",
+            Some(judged).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "spent",
+            Some(spent).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "early",
+            Some(early).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "approvals",
+            Some(approvals).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "lapsed",
+            Some(lapsed).filter(|held| !held.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "writers",
+            Some(writers).filter(|held| !held.is_empty()),
+        )?;
         let has_own = |key: &str| match key {
             "status" | "attempt" => true,
             "substate" => substate.is_some(),

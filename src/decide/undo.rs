@@ -21,9 +21,17 @@ pub struct TakenBack {
 #[must_use]
 pub fn is_person_order(workflow: &Workflow, entry: &HistoryEntry) -> bool {
     match entry.kind {
-        Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge | Kind::Approve => true,
+        Kind::Override
+        | Kind::Rollback
+        | Kind::Reopen
+        | Kind::Confirm
+        | Kind::Merge
+        | Kind::Approve => true,
         Kind::Advance | Kind::Regress => {
-            let rule = workflow.rules.iter().find(|rule| Some(rule.id.as_str()) == entry.rule.as_deref());
+            let rule = workflow
+                .rules
+                .iter()
+                .find(|rule| Some(rule.id.as_str()) == entry.rule.as_deref());
             rule.is_some_and(|rule| rule.by_human)
         }
         _ => false,
@@ -40,8 +48,16 @@ pub fn undo(
     let phase = current(workflow, state)?;
     let target = current(workflow, &taken.before)?;
     let reason = with_why(beginning(&taken.order), why)?;
-    let transition = Transition::new(Some(phase.id.clone()), target.id.clone(), Kind::Undo, &reason);
-    Ok(Transition { change: Some(Change::Back(Box::new(taken.before.clone()))), ..transition })
+    let transition = Transition::new(
+        Some(phase.id.clone()),
+        target.id.clone(),
+        Kind::Undo,
+        &reason,
+    );
+    Ok(Transition {
+        change: Some(Change::Back(Box::new(taken.before.clone()))),
+        ..transition
+    })
 }
 
 /// The reason of a person in a recorded undo, if it has one.

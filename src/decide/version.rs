@@ -32,7 +32,9 @@ impl RecordVersion {
     /// The version with this number; `None` if this program does not know it.
     #[must_use]
     pub fn numbered(number: u64) -> Option<Self> {
-        [Self::First, Self::Second].into_iter().find(|version| version.number() == number)
+        [Self::First, Self::Second]
+            .into_iter()
+            .find(|version| version.number() == number)
     }
 
     /// How many history entries a state keeps whose last one is of this version.

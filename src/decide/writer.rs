@@ -44,7 +44,12 @@ impl FileWriter {
     /// A person or an agent that no order and no turn of a run tells more of.
     #[must_use]
     pub fn new(kind: ActorKind, name: impl Into<String>) -> Self {
-        Self { kind, name: name.into(), ordered: false, turn: None }
+        Self {
+            kind,
+            name: name.into(),
+            ordered: false,
+            turn: None,
+        }
     }
 
     /// Whether both are the same person, or agents of one executor in one turn. Agents of which no turn is known are the
@@ -82,7 +87,11 @@ impl fmt::Display for FileWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.turn {
             Some(turn) => {
-                write!(f, "{} ({}, turn {} of run {})", self.name, turn.executor, turn.number, turn.run)
+                write!(
+                    f,
+                    "{} ({}, turn {} of run {})",
+                    self.name, turn.executor, turn.number, turn.run
+                )
             }
             None if self.kind == ActorKind::Agent => write!(f, "the agent {}", self.name),
             None => f.write_str(&self.name),
@@ -132,8 +141,12 @@ fn known<'s>(
     state: &'s State,
     artifact: &'s ArtifactName,
 ) -> impl Iterator<Item = &'s Written> {
-    let phases = workflow.producers(artifact).filter_map(|phase| state.actor(&phase.id));
-    phases.filter_map(|actor| actor.writers.get(artifact)).flatten()
+    let phases = workflow
+        .producers(artifact)
+        .filter_map(|phase| state.actor(&phase.id));
+    phases
+        .filter_map(|actor| actor.writers.get(artifact))
+        .flatten()
 }
 
 impl Facts {
@@ -145,7 +158,8 @@ impl Facts {
             for file in files {
                 let Some(digest) = file.digest else { continue };
                 if file.is_tree {
-                    let of_code = known(workflow, state, artifact).filter(|one| one.files.is_empty());
+                    let of_code =
+                        known(workflow, state, artifact).filter(|one| one.files.is_empty());
                     let mut writers: Vec<FileWriter> = of_code.map(|one| one.by.clone()).collect();
                     for seen in std::mem::take(&mut file.writers) {
                         if !writers.contains(&seen) {
@@ -154,7 +168,8 @@ impl Facts {
                     }
                     file.writers = writers;
                 } else {
-                    let of_file = known(workflow, state, artifact).filter(|one| one.files.contains(&digest));
+                    let of_file =
+                        known(workflow, state, artifact).filter(|one| one.files.contains(&digest));
                     let writers: Vec<FileWriter> = of_file.map(|one| one.by.clone()).collect();
                     if !writers.is_empty() {
                         file.writers = writers;
@@ -167,7 +182,12 @@ impl Facts {
 
 /// Whether a state knows who wrote a file of an artifact.
 #[must_use]
-pub fn is_writer_known(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
+pub fn is_writer_known(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &ArtifactName,
+    digest: Digest,
+) -> bool {
     let state = &*state.under_own_names(workflow);
     known(workflow, state, artifact).any(|one| one.files.contains(&digest))
 }
@@ -191,7 +211,9 @@ pub(super) fn new_writers(workflow: &Workflow, facts: &Facts, state: &State) -> 
         return found;
     }
     for artifact in &workflow.artifacts {
-        let Some(phase) = workflow.producers(&artifact.name).next() else { continue };
+        let Some(phase) = workflow.producers(&artifact.name).next() else {
+            continue;
+        };
         for file in facts.artifacts.get(&artifact.name).into_iter().flatten() {
             let Some(digest) = file.digest else { continue };
             let is_known = |writer: &FileWriter| {
@@ -201,7 +223,11 @@ pub(super) fn new_writers(workflow: &Workflow, facts: &Facts, state: &State) -> 
                     false => one.files.contains(&digest),
                 })
             };
-            let writers = file.writers.iter().filter(|writer| !is_known(writer)).cloned();
+            let writers = file
+                .writers
+                .iter()
+                .filter(|writer| !is_known(writer))
+                .cloned();
             let writers: Vec<FileWriter> = writers.collect();
             if !writers.is_empty() {
                 found.push(NewWriters {
@@ -219,7 +245,12 @@ pub(super) fn new_writers(workflow: &Workflow, facts: &Facts, state: &State) -> 
 }
 
 /// Keeps these writers in a state, and forgets those of files that are neither there nor recorded any more.
-pub(super) fn keep_writers(workflow: &Workflow, facts: &Facts, new: &[NewWriters], next: &mut State) {
+pub(super) fn keep_writers(
+    workflow: &Workflow,
+    facts: &Facts,
+    new: &[NewWriters],
+    next: &mut State,
+) {
     for one in new {
         let stays = |digest: &Digest| {
             let mut there = facts.artifacts.get(&one.artifact).into_iter().flatten();
@@ -230,18 +261,31 @@ pub(super) fn keep_writers(workflow: &Workflow, facts: &Facts, new: &[NewWriters
         let kept = actor.writers.entry(one.artifact.clone()).or_default();
         kept.retain_mut(|written| {
             let is_code = written.files.is_empty();
-            written.files.retain(|digest| stays(digest) || left.contains(digest));
+            written
+                .files
+                .retain(|digest| stays(digest) || left.contains(digest));
             is_code || !written.files.is_empty()
         });
         for writer in &one.writers {
-            let files = if one.is_tree { Vec::new() } else { vec![one.digest] };
-            let same = |known: &&mut Written| known.by == *writer && known.files.is_empty() == one.is_tree;
+            let files = if one.is_tree {
+                Vec::new()
+            } else {
+                vec![one.digest]
+            };
+            let same =
+                |known: &&mut Written| known.by == *writer && known.files.is_empty() == one.is_tree;
             match kept.iter_mut().find(same) {
                 Some(known) => known.files.extend(files),
-                None => kept.push(Written { by: writer.clone(), files }),
+                None => kept.push(Written {
+                    by: writer.clone(),
+                    files,
+                }),
             }
         }
-        let code = kept.iter().filter(|written| written.files.is_empty()).count();
+        let code = kept
+            .iter()
+            .filter(|written| written.files.is_empty())
+            .count();
         let mut surplus = code.saturating_sub(MOST_WRITERS);
         kept.retain(|written| {
             let is_dropped = written.files.is_empty() && surplus > 0;
@@ -253,9 +297,15 @@ pub(super) fn keep_writers(workflow: &Workflow, facts: &Facts, new: &[NewWriters
 
 /// The digests with which phases were left, of the files of an artifact.
 fn left_with(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> Vec<Digest> {
-    let actors = || workflow.producers(artifact).filter_map(|phase| state.actor(&phase.id));
+    let actors = || {
+        workflow
+            .producers(artifact)
+            .filter_map(|phase| state.actor(&phase.id))
+    };
     let single = actors().filter_map(|actor| actor.left_with.get(artifact).copied().flatten());
-    let several = actors().filter_map(|actor| actor.left_files.get(artifact)).flat_map(BTreeMap::values);
+    let several = actors()
+        .filter_map(|actor| actor.left_files.get(artifact))
+        .flat_map(BTreeMap::values);
     single.chain(several.copied()).collect()
 }
 
@@ -266,7 +316,9 @@ pub fn needs_writers(workflow: &Workflow, artifact: &Artifact) -> bool {
         .phases
         .iter()
         .filter(|phase| !phase.not_by.is_empty())
-        .any(|phase| phase.not_by.contains(&artifact.name) || phase.produces.contains(&artifact.name))
+        .any(|phase| {
+            phase.not_by.contains(&artifact.name) || phase.produces.contains(&artifact.name)
+        })
 }
 
 #[cfg(test)]
@@ -295,9 +347,21 @@ mod tests {
             ..FileWriter::new(ActorKind::Agent, name)
         };
         for (one, other, same) in [
-            (agent("coder", Some(("1", 2))), agent("reviewer", Some(("1", 2))), true),
-            (agent("coder", Some(("1", 2))), agent("coder", Some(("1", 3))), false),
-            (agent("coder", Some(("1", 2))), agent("coder", Some(("2", 2))), false),
+            (
+                agent("coder", Some(("1", 2))),
+                agent("reviewer", Some(("1", 2))),
+                true,
+            ),
+            (
+                agent("coder", Some(("1", 2))),
+                agent("coder", Some(("1", 3))),
+                false,
+            ),
+            (
+                agent("coder", Some(("1", 2))),
+                agent("coder", Some(("2", 2))),
+                false,
+            ),
             (agent("coder", None), agent("coder", None), true),
             (agent("coder", None), agent("reviewer", None), false),
             (agent("coder", None), agent("coder", Some(("1", 2))), false),

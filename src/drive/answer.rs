@@ -29,9 +29,10 @@ impl Asked {
     /// Parses `KEY=VALUE`. Returns an error if there is no `=` or no key.
     pub fn parse(text: &str) -> Result<Self, Reason> {
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_owned(), value: value.to_owned() })
-            }
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().to_owned(),
+                value: value.to_owned(),
+            }),
             _ => Err(format!("`{text}` is not KEY=VALUE").into()),
         }
     }
@@ -57,7 +58,10 @@ pub fn answer(
     judged.require_tracked()?;
     require_revision(&judged, expected)?;
     if standstill(&judged).is_none() {
-        let message = format!("there is no question about `{}` now: {}", task.id, judged.decision.reason);
+        let message = format!(
+            "there is no question about `{}` now: {}",
+            task.id, judged.decision.reason
+        );
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
@@ -97,7 +101,9 @@ pub fn extend_list(
         let workflow = judged.workflow();
         let data = Value::Object(data_of(workflow, state));
         let list = data.pointer(&pointer).and_then(Value::as_array);
-        let mut list = list.cloned().ok_or_else(|| format!("there is no list `{key}`"))?;
+        let mut list = list
+            .cloned()
+            .ok_or_else(|| format!("there is no list `{key}`"))?;
         list.extend_from_slice(items);
         let updates = patch(&Map::from_iter([(key.to_owned(), Value::Array(list))]))?;
         decide::answer(workflow, state, &judged.observed.facts, &updates, reason)
@@ -122,20 +128,39 @@ pub(super) fn own_step(
     let workflow = judged.workflow();
     let state = state_of(judged)?;
     let transition = make(judged).map_err(refuse)?;
-    let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &writer.stamp());
+    let next = decide::apply(
+        workflow,
+        state,
+        &judged.observed.facts,
+        &transition,
+        &writer.stamp(),
+    );
     match writer.refused_data(workflow, &next) {
         Some(why) => Err(refuse(why.into())),
-        None => Ok(writer.workspace.after(judged, vec![Step { transition, state: next }])),
+        None => Ok(writer.workspace.after(
+            judged,
+            vec![Step {
+                transition,
+                state: next,
+            }],
+        )),
     }
 }
 
 /// The transition that an answer makes. The value of a list is JSON, or its items separated by commas. Any other
 /// value is parsed as JSON if possible, and is a string otherwise.
-pub(super) fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Transition, Reason> {
+pub(super) fn answered(
+    writer: &Writer<'_>,
+    judged: &Sight,
+    answers: &[Asked],
+) -> Result<Transition, Reason> {
     let workflow = judged.workflow();
     let state = judged.state().ok_or("the state cannot be read")?;
     let facts = &judged.observed.facts;
-    let said: Vec<String> = answers.iter().map(|answer| format!("{}={}", answer.key, answer.value)).collect();
+    let said: Vec<String> = answers
+        .iter()
+        .map(|answer| format!("{}={}", answer.key, answer.value))
+        .collect();
     let reason = format!("answered: {}", said.join(", "));
     if let (Verdict::Choose(_), [answer]) = (&judged.decision.verdict, answers)
         && answer.key == "action"
@@ -150,28 +175,47 @@ pub(super) fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -
     let as_json = |answer: &Asked| {
         let value = serde_json::from_str::<Value>(&answer.value).ok();
         match shape(answer).is_some_and(is_list) {
-            true => Some(value.filter(Value::is_array).unwrap_or_else(|| items(&answer.value))),
+            true => Some(
+                value
+                    .filter(Value::is_array)
+                    .unwrap_or_else(|| items(&answer.value)),
+            ),
             false => value,
         }
     };
     let updates = |texts: &[bool]| -> Map<String, Value> {
         let value = |(answer, text): (&Asked, &bool)| {
             let value = as_json(answer).filter(|value| !*text && !value.is_null());
-            (answer.key.clone(), value.unwrap_or_else(|| Value::from(answer.value.as_str())))
+            (
+                answer.key.clone(),
+                value.unwrap_or_else(|| Value::from(answer.value.as_str())),
+            )
         };
         answers.iter().zip(texts).map(value).collect()
     };
     let attempt = |texts: &[bool]| {
         let step = decide::answer(workflow, state, facts, &patch(&updates(texts))?, &reason)?;
-        let next = decide::State { extra: data_of(workflow, state), ..state.clone() };
+        let next = decide::State {
+            extra: data_of(workflow, state),
+            ..state.clone()
+        };
         let next = decide::apply(workflow, &next, facts, &step, &writer.stamp());
-        writer.refused_data(workflow, &next).map_or(Ok(step), |why| Err(Reason::from(why)))
+        writer
+            .refused_data(workflow, &next)
+            .map_or(Ok(step), |why| Err(Reason::from(why)))
     };
     let first = attempt(&vec![false; answers.len()]);
     // A value that parses as JSON may be meant as a string, such as a name made of digits.
     (0..answers.len())
         .filter(|at| as_json(&answers[*at]).is_some())
-        .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())
+        .find_map(|at| {
+            attempt(
+                &(0..answers.len())
+                    .map(|other| other == at)
+                    .collect::<Vec<_>>(),
+            )
+            .ok()
+        })
         .filter(|_| first.is_err())
         .map_or(first, Ok)
 }
@@ -182,5 +226,9 @@ fn items(text: &str) -> Value {
         Ok(number @ Value::Number(_)) => number,
         _ => Value::from(text),
     };
-    text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(item).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(item)
+        .collect()
 }

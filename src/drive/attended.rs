@@ -46,13 +46,17 @@ pub fn run_attended(
     loop {
         let stop = StopFlag::default();
         attendant.begins(&stop);
-        let ended = run(writer, task, options, &stop, &mut |happened| attendant.hears(happened));
+        let ended = run(writer, task, options, &stop, &mut |happened| {
+            attendant.hears(happened)
+        });
         attendant.rests();
         let mut end = ended?;
         let asks = end.ending == Ending::Waiting && options.mode != Some(Mode::Auto);
         let judged = &end.judged;
         let fits = |answers: &[Asked]| answered(writer, judged, answers).map(drop);
-        let Some(answers) = asks.then(|| attendant.answers(judged, &fits)).flatten() else { return Ok(end) };
+        let Some(answers) = asks.then(|| attendant.answers(judged, &fits)).flatten() else {
+            return Ok(end);
+        };
         if overrule(writer, &mut end)? {
             return Ok(end);
         }

@@ -37,7 +37,10 @@ pub fn commission(
     commission: &Commission<'_>,
     stop: &StopFlag,
 ) -> Result<Value, Error> {
-    let options = RunOptions { trust: commission.trust, ..RunOptions::default() };
+    let options = RunOptions {
+        trust: commission.trust,
+        ..RunOptions::default()
+    };
     let names = commission.executor.into_iter().chain([NAME]);
     let config = command_for(writer, names, &options).ok_or_else(|| no_executor(NAME))?;
     refuse_untrusted(writer, &config.command, &options)?;
@@ -53,7 +56,11 @@ pub fn commission(
     adopt_orphans();
     end_left(&files);
     let mut times = config.times;
-    times.hard = Some(times.hard.map_or(commission.limit, |hard| hard.min(commission.limit)));
+    times.hard = Some(
+        times
+            .hard
+            .map_or(commission.limit, |hard| hard.min(commission.limit)),
+    );
     let result = files.result(NAME);
     let program = LimitedProgram {
         argv: config.command,
@@ -63,32 +70,51 @@ pub fn commission(
         times,
         grace: config.grace,
     };
-    let executor = Executor { program, log: files.log(NAME), result };
-    let performed = executor.perform(files.begin_try(NAME)?, &stop.running, &|| stop.is_set(), &mut |live| {
-        if let Live::Started { group, at } = live
-            && let Err(error) = files.keep_process(NAME, &Process::new(group, at))
-        {
-            tracing::warn!(error = error.logged(), "cannot record the start of the executor");
-        }
-    });
+    let executor = Executor {
+        program,
+        log: files.log(NAME),
+        result,
+    };
+    let performed = executor.perform(
+        files.begin_try(NAME)?,
+        &stop.running,
+        &|| stop.is_set(),
+        &mut |live| {
+            if let Live::Started { group, at } = live
+                && let Err(error) = files.keep_process(NAME, &Process::new(group, at))
+            {
+                tracing::warn!(
+                    error = error.logged(),
+                    "cannot record the start of the executor"
+                );
+            }
+        },
+    );
     files.drop_process(NAME);
     let performed = performed.map_err(|source| io_error(&executor.log, source))?;
     files.drop_result(NAME);
     match exit_of(performed.ended, performed.failure) {
         ExecutorExit::Well => {}
-        ExecutorExit::Stopped => return Err(Error::new(Code::Interrupted, "the executor was stopped")),
+        ExecutorExit::Stopped => {
+            return Err(Error::new(Code::Interrupted, "the executor was stopped"));
+        }
         ExecutorExit::NotStarted(why) => return Err(cannot_start(&why)),
         ExecutorExit::Badly(why) | ExecutorExit::TooLong(why) => return Err(no_answer(&why)),
     }
     match performed.result {
         Some(result) => result.map_err(|why| no_answer(why.as_str())),
-        None => Err(no_answer("it printed no JSON object, and wrote none to ORCH_RESULT")),
+        None => Err(no_answer(
+            "it printed no JSON object, and wrote none to ORCH_RESULT",
+        )),
     }
 }
 
 /// The error for an executor that has given no answer that can be used.
 pub fn no_answer(why: &str) -> Error {
     let hint = format!("its output is in `.orch/logs/{NAME}.log` of the task");
-    Error::new(Code::GenerationFailed, format!("the executor gave no answer that can be used: {why}"))
-        .with_hint(hint)
+    Error::new(
+        Code::GenerationFailed,
+        format!("the executor gave no answer that can be used: {why}"),
+    )
+    .with_hint(hint)
 }

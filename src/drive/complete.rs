@@ -39,7 +39,10 @@ pub(super) fn incomplete(
         else {
             continue;
         };
-        let shown = artifact.paths.first().map_or(artifact.name.as_str(), String::as_str);
+        let shown = artifact
+            .paths
+            .first()
+            .map_or(artifact.name.as_str(), String::as_str);
         match completion {
             Completion::Marker(marker) => {
                 let path = judged.task.file(marker).ok();
@@ -47,7 +50,11 @@ pub(super) fn incomplete(
                     path.is_some_and(|path| FileStamp::at(&path.under(workspace.root())).is_some());
                 if !is_there {
                     let why = format!("{shown}: waiting for {marker}");
-                    return Some(Incomplete { sets: Vec::new(), quiet: None, why });
+                    return Some(Incomplete {
+                        sets: Vec::new(),
+                        quiet: None,
+                        why,
+                    });
                 }
             }
             Completion::Quiet(quiet) => {
@@ -56,8 +63,11 @@ pub(super) fn incomplete(
                     continue;
                 }
                 let why = format!("{shown}: waiting until no report has changed for {quiet}");
-                let known =
-                    found.get_or_insert_with(|| Incomplete { sets: Vec::new(), quiet: Some(*quiet), why });
+                let known = found.get_or_insert_with(|| Incomplete {
+                    sets: Vec::new(),
+                    quiet: Some(*quiet),
+                    why,
+                });
                 known.sets.push(set);
                 known.quiet = known.quiet.max(Some(*quiet));
             }
@@ -67,7 +77,11 @@ pub(super) fn incomplete(
 }
 
 /// What keeps the transition waiting that is due for a task.
-pub(super) fn incomplete_now(workspace: &Workspace, judged: &Sight, known: &FileSets) -> Option<Incomplete> {
+pub(super) fn incomplete_now(
+    workspace: &Workspace,
+    judged: &Sight,
+    known: &FileSets,
+) -> Option<Incomplete> {
     match &judged.decision.verdict {
         Verdict::Transition(due) => incomplete(workspace, judged, due, known),
         _ => None,
@@ -90,7 +104,9 @@ impl QuietTimer {
         let mut since = BTreeMap::new();
         let (mut quiet, mut next) = (Vec::new(), None);
         for (task, incomplete) in waiting {
-            let Some(period) = incomplete.quiet else { continue };
+            let Some(period) = incomplete.quiet else {
+                continue;
+            };
             let began = match self.since.remove(task) {
                 Some((sets, began)) if sets == incomplete.sets => began,
                 _ => now,
@@ -124,17 +140,35 @@ mod tests {
             quiet: Some(Period::from_seconds(3)),
             why: String::new(),
         };
-        let marked = Incomplete { sets: Vec::new(), quiet: None, why: String::new() };
+        let marked = Incomplete {
+            sets: Vec::new(),
+            quiet: None,
+            why: String::new(),
+        };
         let [a, b, c] = ["a", "b", "c"].map(|path| RepoPath::new(path).expect("a path"));
         let mut left = |waiting: &[(&RepoPath, &Incomplete)], after| {
             timer.left(waiting.iter().copied(), start + seconds(after))
         };
         assert_eq!(left(&[], 0), (vec![], None));
-        assert_eq!(left(&[(&c, &marked)], 0), (vec![], None), "no time brings the file");
+        assert_eq!(
+            left(&[(&c, &marked)], 0),
+            (vec![], None),
+            "no time brings the file"
+        );
         assert_eq!(left(&[(&a, &of("1"))], 0), (vec![], Some(seconds(3))));
-        assert_eq!(left(&[(&a, &of("1")), (&b, &of("1"))], 2), (vec![], Some(seconds(1))));
-        assert_eq!(left(&[(&a, &of("2")), (&b, &of("1"))], 4), (vec![], Some(seconds(1))), "another file");
-        assert_eq!(left(&[(&a, &of("2")), (&b, &of("1"))], 5), (vec![b.clone()], Some(seconds(0))));
+        assert_eq!(
+            left(&[(&a, &of("1")), (&b, &of("1"))], 2),
+            (vec![], Some(seconds(1)))
+        );
+        assert_eq!(
+            left(&[(&a, &of("2")), (&b, &of("1"))], 4),
+            (vec![], Some(seconds(1))),
+            "another file"
+        );
+        assert_eq!(
+            left(&[(&a, &of("2")), (&b, &of("1"))], 5),
+            (vec![b.clone()], Some(seconds(0)))
+        );
         assert_eq!(left(&[(&a, &of("2"))], 7), (vec![a], Some(seconds(0))));
     }
 }

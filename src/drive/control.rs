@@ -26,7 +26,11 @@ const TRIES: u32 = 5;
 
 /// Asks the process that drives a task to pause or stop. If there is none, executes the request. Returns an
 /// error if the task cannot be read or a step cannot be recorded.
-pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> Result<Controlled, Error> {
+pub fn control(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    request: ControlRequest,
+) -> Result<Controlled, Error> {
     let files = writer.workspace.run_files(task);
     let by = writer.stamp().by.name;
     for _ in 0..TRIES {
@@ -35,16 +39,21 @@ pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> 
             ControlOutcome::NoRunner(run) => run,
         };
         if !run.is_some_and(|run| concerns(request, &run)) {
-            let signal = request.signal().map_or(Ok(None), |signal| answer_signal(writer, task, signal))?;
-            return Ok(
-                signal.map_or(Controlled::Nothing, |applied| Controlled::Done(Some(Box::new(applied))))
-            );
+            let signal = request
+                .signal()
+                .map_or(Ok(None), |signal| answer_signal(writer, task, signal))?;
+            return Ok(signal.map_or(Controlled::Nothing, |applied| {
+                Controlled::Done(Some(Box::new(applied)))
+            }));
         }
         if let Some(done) = end_run(writer, task, request, &by)? {
             return Ok(done);
         }
     }
-    Err(Error::busy(format!("other processes keep taking task `{}`", task.id)))
+    Err(Error::busy(format!(
+        "other processes keep taking task `{}`",
+        task.id
+    )))
 }
 
 /// Takes over a run that no process drives, in order to end it: ends the processes it left running, records
@@ -60,16 +69,25 @@ fn end_run(
     let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
     let (options, stop) = (RunOptions::default(), StopFlag::default());
     let preset = Some(super::driver::requested_by(request, by));
-    let end = take_up(writer, &judged, (&options, &stop, preset), &mut |happened| match happened {
-        Happened::Applied(applied) => {
-            steps.extend(applied.steps.iter().cloned());
-            notes.extend(applied.notes.iter().cloned());
-        }
-        Happened::Note(note) => notes.push((*note).clone()),
-        _ => {}
-    })?;
+    let end = take_up(
+        writer,
+        &judged,
+        (&options, &stop, preset),
+        &mut |happened| match happened {
+            Happened::Applied(applied) => {
+                steps.extend(applied.steps.iter().cloned());
+                notes.extend(applied.notes.iter().cloned());
+            }
+            Happened::Note(note) => notes.push((*note).clone()),
+            _ => {}
+        },
+    )?;
     Ok(end.map(|end| {
-        let applied = Applied { judged: end.judged, steps, notes };
+        let applied = Applied {
+            judged: end.judged,
+            steps,
+            notes,
+        };
         Controlled::Done((!applied.steps.is_empty()).then(|| Box::new(applied)))
     }))
 }
@@ -92,7 +110,11 @@ pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> 
 }
 
 /// Applies the rule for a signal, if there is one.
-fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<Option<Applied>, Error> {
+fn answer_signal(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    signal: Signal,
+) -> Result<Option<Applied>, Error> {
     let judged = writer.workspace.look(task)?;
     judged.require_tracked()?;
     let workflow = judged.workflow();

@@ -3,14 +3,14 @@
 use super::complete::{FileSets, incomplete_now};
 use super::trust::{refuse_untrusted, remember};
 use super::{
-    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead, refuse_idle,
-    state_of,
+    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead,
+    refuse_idle, state_of,
 };
 use crate::apply::Writer;
 use crate::base::{Class, Code, Diagnostic, Period, Reason, RepoPath, Timestamp, command};
 use crate::decide::{
-    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News, Recorded,
-    RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
+    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News,
+    Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
@@ -89,11 +89,19 @@ pub fn run(
         remember(writer, &options.command);
     }
     let options = continued(writer, task, options)?;
-    let options = &RunOptions { trust: options.trust || is_given, ..options };
+    let options = &RunOptions {
+        trust: options.trust || is_given,
+        ..options
+    };
     let judged = writer.workspace.look(task)?;
     judged.require_tracked()?;
     state_of(&judged)?;
-    if let Some(executor) = refuse_idle(writer, &judged, &look_ahead(writer, &judged, options)?, options)? {
+    if let Some(executor) = refuse_idle(
+        writer,
+        &judged,
+        &look_ahead(writer, &judged, options)?,
+        options,
+    )? {
         refuse_untrusted(writer, &executor.command, options)?;
     }
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
@@ -119,7 +127,13 @@ pub(super) fn take_up(
     let mut budget = budget(workflow, options);
     let files = writer.workspace.run_files(&judged.task);
     let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
-    let mode = |old: Option<Mode>| options.mode.or(known_mode).or(old).unwrap_or(Mode::Interactive);
+    let mode = |old: Option<Mode>| {
+        options
+            .mode
+            .or(known_mode)
+            .or(old)
+            .unwrap_or(Mode::Interactive)
+    };
     let mut was_interrupted = false;
     let begun = files.begin(|old| {
         let pid = std::process::id();
@@ -140,19 +154,39 @@ pub(super) fn take_up(
             };
         };
         was_interrupted = old.ended().is_none();
-        let standing = old.unsettled().cloned().map_or(RunStanding::Idle, RunStanding::Working);
+        let standing = old
+            .unsettled()
+            .cloned()
+            .map_or(RunStanding::Idle, RunStanding::Working);
         let max_turns = old.max_turns.min(budget.turns);
-        let command = if options.command.is_empty() { old.command.clone() } else { options.command.clone() };
-        RunState { pid, mode: mode(Some(old.mode)), max_turns, command, updated: now, standing, ..old }
+        let command = if options.command.is_empty() {
+            old.command.clone()
+        } else {
+            options.command.clone()
+        };
+        RunState {
+            pid,
+            mode: mode(Some(old.mode)),
+            max_turns,
+            command,
+            updated: now,
+            standing,
+            ..old
+        }
     })?;
-    let Some((lock, run)) = begun else { return Ok(None) };
+    let Some((lock, run)) = begun else {
+        return Ok(None);
+    };
     budget.turns = run.max_turns;
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
     super::leftovers::end_left(&files);
     tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run started");
-    tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
+    tell(&Happened::Begun {
+        run: &run.id,
+        resumed: was_interrupted,
+    });
     let drive = Drive {
         writer,
         task: &judged.task,
@@ -205,7 +239,11 @@ impl Drive<'_> {
             RunEffect::Judge => self.judge(tell),
             RunEffect::Record(command) => self.record(command, tell),
             RunEffect::Perform => {
-                self.worked_from = self.judged.as_ref().and_then(Sight::state).map(|state| state.rev);
+                self.worked_from = self
+                    .judged
+                    .as_ref()
+                    .and_then(Sight::state)
+                    .map(|state| state.rev);
                 let tried = self.perform(tell);
                 self.has_performed = true;
                 self.step(RunEvent::Performed(tried), tell)
@@ -223,7 +261,10 @@ impl Drive<'_> {
     /// Feeds an event to the run machine, and reports what follows.
     pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
         let heard = self.heard(tell);
-        let now = Tick { time: self.time(), request: self.strongest(heard) };
+        let now = Tick {
+            time: self.time(),
+            request: self.strongest(heard),
+        };
         let effect = self.machine.step(&now, event);
         if effect == RunEffect::Perform {
             let (number, started) = (self.machine.usage.turns, self.writer.now());
@@ -231,11 +272,23 @@ impl Drive<'_> {
         }
         for news in std::mem::take(&mut self.machine.news) {
             match &news {
-                News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
+                News::Done { work, message } => tell(&Happened::Done {
+                    work,
+                    message: message.as_deref(),
+                }),
                 News::Failed { work, why } => {
                     let again = work.again.map(tracing::field::display);
-                    tracing::info!(work = work.name(), attempt = work.attempt, again, "a try failed");
-                    tell(&Happened::Failed { work, why, wait: work.again });
+                    tracing::info!(
+                        work = work.name(),
+                        attempt = work.attempt,
+                        again,
+                        "a try failed"
+                    );
+                    tell(&Happened::Failed {
+                        work,
+                        why,
+                        wait: work.again,
+                    });
                 }
             }
         }
@@ -251,16 +304,24 @@ impl Drive<'_> {
         if self.bad_control.as_ref() == Some(&why) {
             return None;
         }
-        let message =
-            format!("{} is no request to this run: {why}; it has no effect", self.files.control_shown());
+        let message = format!(
+            "{} is no request to this run: {why}; it has no effect",
+            self.files.control_shown()
+        );
         let hint = command(&["orch", "stop", self.task.id.as_str()]);
-        tell(&Happened::Note(&Diagnostic::warning(Code::ControlUnreadable, message).hint(hint)));
+        tell(&Happened::Note(
+            &Diagnostic::warning(Code::ControlUnreadable, message).hint(hint),
+        ));
         self.bad_control = Some(why);
         None
     }
 
     fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
-        let judged = match self.judged.take().map_or_else(|| self.writer.workspace.look(self.task), Ok) {
+        let judged = match self
+            .judged
+            .take()
+            .map_or_else(|| self.writer.workspace.look(self.task), Ok)
+        {
             Ok(judged) => own(judged),
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
@@ -268,7 +329,10 @@ impl Drive<'_> {
         let judged = match self.completed(judged, tell) {
             Ok(Ok(judged)) => judged,
             Ok(Err(why)) => {
-                let blocker = Blocker { retry: RetryPolicy::Never(Ending::Waiting), why };
+                let blocker = Blocker {
+                    retry: RetryPolicy::Never(Ending::Waiting),
+                    why,
+                };
                 return self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell);
             }
             Err(error) => return self.block(RunEffect::Judge, error, tell),
@@ -285,13 +349,22 @@ impl Drive<'_> {
 
     /// The task once the files of one run are complete that a due transition rests on, or what is still to come. A
     /// request to the run ends the wait. Returns an error if the task cannot be read again.
-    fn completed(&mut self, mut judged: Sight, tell: &mut Tell<'_>) -> Result<Result<Sight, String>, Error> {
+    fn completed(
+        &mut self,
+        mut judged: Sight,
+        tell: &mut Tell<'_>,
+    ) -> Result<Result<Sight, String>, Error> {
         let mut told = String::new();
         while let Some(found) = incomplete_now(self.writer.workspace, &judged, &self.complete) {
-            let Some(quiet) = found.quiet else { return Ok(Err(found.why)) };
+            let Some(quiet) = found.quiet else {
+                return Ok(Err(found.why));
+            };
             if !self.has_performed {
                 if told != found.why {
-                    tell(&Happened::Note(&Diagnostic::note(Code::FilesIncomplete, found.why.as_str())));
+                    tell(&Happened::Note(&Diagnostic::note(
+                        Code::FilesIncomplete,
+                        found.why.as_str(),
+                    )));
                     told = found.why;
                 }
                 self.wait(quiet);
@@ -307,21 +380,33 @@ impl Drive<'_> {
 
     /// Reports which steps people have taken while an executor worked.
     fn tell_decided(&mut self, judged: &Sight, tell: &mut Tell<'_>) {
-        let (Some(from), Some(state)) = (self.worked_from.take(), judged.state()) else { return };
+        let (Some(from), Some(state)) = (self.worked_from.take(), judged.state()) else {
+            return;
+        };
         let is_by_person =
             |entry: &&Arc<HistoryEntry>| entry.seq > from && entry.actor.kind == ActorKind::Human;
         for entry in state.history.iter().filter(is_by_person) {
             let left = entry.from.as_ref().map_or("new", |from| from.as_str());
             let how = entry.rule.as_deref().unwrap_or(entry.kind.as_str());
             let who = &entry.actor.name;
-            let message =
-                format!("{who} moved the task while the executor worked: {left} -> {} ({how})", entry.to);
-            tell(&Happened::Note(&Diagnostic::note(Code::DecidedMeanwhile, message)));
+            let message = format!(
+                "{who} moved the task while the executor worked: {left} -> {} ({how})",
+                entry.to
+            );
+            tell(&Happened::Note(&Diagnostic::note(
+                Code::DecidedMeanwhile,
+                message,
+            )));
         }
     }
 
     /// Reports that an effect is not possible now. A temporary obstacle is reported only once.
-    pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
+    pub(super) fn block(
+        &mut self,
+        effect: RunEffect,
+        error: Error,
+        tell: &mut Tell<'_>,
+    ) -> RunEffect {
         let retry = retry_policy(&error);
         if !self.is_held {
             tracing::warn!(error = error.logged(), again = ?retry, "the run is blocked");
@@ -352,15 +437,24 @@ impl Drive<'_> {
     /// The strongest of this request and those that came by other ways, with its reason.
     fn strongest(&self, said: Option<Control>) -> Option<(ControlRequest, String)> {
         let said = said.map(|control| requested_by(control.request, &control.by));
-        let key = || (ControlRequest::Interrupt, "the run was interrupted".to_owned());
+        let key = || {
+            (
+                ControlRequest::Interrupt,
+                "the run was interrupted".to_owned(),
+            )
+        };
         let typed = self.stop.is_set().then(key);
-        [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(request, _)| *request)
+        [said, typed, self.preset.clone()]
+            .into_iter()
+            .flatten()
+            .max_by_key(|(request, _)| *request)
     }
 
     fn wait(&self, time: Period) {
         let until = Instant::now() + Duration::from_millis(time.milliseconds());
         // Once the run is about to end, the request is already known.
-        while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none()) {
+        while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none())
+        {
             sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
     }
@@ -369,7 +463,11 @@ impl Drive<'_> {
     fn save_if_due(&mut self, effect: &RunEffect) -> Result<(), Error> {
         let is_due = self.machine.unsaved || !self.files.has_record();
         // A try saves it while the executor is prepared.
-        if is_due && *effect != RunEffect::Perform { self.begin_save().wait() } else { Ok(()) }
+        if is_due && *effect != RunEffect::Perform {
+            self.begin_save().wait()
+        } else {
+            Ok(())
+        }
     }
 
     /// Begins to write the record.
@@ -432,7 +530,11 @@ impl Drive<'_> {
 
     /// Returns how the run ended. Returns the error that ended it, if there is one.
     fn close(mut self) -> Result<RunEnd, Error> {
-        let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
+        let (ending, reason) = self
+            .machine
+            .over
+            .take()
+            .unwrap_or((Ending::Error, String::new()));
         let turns = self.machine.usage.turns;
         tracing::info!(task = %self.task.id, run = self.id, ending = ending.as_str(), turns, "run ended");
         if let Some(error) = self.fault.take() {
@@ -467,7 +569,10 @@ pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest
 
 /// An evaluation without its runner, because that is this process.
 pub(super) fn own(judged: Sight) -> Sight {
-    Sight { runner: None, ..judged }
+    Sight {
+        runner: None,
+        ..judged
+    }
 }
 
 /// An evaluated task as input of the run machine, or why nothing can be decided about it.
@@ -475,7 +580,10 @@ pub(super) fn case<'a>(
     judged: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
 ) -> Result<JudgedTask<'a>, Blocker> {
-    let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
+    let never = |ending, why: String| Blocker {
+        retry: RetryPolicy::Never(ending),
+        why,
+    };
     if let Err(error) = judged.require_tracked() {
         return Err(never(Ending::Waiting, error.to_string()));
     }
@@ -493,7 +601,12 @@ pub(super) fn case<'a>(
 
 /// A try whose executor did not start.
 pub(super) fn not_started(why: String) -> Returned {
-    Returned { how: ExecutorExit::NotStarted(why), result: None, cost: 0.0, trace: ExecutorTrace::default() }
+    Returned {
+        how: ExecutorExit::NotStarted(why),
+        result: None,
+        cost: 0.0,
+        trace: ExecutorTrace::default(),
+    }
 }
 
 /// How long to retry after an error.

@@ -12,7 +12,11 @@ const STEPS: usize = 100;
 /// What a run would do until it starts an executor or ends: it begins, takes the transitions that are due, and
 /// answers questions by their defaults. Writes nothing and starts no executor. Returns an error if the task
 /// cannot be read, or if the run would refuse to begin.
-pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
+pub fn foresee_run(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    options: &RunOptions,
+) -> Result<RunEnd, Error> {
     let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
     judged.require_tracked()?;
@@ -40,9 +44,15 @@ pub(super) fn look_ahead(
     options: &RunOptions,
 ) -> Result<RunAhead, Error> {
     let budget = budget(judged.workflow(), options);
-    let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
+    let mode = options
+        .mode
+        .or(state_of(judged)?.run.mode)
+        .unwrap_or(Mode::Interactive);
     let last = writer.workspace.run_files(&judged.task).last()?;
-    let mut usage = last.filter(|last| last.goes_on()).map(|last| last.usage).unwrap_or_default();
+    let mut usage = last
+        .filter(|last| last.goes_on())
+        .map(|last| last.usage)
+        .unwrap_or_default();
     let mut ahead = judged.clone();
     let mut foreseen = Vec::new();
     for command in [RunCommand::Start, RunCommand::Begin(mode)] {
@@ -51,10 +61,14 @@ pub(super) fn look_ahead(
     let mut due = first_step(writer, &ahead, (&usage, &budget, mode), options);
     while foreseen.len() < STEPS {
         let command = match &due {
-            NextStep::Apply => RunCommand::Moves { proposed: Vec::new() },
+            NextStep::Apply => RunCommand::Moves {
+                proposed: Vec::new(),
+            },
             NextStep::Answer(answer) => {
                 usage.turns = usage.turns.saturating_add(1);
-                usage.seen.push((Worker::Question(answer.ask.clone()), answer.fingerprint));
+                usage
+                    .seen
+                    .push((Worker::Question(answer.ask.clone()), answer.fingerprint));
                 RunCommand::Answer(answer.clone())
             }
             NextStep::Perform(_) | NextStep::GiveUp(_) | NextStep::End(..) => break,
@@ -64,13 +78,24 @@ pub(super) fn look_ahead(
         }
         due = first_step(writer, &ahead, (&usage, &budget, mode), options);
     }
-    Ok(RunAhead { due, foreseen, usage })
+    Ok(RunAhead {
+        due,
+        foreseen,
+        usage,
+    })
 }
 
 /// Takes the steps of a command in memory. Returns whether there are any.
-fn go(writer: &Writer<'_>, ahead: &mut Sight, command: &RunCommand, foreseen: &mut Vec<Transition>) -> bool {
+fn go(
+    writer: &Writer<'_>,
+    ahead: &mut Sight,
+    command: &RunCommand,
+    foreseen: &mut Vec<Transition>,
+) -> bool {
     let steps = steps_for(writer, command, ahead, None).unwrap_or_default();
-    let Some(last) = steps.last() else { return false };
+    let Some(last) = steps.last() else {
+        return false;
+    };
     let state = last.state.clone();
     foreseen.extend(steps.iter().map(|step| step.transition.clone()));
     ahead.decision = writer.workspace.after(ahead, steps).decision;
@@ -78,17 +103,42 @@ fn go(writer: &Writer<'_>, ahead: &mut Sight, command: &RunCommand, foreseen: &m
     true
 }
 
-fn told(judged: Sight, RunAhead { due, foreseen, usage }: RunAhead, most: u32) -> RunEnd {
+fn told(
+    judged: Sight,
+    RunAhead {
+        due,
+        foreseen,
+        usage,
+    }: RunAhead,
+    most: u32,
+) -> RunEnd {
     let (ending, reason) = match &due {
         NextStep::End(ending, reason) => (*ending, reason.clone()),
         NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),
-        NextStep::GiveUp(failed) => (Ending::Waiting, format!("`{}` would be given up", failed.action)),
-        NextStep::Answer(answer) => {
-            (Ending::Waiting, format!("question `{}` would be answered by its default", answer.ask))
-        }
-        NextStep::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
+        NextStep::GiveUp(failed) => (
+            Ending::Waiting,
+            format!("`{}` would be given up", failed.action),
+        ),
+        NextStep::Answer(answer) => (
+            Ending::Waiting,
+            format!("question `{}` would be answered by its default", answer.ask),
+        ),
+        NextStep::Apply => (
+            Ending::Waiting,
+            format!("a transition is due: {}", judged.decision.reason),
+        ),
     };
     let due = (!matches!(due, NextStep::End(..))).then_some(due);
     let (run, turns, interrupted) = (String::new(), (usage.turns, most), false);
-    RunEnd { ending, reason, judged, run, turns, cost: usage.cost, interrupted, due, foreseen }
+    RunEnd {
+        ending,
+        reason,
+        judged,
+        run,
+        turns,
+        cost: usage.cost,
+        interrupted,
+        due,
+        foreseen,
+    }
 }

@@ -69,11 +69,23 @@ impl KeptTask {
         if !is_at_rest(sight) {
             return None;
         }
-        let KnownTask { key, print, on_code, on_more, required, .. } = KnownTask::of(sight, None);
+        let KnownTask {
+            key,
+            print,
+            on_code,
+            on_more,
+            required,
+            ..
+        } = KnownTask::of(sight, None);
         let kept = Self {
             entries: key.entries(),
             print,
-            branch: sight.key.head.as_ref().and_then(Head::branch_name).map(str::to_owned),
+            branch: sight
+                .key
+                .head
+                .as_ref()
+                .and_then(Head::branch_name)
+                .map(str::to_owned),
             commit: sight.key.head.as_ref().and_then(|head| head.commit),
             suggestion: suggestion.as_ref().map(stamp_digest),
             on_code: on_code.map(|code| code.workflow.name.to_string()),
@@ -96,12 +108,16 @@ impl KeptTask {
         contains: &mut impl FnMut(Digest) -> bool,
     ) -> Option<KnownTask> {
         let path = task.suggestion_path();
-        let present = FileStamp::at(&path.under(workspace.root())).as_ref().map(stamp_digest);
+        let present = FileStamp::at(&path.under(workspace.root()))
+            .as_ref()
+            .map(stamp_digest);
         // It is written only where git ignores it.
         let is_missing = present.is_none()
-            && workspace.store().is_some_and(|store| store.is_ignored(&path).unwrap_or(true));
-        let is_same =
-            present == self.suggestion && self.branch.as_deref() == head.and_then(Head::branch_name);
+            && workspace
+                .store()
+                .is_some_and(|store| store.is_ignored(&path).unwrap_or(true));
+        let is_same = present == self.suggestion
+            && self.branch.as_deref() == head.and_then(Head::branch_name);
         if is_missing || !is_same || !self.commit.is_none_or(contains) {
             return None;
         }

@@ -14,8 +14,9 @@ pub(super) const COMMISSION: &str = "generate";
 /// How a try ended, in words. `failure` is the error that the program printed.
 pub(super) fn exit_of(ended: Ended, failure: Option<String>) -> ExecutorExit {
     let said: Option<String> = failure.map(|why| why.chars().take(MOST_SAID).collect());
-    let badly =
-        |how: String| ExecutorExit::Badly(said.iter().fold(how, |how, said| format!("{how}: {said}")));
+    let badly = |how: String| {
+        ExecutorExit::Badly(said.iter().fold(how, |how, said| format!("{how}: {said}")))
+    };
     match ended {
         Ended::Well if said.is_some() => badly("it reported an error".to_owned()),
         Ended::Well => ExecutorExit::Well,
@@ -30,9 +31,16 @@ pub(super) fn exit_of(ended: Ended, failure: Option<String>) -> ExecutorExit {
 
 /// Ends the executor of a commission that a killed process left running.
 pub(super) fn end_left(files: &RunFiles) {
-    let Some(process) = files.left_process(COMMISSION) else { return };
+    let Some(process) = files.left_process(COMMISSION) else {
+        return;
+    };
     if process.is_of_this_boot()
-        && end_leftovers(Some(process.group), process.started, &files.result(COMMISSION), GRACE)
+        && end_leftovers(
+            Some(process.group),
+            process.started,
+            &files.result(COMMISSION),
+            GRACE,
+        )
     {
         tracing::warn!("ended an executor that a killed process left behind");
     }

@@ -34,7 +34,10 @@ impl Mandate {
 
     /// The files of a task that have been quiet long enough.
     pub(super) fn complete_of(&self, task: &TaskRef) -> FileSets {
-        let known = self.complete.as_ref().and_then(|complete| complete.get(task.directory()));
+        let known = self
+            .complete
+            .as_ref()
+            .and_then(|complete| complete.get(task.directory()));
         known.cloned().unwrap_or_default()
     }
 
@@ -58,18 +61,34 @@ impl Mandate {
     ) -> R {
         let watch = &workspace.config().watch;
         // Nothing is due by broken settings.
-        let is_left = self.mode == WatchMode::Look || workspace.findings().iter().any(Diagnostic::is_error);
+        let is_left =
+            self.mode == WatchMode::Look || workspace.findings().iter().any(Diagnostic::is_error);
         let may = |transition: &Transition| {
             !is_left
                 && !transition.by_human
-                && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
+                && transition
+                    .rule
+                    .as_ref()
+                    .is_some_and(|rule| watch.apply.allows(rule))
         };
         let waits = |judged: &Sight, transition: &Transition| {
-            incomplete(workspace, judged, transition, &self.complete_of(&judged.task)).is_some()
+            incomplete(
+                workspace,
+                judged,
+                transition,
+                &self.complete_of(&judged.task),
+            )
+            .is_some()
         };
         let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
         let (once, own, dry_run) = (false, true, self.only_reads());
-        let plan = AdvancePlan { may: &may, once, own, dry_run, adopt: &adopt };
+        let plan = AdvancePlan {
+            may: &may,
+            once,
+            own,
+            dry_run,
+            adopt: &adopt,
+        };
         match self.complete {
             Some(_) => act(&self.writer(workspace).holding(&waits), &plan),
             None => act(&self.writer(workspace), &plan),
@@ -77,10 +96,18 @@ impl Mandate {
     }
 
     /// Looks at each of these tasks, of few under this HEAD.
-    pub(super) fn look(&self, workspace: &Workspace, tasks: &[TaskRef], head: &Option<Head>) -> Vec<Looked> {
+    pub(super) fn look(
+        &self,
+        workspace: &Workspace,
+        tasks: &[TaskRef],
+        head: &Option<Head>,
+    ) -> Vec<Looked> {
         let sights = workspace.sights(tasks, head, KeptTask::text_of, &*self.stops);
         let foreseen = |sight| self.plan(workspace, |writer, plan| writer.foresee(sight, plan));
-        sights.into_iter().map(|sight| sight.map(|sight| sight.and_then(foreseen))).collect()
+        sights
+            .into_iter()
+            .map(|sight| sight.map(|sight| sight.and_then(foreseen)))
+            .collect()
     }
 }
 
@@ -104,14 +131,29 @@ impl LooksAhead {
         let looks = move || {
             let workspace = opener.that_forgets().open()?;
             let writer = mandate.writer(&workspace);
-            let recorded = |one: Looked| one.map(|one| one.map(|wanted| wanted.with_records(&writer)));
-            let looked = mandate.look(&workspace, &tasks, &head).into_iter().map(recorded).collect();
-            Some(Self { tasks, head, looked })
+            let recorded =
+                |one: Looked| one.map(|one| one.map(|wanted| wanted.with_records(&writer)));
+            let looked = mandate
+                .look(&workspace, &tasks, &head)
+                .into_iter()
+                .map(recorded)
+                .collect();
+            Some(Self {
+                tasks,
+                head,
+                looked,
+            })
         };
         thread::scope(|scope| {
-            let started = thread::Builder::new().stack_size(THREAD_STACK).spawn_scoped(scope, looks).ok();
+            let started = thread::Builder::new()
+                .stack_size(THREAD_STACK)
+                .spawn_scoped(scope, looks)
+                .ok();
             let done = work();
-            let ended = started.map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let ended = started.map(|it| {
+                it.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
             (done, ended.flatten())
         })
     }
@@ -131,9 +173,17 @@ impl LooksAhead {
         }
         let stands = |looked: Looked| looked?.ok()?.under(&self.head, head);
         let standing: Vec<Option<Wanted>> = self.looked.into_iter().map(stands).collect();
-        let rest = tasks.iter().zip(&standing).filter(|(_, standing)| standing.is_none());
+        let rest = tasks
+            .iter()
+            .zip(&standing)
+            .filter(|(_, standing)| standing.is_none());
         let rest: Vec<TaskRef> = rest.map(|(task, _)| task.clone()).collect();
-        let mut again = if rest.is_empty() { Vec::new() } else { again(&rest) }.into_iter();
+        let mut again = if rest.is_empty() {
+            Vec::new()
+        } else {
+            again(&rest)
+        }
+        .into_iter();
         let looked = |standing: Option<Wanted>| standing.map(Ok).or_else(|| again.next().flatten());
         Some(standing.into_iter().map(looked).collect())
     }

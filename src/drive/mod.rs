@@ -177,11 +177,18 @@ pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 
 /// The options of a run, with the command that the run it continues was started with, unless they name another.
 /// Returns an error if the record of that run cannot be read.
-fn continued(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunOptions, Error> {
+fn continued(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    options: &RunOptions,
+) -> Result<RunOptions, Error> {
     let mut options = options.clone();
     if options.command.is_empty() {
         let last = writer.workspace.run_files(task).last()?;
-        options.command = last.filter(RunState::goes_on).map(|last| last.command).unwrap_or_default();
+        options.command = last
+            .filter(RunState::goes_on)
+            .map(|last| last.command)
+            .unwrap_or_default();
     }
     Ok(options)
 }
@@ -234,7 +241,10 @@ fn command_for<'n>(
     if options.command.is_empty() {
         return configured.cloned();
     }
-    Some(ExecutorConfig { command: options.command.clone(), ..configured.cloned().unwrap_or_default() })
+    Some(ExecutorConfig {
+        command: options.command.clone(),
+        ..configured.cloned().unwrap_or_default()
+    })
 }
 
 /// The executor for some work, and its time limits. Returns an error if none is configured.
@@ -248,10 +258,14 @@ fn executor_for(
     let named = action.and_then(|action| action.executor.as_deref());
     let executor = command_for(writer, named.into_iter().chain([work.name()]), options);
     let executor = executor.ok_or_else(|| {
-        let hint = "add [executor.default] with a command to orch.toml, or: orch run TASK -- COMMAND";
+        let hint =
+            "add [executor.default] with a command to orch.toml, or: orch run TASK -- COMMAND";
         no_executor(named.unwrap_or(work.name())).with_hint(hint.to_owned())
     })?;
-    let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
+    let times = action
+        .map(|action| action.times)
+        .unwrap_or_default()
+        .or(executor.times);
     Ok((executor, times))
 }
 
@@ -280,21 +294,30 @@ fn executor_environment(
 
 /// The error for work that no executor is configured for.
 fn no_executor(name: &str) -> Error {
-    Error::new(Code::NoExecutor, format!("no executor is configured for `{name}`"))
-        .with_hint("add [executor.default] with a command to orch.toml".to_owned())
+    Error::new(
+        Code::NoExecutor,
+        format!("no executor is configured for `{name}`"),
+    )
+    .with_hint("add [executor.default] with a command to orch.toml".to_owned())
 }
 
 /// The limits of a run.
 fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
     let limits = &workflow.limits;
-    let turns = options.max_turns.map_or(limits.turns, |turns| turns.min(limits.turns));
-    Budget { turns, time: limits.time, cost: limits.cost }
+    let turns = options
+        .max_turns
+        .map_or(limits.turns, |turns| turns.min(limits.turns));
+    Budget {
+        turns,
+        time: limits.time,
+        cost: limits.cost,
+    }
 }
 
 fn state_of(judged: &Sight) -> Result<&State, Error> {
-    judged
-        .state()
-        .ok_or_else(|| judged.unusable(Some(command(&["orch", "recover", judged.task.id.as_str()]))))
+    judged.state().ok_or_else(|| {
+        judged.unusable(Some(command(&["orch", "recover", judged.task.id.as_str()])))
+    })
 }
 
 /// The error for an executor that cannot be started, because of the configuration or the command line.

@@ -33,8 +33,11 @@ impl Drive<'_> {
 
     /// The bytes of `state.json` and of the log; `None` for one that cannot be read.
     fn record_bytes(&self) -> [Option<Vec<u8>>; 2] {
-        [self.task.state_path(), self.task.transcript_path()]
-            .map(|path| durable::read_if_regular(&path.under(&self.writer.workspace.root)).ok().flatten())
+        [self.task.state_path(), self.task.transcript_path()].map(|path| {
+            durable::read_if_regular(&path.under(&self.writer.workspace.root))
+                .ok()
+                .flatten()
+        })
     }
 
     /// Reports what has changed since, and forgets what was written to the caches of `orch`.
@@ -43,8 +46,15 @@ impl Drive<'_> {
         self.tell_changed_git(before, work, tell);
         let work = work.name();
         let mut note = |message: String| {
-            tracing::warn!(work, message, "files of orch changed while an executor worked");
-            tell(&Happened::Note(&Diagnostic::warning(Code::OwnFilesChanged, message)));
+            tracing::warn!(
+                work,
+                message,
+                "files of orch changed while an executor worked"
+            );
+            tell(&Happened::Note(&Diagnostic::warning(
+                Code::OwnFilesChanged,
+                message,
+            )));
         };
         let [state, log] = self.record_bytes();
         let [state_before, log_before] = &before.record;
@@ -55,13 +65,23 @@ impl Drive<'_> {
             ));
         }
         if self.was_overwritten || self.files.record() != self.written {
-            note(format!("the record of the run changed while `{work}` worked; it is written again"));
+            note(format!(
+                "the record of the run changed while `{work}` worked; it is written again"
+            ));
         }
         let logs = self.files.log_sizes();
         let is_cut = |log: &&String| logs.get(*log) < before.logs.get(*log);
-        let cut: Vec<&str> = before.logs.keys().filter(is_cut).map(String::as_str).collect();
+        let cut: Vec<&str> = before
+            .logs
+            .keys()
+            .filter(is_cut)
+            .map(String::as_str)
+            .collect();
         if !cut.is_empty() {
-            note(format!("logs of the run were cut or removed while `{work}` worked: {}", cut.join(", ")));
+            note(format!(
+                "logs of the run were cut or removed while `{work}` worked: {}",
+                cut.join(", ")
+            ));
         }
     }
 
@@ -81,21 +101,39 @@ impl Drive<'_> {
             "look at them before another command uses them: {}",
             command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat())
         );
-        tell_changed(["settings", "the run goes on by those that it began with"], &paths, work, hint, tell);
+        tell_changed(
+            ["settings", "the run goes on by those that it began with"],
+            &paths,
+            work,
+            hint,
+            tell,
+        );
     }
 
     /// Reports the settings and hooks of git that changed while an executor worked, which count from now on, also for
     /// the user; and a journal that `orch` did not write.
     fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
         let workspace = self.writer.workspace;
-        let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else { return };
+        let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else {
+            return;
+        };
         let changed = store.git_changed_since(before);
         if !changed.is_empty() {
-            let shown =
-                |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+            let shown = |path: &PathBuf| {
+                path.strip_prefix(&workspace.root)
+                    .unwrap_or(path)
+                    .display()
+                    .to_string()
+            };
             let paths: Vec<String> = changed.iter().map(shown).collect();
             let hint = "look at them before git starts what they name: git config --show-origin --list; ls -l .git/hooks";
-            tell_changed(["settings or hooks of git", "git uses them from now on"], &paths, work, hint, tell);
+            tell_changed(
+                ["settings or hooks of git", "git uses them from now on"],
+                &paths,
+                work,
+                hint,
+                tell,
+            );
         }
         // Nobody else has told of it, and the next step would only put it aside.
         let _ = store.recover_leftovers();
@@ -117,5 +155,7 @@ fn tell_changed<P: AsRef<str>>(
     let (work, paths) = (work.name(), paths.join(", "));
     tracing::warn!(work, paths, "{settings} changed while an executor worked");
     let message = format!("these {settings} changed while `{work}` worked, and {meaning}: {paths}");
-    tell(&Happened::Note(&Diagnostic::warning(Code::SettingsChanged, message).hint(hint)));
+    tell(&Happened::Note(
+        &Diagnostic::warning(Code::SettingsChanged, message).hint(hint),
+    ));
 }

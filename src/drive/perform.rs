@@ -6,10 +6,12 @@ use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_environment, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{
-    ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned, RunEffect,
-    RunEvent, Work, WriterTurn,
+    ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned,
+    RunEffect, RunEvent, Work, WriterTurn,
 };
-use crate::run::{ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers};
+use crate::run::{
+    ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
+};
 use crate::scan::io_error;
 use crate::survey::{Error, OutputsNow, Sight};
 use crate::view;
@@ -38,16 +40,35 @@ impl Drive<'_> {
         (self.written, self.was_overwritten) = (self.files.record(), false);
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
-        let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
-        tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
-        tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
+        let shown = log
+            .strip_prefix(&self.writer.workspace.root)
+            .unwrap_or(&log)
+            .display()
+            .to_string();
+        tracing::info!(
+            work = work.name(),
+            attempt = work.attempt,
+            turn,
+            turns,
+            "turn started"
+        );
+        tell(&Happened::Turn {
+            work: &work,
+            turn,
+            turns,
+            log: &shown,
+        });
         let program = executor.program.argv.first().cloned();
         self.performing = program.clone().map(|program| (self.writer.now(), program));
-        let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
+        let mut trace = ExecutorTrace {
+            executor: program,
+            ..ExecutorTrace::default()
+        };
         match self.listen(&name, &executor, &mut trace, tell) {
-            Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
-                self.refuse_start(super::cannot_start(&why))
-            }
+            Ok(Performed {
+                ended: Ended::NotStarted(why),
+                ..
+            }) => self.refuse_start(super::cannot_start(&why)),
             Ok(performed) => {
                 notes(&performed, &name, tell);
                 self.tell_overreach(&guard, &work, tell);
@@ -60,14 +81,31 @@ impl Drive<'_> {
 
     /// Keeps that the executor has written what changed in its turn. A failure is logged: the turn counts all the same.
     fn see_writer(&self, judged: &Sight, before: Result<Option<OutputsNow>, Error>, work: &Work) {
-        let executor = self.performing.as_ref().map(|(_, program)| program.clone()).unwrap_or_default();
-        let turn = WriterTurn { executor, run: self.id.clone(), number: self.machine.usage.turns };
-        let writer = FileWriter { turn: Some(turn), ..FileWriter::new(ActorKind::Agent, work.name()) };
+        let executor = self
+            .performing
+            .as_ref()
+            .map(|(_, program)| program.clone())
+            .unwrap_or_default();
+        let turn = WriterTurn {
+            executor,
+            run: self.id.clone(),
+            number: self.machine.usage.turns,
+        };
+        let writer = FileWriter {
+            turn: Some(turn),
+            ..FileWriter::new(ActorKind::Agent, work.name())
+        };
         let workspace = self.writer.workspace;
-        let seen = before
-            .and_then(|before| before.map_or(Ok(()), |before| workspace.see_turn(judged, &before, &writer)));
+        let seen = before.and_then(|before| {
+            before.map_or(Ok(()), |before| {
+                workspace.see_turn(judged, &before, &writer)
+            })
+        });
         if let Err(error) = seen {
-            tracing::warn!(error = error.logged(), "cannot keep what was written in a turn");
+            tracing::warn!(
+                error = error.logged(),
+                "cannot keep what was written in a turn"
+            );
         }
     }
 
@@ -90,12 +128,21 @@ impl Drive<'_> {
         let program = LimitedProgram {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),
-            environment: executor_environment(self.writer, self.task, (work.name(), work.attempt), &result),
+            environment: executor_environment(
+                self.writer,
+                self.task,
+                (work.name(), work.attempt),
+                &result,
+            ),
             input: self.prompt(judged, work),
             times,
             grace: config.grace,
         };
-        Ok(Executor { program, log: self.files.log(name), result })
+        Ok(Executor {
+            program,
+            log: self.files.log(name),
+            result,
+        })
     }
 
     /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,
@@ -124,7 +171,10 @@ impl Drive<'_> {
             Live::Started { group, at } => {
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {
                     let message = format!("cannot record the start of the executor: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning(Code::RunUnrecorded, message)));
+                    tell(&Happened::Note(&Diagnostic::warning(
+                        Code::RunUnrecorded,
+                        message,
+                    )));
                 }
             }
             Live::Line(line) => {
@@ -151,7 +201,9 @@ impl Drive<'_> {
     ) -> Returned {
         match &performed.ended {
             Ended::Code(code) => trace.exit = Some(*code),
-            Ended::TooLong(limit) | Ended::Silent(limit) => trace.time_limit = Some(limit.to_string()),
+            Ended::TooLong(limit) | Ended::Silent(limit) => {
+                trace.time_limit = Some(limit.to_string())
+            }
             Ended::Well => trace.exit = Some(0),
             Ended::Signal(_) | Ended::Stopped | Ended::NotStarted(_) => {}
         }
@@ -172,11 +224,19 @@ impl Drive<'_> {
                 && let Err(error) = self.files.keep_result(name, &value)
             {
                 let message = format!("cannot store the result: {error}");
-                tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
+                tell(&Happened::Note(&Diagnostic::warning(
+                    Code::ResultUnsaved,
+                    message,
+                )));
             }
             Ok(read)
         });
-        Returned { how, result, cost: performed.cost.unwrap_or_default(), trace }
+        Returned {
+            how,
+            result,
+            cost: performed.cost.unwrap_or_default(),
+            trace,
+        }
     }
 
     /// The base name of the files of the current work.
@@ -188,17 +248,33 @@ impl Drive<'_> {
     /// Ends what an earlier runner left running, and reads the result it left.
     pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
         let name = self.work_name().unwrap_or_default();
-        let process = self.files.left_process(&name).filter(Process::is_of_this_boot);
-        let (group, started) = process.map(|process| (process.group, process.started)).unzip();
+        let process = self
+            .files
+            .left_process(&name)
+            .filter(Process::is_of_this_boot);
+        let (group, started) = process
+            .map(|process| (process.group, process.started))
+            .unzip();
         let was_running = end_leftovers(group, started.flatten(), &self.files.result(&name), GRACE);
         self.was_running |= was_running;
-        let work = self.machine.doing.as_ref().map_or("", |work| work.name()).to_owned();
+        let work = self
+            .machine
+            .doing
+            .as_ref()
+            .map_or("", |work| work.name())
+            .to_owned();
         if was_running {
             tracing::warn!(work, "ended an executor that a killed run left behind");
             let message = format!("`{work}` of a killed run was still running and was ended");
-            tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
+            tell(&Happened::Note(&Diagnostic::warning(
+                Code::LeftProcesses,
+                message,
+            )));
         }
-        let result = self.files.left_result(&name).map(|value| ActionResult::read(&value?));
+        let result = self
+            .files
+            .left_result(&name)
+            .map(|value| ActionResult::read(&value?));
         if matches!(result, Some(Ok(_))) && !self.was_running {
             let message = format!("`{work}` of a killed run had finished; its result is used");
             tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
@@ -209,7 +285,10 @@ impl Drive<'_> {
         };
         match case(&judged, &|_| false) {
             Ok(case) => {
-                let left = Leftover { was_running: self.was_running, result };
+                let left = Leftover {
+                    was_running: self.was_running,
+                    result,
+                };
                 self.step(RunEvent::Found(left, case.state), tell)
             }
             Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), tell),
@@ -219,14 +298,22 @@ impl Drive<'_> {
     /// The text on the standard input of an executor.
     fn prompt(&self, judged: &Sight, work: &Work) -> String {
         let action = work.action().map(|name| (name, work.attempt));
-        super::prompt(self.writer.workspace, judged, action, view::SchemaForm::Compact)
+        super::prompt(
+            self.writer.workspace,
+            judged,
+            action,
+            view::SchemaForm::Compact,
+        )
     }
 }
 
 fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
     if performed.left_processes {
         let message = "the executor left processes behind, which were ended";
-        tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
+        tell(&Happened::Note(&Diagnostic::warning(
+            Code::LeftProcesses,
+            message,
+        )));
     }
     if let Some(fault) = &performed.log_fault {
         let message = format!("cannot write the log {name}.log: {fault}");

@@ -21,15 +21,21 @@ pub fn prompt(
         Verdict::Run(action) => Some((action, 1)),
         _ => None,
     };
-    let found = action.or(due).and_then(|(name, attempt)| Some((subject.workflow.action(name)?, attempt)));
-    let Some((action, attempt)) = found else { return view::prompt(&subject, form) };
+    let found = action
+        .or(due)
+        .and_then(|(name, attempt)| Some((subject.workflow.action(name)?, attempt)));
+    let Some((action, attempt)) = found else {
+        return view::prompt(&subject, form);
+    };
     let shown = shown(subject.workflow, action, judged);
     view::action_prompt(&subject, action, &shown, &judged.task.state_path(), attempt)
 }
 
 /// The parts of the state that a prompt shows, each with its JSON pointer.
 fn shown(workflow: &Workflow, action: &Action, judged: &Sight) -> Vec<(String, Value)> {
-    let Some(state) = judged.state() else { return Vec::new() };
+    let Some(state) = judged.state() else {
+        return Vec::new();
+    };
     let mut whole = decide::document(state, &workflow.phase_key);
     if let Value::Object(members) = &mut whole {
         members.extend(decide::data_of(workflow, state));

@@ -34,10 +34,13 @@ impl Drive<'_> {
             // Files behind a symbolic link belong to no task.
             writer.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
-                Ok(_) => steps_for(writer, &command, judged, started.as_ref()).map_err(Unmade::Refused),
+                Ok(_) => {
+                    steps_for(writer, &command, judged, started.as_ref()).map_err(Unmade::Refused)
+                }
                 Err(blocker) => Err(Unmade::Blocked(blocker)),
             };
-            let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
+            let (steps, why) =
+                made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
             Ok(writer.workspace.after(judged, steps))
         };
@@ -61,7 +64,10 @@ impl Drive<'_> {
             }
             (Ok(_), Some(Unmade::Refused(why))) => {
                 self.is_held = false;
-                self.step(RunEvent::Recorded(command, RecordOutcome::Refused(why)), tell)
+                self.step(
+                    RunEvent::Recorded(command, RecordOutcome::Refused(why)),
+                    tell,
+                )
             }
             (Ok(outcomes), None) => {
                 self.is_held = false;
@@ -79,11 +85,17 @@ impl Drive<'_> {
         let mut noted = RecordOutcome::Nothing;
         for outcome in outcomes {
             if let TaskOutcome::Applied(applied) = outcome {
-                let applied = Applied { judged: own(applied.judged), ..*applied };
+                let applied = Applied {
+                    judged: own(applied.judged),
+                    ..*applied
+                };
                 tell(&Happened::Applied(&applied));
                 if let Err(error) = self.writer.renew_suggestion(&applied.judged) {
                     let message = format!("cannot update suggestion.json: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning(Code::SuggestionUnwritten, message)));
+                    tell(&Happened::Note(&Diagnostic::warning(
+                        Code::SuggestionUnwritten,
+                        message,
+                    )));
                 }
                 noted = RecordOutcome::Done;
                 // With a note, the files may differ from what was recorded.
@@ -95,10 +107,15 @@ impl Drive<'_> {
 
     /// Syncs a result that cannot be recorded yet, so that it survives a power cut.
     fn keep_durably(&self, command: &RunCommand, tell: &mut Tell<'_>) {
-        let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else { return };
+        let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else {
+            return;
+        };
         if let Err(error) = self.files.sync_result(&name) {
             let message = format!("cannot sync the result to disk: {error}");
-            tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
+            tell(&Happened::Note(&Diagnostic::warning(
+                Code::ResultUnsaved,
+                message,
+            )));
         }
     }
 }
@@ -123,7 +140,11 @@ pub(super) fn steps_for(
         digest: &|path| digest_of(writer, judged, path),
     };
     let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
-    let asked = if matches!(command, RunCommand::Moves { .. }) { 1 + steps.len() } else { 0 };
+    let asked = if matches!(command, RunCommand::Moves { .. }) {
+        1 + steps.len()
+    } else {
+        0
+    };
     writer.workspace.costs.evaluated(asked);
     Ok(steps)
 }
@@ -142,7 +163,9 @@ fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
 
 fn place_of(root: &Path, judged: &Sight, path: &str) -> Option<RepoPath> {
     let below_task = judged.task.place.path(path);
-    let mut found = [below_task.ok(), RepoPath::new(path).ok()].into_iter().flatten();
+    let mut found = [below_task.ok(), RepoPath::new(path).ok()]
+        .into_iter()
+        .flatten();
     found.find(|path| path.under(root).is_file())
 }
 
@@ -161,6 +184,14 @@ fn digest_of(writer: &Writer<'_>, judged: &Sight, path: &str) -> Option<Digest> 
     } else {
         return None;
     };
-    let stored = workspace.store().and_then(|store| store.clean(&path, &bytes).ok());
-    Some(judged.workflow().digest.format().blob(stored.as_deref().unwrap_or(&bytes)))
+    let stored = workspace
+        .store()
+        .and_then(|store| store.clean(&path, &bytes).ok());
+    Some(
+        judged
+            .workflow()
+            .digest
+            .format()
+            .blob(stored.as_deref().unwrap_or(&bytes)),
+    )
 }

@@ -49,7 +49,12 @@ pub fn runs_in<'w>(
                 Ok(None) => {}
                 Ok(Some(run)) => {
                     let (is_driven, work_tree) = (files.is_driven(), work_tree.clone());
-                    runs.push(RunInfo { work_tree, is_driven, task, run });
+                    runs.push(RunInfo {
+                        work_tree,
+                        is_driven,
+                        task,
+                        run,
+                    });
                 }
                 Err(error) => unreadable.push(error.into()),
             }
@@ -63,7 +68,11 @@ pub fn runs_in<'w>(
 pub fn work_tree_of_run(workspace: &Workspace, task: &TaskId) -> Option<PathBuf> {
     let others = workspace.other_work_trees(&mut Vec::new()).ok()?;
     let is_open = |other: &Workspace| {
-        let found = other.tasks().unwrap_or_default().into_iter().find(|one| one.id == *task);
+        let found = other
+            .tasks()
+            .unwrap_or_default()
+            .into_iter()
+            .find(|one| one.id == *task);
         let run = found.and_then(|task| other.run_files(&task).read().ok()?);
         run.is_some_and(|run| run.ended().is_none())
     };
@@ -78,7 +87,9 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);
     match run.as_ref().and_then(RunState::ended) {
-        Some((ending, why)) if ending != end.ending => (end.ending, end.reason) = (ending, why.to_owned()),
+        Some((ending, why)) if ending != end.ending => {
+            (end.ending, end.reason) = (ending, why.to_owned())
+        }
         _ if is_elsewhere => end.reason = judged.decision.reason.clone(),
         _ => return Ok(false),
     }
@@ -90,8 +101,12 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
 /// the task or the record cannot be read.
 pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option<RunEnd>, Error> {
     let files = writer.workspace.run_files(task);
-    let Some(last) = files.read()?.filter(|last| last.id == run) else { return Ok(None) };
-    let Some((ending, why)) = last.ended() else { return Ok(None) };
+    let Some(last) = files.read()?.filter(|last| last.id == run) else {
+        return Ok(None);
+    };
+    let Some((ending, why)) = last.ended() else {
+        return Ok(None);
+    };
     Ok(Some(RunEnd {
         ending,
         reason: why.to_owned(),
@@ -119,6 +134,10 @@ impl RunInfo {
     /// Since when it has been in this state, according to its record.
     #[must_use]
     pub fn since(&self) -> Timestamp {
-        if self.run.ended().is_none() && self.is_driven { self.run.started } else { self.run.updated }
+        if self.run.ended().is_none() && self.is_driven {
+            self.run.started
+        } else {
+            self.run.updated
+        }
     }
 }

@@ -19,7 +19,10 @@ impl TaskNotice {
     pub fn of(sight: &Sight) -> Option<Self> {
         let duty = duty(sight.workflow(), &sight.decision, sight.runner.as_ref());
         let kind = task_notice(&duty).filter(|_| !sight.untracked)?;
-        Some(Self { kind, key: key(kind, sight) })
+        Some(Self {
+            kind,
+            key: key(kind, sight),
+        })
     }
 }
 
@@ -27,7 +30,12 @@ impl TaskNotice {
 /// needed again after each step, so that another question in the same phase is another event.
 fn key(kind: NoticeKind, sight: &Sight) -> Digest {
     let (phase, attempt) = (&sight.decision.phase, sight.decision.attempt);
-    let entered = || sight.state()?.last_entry_into(phase.as_ref()?).map(|entry| entry.at);
+    let entered = || {
+        sight
+            .state()?
+            .last_entry_into(phase.as_ref()?)
+            .map(|entry| entry.at)
+    };
     let told = match kind {
         NoticeKind::Done | NoticeKind::Failed => format!("{phase:?} {attempt} {:?}", entered()),
         NoticeKind::Human | NoticeKind::Stalled | NoticeKind::RunEnded => match sight.state() {

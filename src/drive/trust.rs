@@ -61,7 +61,9 @@ pub struct Trustee {
 pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     let mut found = subjects(writer)?;
     let known = known(writer)?;
-    found.iter_mut().for_each(|one| one.is_trusted = known.contains(&one.digest));
+    found
+        .iter_mut()
+        .for_each(|one| one.is_trusted = known.contains(&one.digest));
     Ok(found)
 }
 
@@ -78,7 +80,9 @@ pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
 
 /// Takes back all trust in the repository. Returns whether there was any, and an error if it cannot be removed.
 pub fn revoke_trust(writer: &Writer<'_>) -> Result<bool, Error> {
-    let Some(path) = trust_file(writer) else { return Ok(false) };
+    let Some(path) = trust_file(writer) else {
+        return Ok(false);
+    };
     match fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -110,7 +114,11 @@ pub(super) fn refuse_untrusted(
         return Ok(());
     }
     Err(untrusted(&match new {
-        Some(Trustee { name, command: None, .. }) => format!("the instructions in {name}"),
+        Some(Trustee {
+            name,
+            command: None,
+            ..
+        }) => format!("the instructions in {name}"),
         Some(Trustee { name, .. }) => configured(argv, &name),
         None => format!("`{}`", command(argv)),
     }))
@@ -136,13 +144,25 @@ impl NotificationLeave {
         trusts_all: bool,
     ) -> Result<Self, Error> {
         let root = writer.workspace.root().to_owned();
-        let leave = Self { root, name: name.to_owned(), action: action.clone(), digest: None };
+        let leave = Self {
+            root,
+            name: name.to_owned(),
+            action: action.clone(),
+            digest: None,
+        };
         if trusts_all || writer.caller.trusts_once {
             return Ok(leave);
         }
         let digest = leave.digest_now()?;
         let is_trusted = known(writer)?.contains(&digest);
-        if is_trusted { Ok(Self { digest: Some(digest), ..leave }) } else { Err(leave.refusal()) }
+        if is_trusted {
+            Ok(Self {
+                digest: Some(digest),
+                ..leave
+            })
+        } else {
+            Err(leave.refusal())
+        }
     }
 
     /// Returns an error if the entry, or a file that it names, has changed since this was made.
@@ -160,7 +180,9 @@ impl NotificationLeave {
     fn refusal(&self) -> Error {
         untrusted(&match &self.action {
             NotifyAction::Command(argv) => configured(argv, &self.name),
-            NotifyAction::Webhook(webhook) => format!("`{}` of [{}] in orch.toml", webhook.url, self.name),
+            NotifyAction::Webhook(webhook) => {
+                format!("`{}` of [{}] in orch.toml", webhook.url, self.name)
+            }
         })
     }
 }
@@ -170,7 +192,10 @@ fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Err
     match action {
         NotifyAction::Command(argv) => command_digest(root, CommandPurpose::Notification, argv),
         NotifyAction::Webhook(Webhook { url, secret }) => {
-            let told = format!("{WEBHOOK}\n{url}\n{}\n", secret.as_deref().unwrap_or_default());
+            let told = format!(
+                "{WEBHOOK}\n{url}\n{}\n",
+                secret.as_deref().unwrap_or_default()
+            );
             Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
         }
     }
@@ -193,7 +218,10 @@ pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
     let digest = command_digest(writer.workspace.root(), CommandPurpose::Executor, argv);
     let kept = digest.and_then(|digest| keep(writer, [digest].into_iter()));
     if let Err(error) = kept {
-        tracing::warn!(error = error.logged(), "cannot remember the command of the run");
+        tracing::warn!(
+            error = error.logged(),
+            "cannot remember the command of the run"
+        );
     }
 }
 
@@ -201,10 +229,18 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     let (setting, root) = (&writer.workspace.setting, writer.workspace.root());
     let mut found = Vec::new();
     for name in setting.config.executors.names() {
-        let Some(executor) = setting.config.executors.named(name) else { continue };
+        let Some(executor) = setting.config.executors.named(name) else {
+            continue;
+        };
         let digest = command_digest(root, CommandPurpose::Executor, &executor.command)?;
         let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
-        found.push(Trustee { name, command, webhook: None, is_trusted: false, digest });
+        found.push(Trustee {
+            name,
+            command,
+            webhook: None,
+            is_trusted: false,
+            digest,
+        });
     }
     for (name, _, action) in setting.config.notify_actions() {
         let digest = notification_digest(root, action)?;
@@ -212,14 +248,29 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             NotifyAction::Command(argv) => (Some(argv.clone()), None),
             NotifyAction::Webhook(webhook) => (None, Some(webhook.clone())),
         };
-        found.push(Trustee { name, command, webhook, is_trusted: false, digest });
+        found.push(Trustee {
+            name,
+            command,
+            webhook,
+            is_trusted: false,
+            digest,
+        });
     }
     let shipped = System::shipped();
-    let texts = setting.system.iter().filter(|(path, _)| path.starts_with("agents/"));
+    let texts = setting
+        .system
+        .iter()
+        .filter(|(path, _)| path.starts_with("agents/"));
     for (path, text) in texts.filter(|(path, text)| shipped.text(path) != Some(*text)) {
         let digest = ObjectFormat::Sha256.blob(format!("agent\n{path}\n{text}").as_bytes());
         let name = format!("{}/{path}", setting.config.system);
-        found.push(Trustee { name, command: None, webhook: None, is_trusted: false, digest });
+        found.push(Trustee {
+            name,
+            command: None,
+            webhook: None,
+            is_trusted: false,
+            digest,
+        });
     }
     Ok(found)
 }
@@ -238,7 +289,9 @@ fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Resu
 /// they lead to, wherever it is. Empty if it names nothing there: a program of the system is the person's own.
 fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
     let path = root.join(word);
-    let Ok(below) = path.strip_prefix(root) else { return Ok(String::new()) };
+    let Ok(below) = path.strip_prefix(root) else {
+        return Ok(String::new());
+    };
     let (mut told, mut at) = (String::new(), root.to_owned());
     for part in below.components() {
         at.push(part);
@@ -249,15 +302,23 @@ fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
     let is_named = |real: &PathBuf| (!told.is_empty() || real.starts_with(root)) && real.is_file();
     if let Some(real) = path.canonicalize().ok().filter(is_named) {
         let bytes = durable::read_if_regular(&real).map_err(|source| io_error(&real, source))?;
-        told += &format!("{}\n", ObjectFormat::Sha256.blob(&bytes.unwrap_or_default()));
+        told += &format!(
+            "{}\n",
+            ObjectFormat::Sha256.blob(&bytes.unwrap_or_default())
+        );
     }
     Ok(told)
 }
 
 /// The digests that are trusted in the repository. Returns an error if they cannot be read.
 fn known(writer: &Writer<'_>) -> Result<BTreeSet<Digest>, Error> {
-    let Some(path) = trust_file(writer) else { return Ok(BTreeSet::new()) };
-    Ok(durable::text_of(&path)?.lines().filter_map(Digest::parse).collect())
+    let Some(path) = trust_file(writer) else {
+        return Ok(BTreeSet::new());
+    };
+    Ok(durable::text_of(&path)?
+        .lines()
+        .filter_map(Digest::parse)
+        .collect())
 }
 
 /// Adds digests to those that are trusted.
@@ -286,5 +347,7 @@ fn trust_file(writer: &Writer<'_>) -> Option<PathBuf> {
 
 /// The place that stands for the repository with all its work trees; outside git, the root directory.
 fn place_of(workspace: &Workspace) -> &Path {
-    workspace.store().map_or(workspace.root(), |store| store.common_directory())
+    workspace
+        .store()
+        .map_or(workspace.root(), |store| store.common_directory())
 }

@@ -54,10 +54,20 @@ impl WatchHandle {
     /// Orders a transition on behalf of a caller, and returns a channel for the answer. The channel is closed
     /// without an answer if the watch has ended.
     #[must_use]
-    pub fn order(&self, caller: Caller, task: TaskRef, order: Order) -> Receiver<Result<Applied, Error>> {
+    pub fn order(
+        &self,
+        caller: Caller,
+        task: TaskRef,
+        order: Order,
+    ) -> Receiver<Result<Applied, Error>> {
         let (reply, answer) = channel();
         // If the watch has ended, the reply is dropped, which closes the channel.
-        let _ = self.orders.send(OrderRequest { caller, task, order, reply });
+        let _ = self.orders.send(OrderRequest {
+            caller,
+            task,
+            order,
+            reply,
+        });
         self.watcher.wake();
         answer
     }
@@ -66,14 +76,24 @@ impl WatchHandle {
 impl WatchLoop {
     /// Starts listening, so that no later change is missed. `polls` polls instead of listening for file
     /// system events. Returns an error if the root of the workspace does not exist.
-    pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode, polls: bool) -> Result<Self, Error> {
+    pub fn new(
+        workspace: Workspace,
+        caller: Caller,
+        mode: WatchMode,
+        polls: bool,
+    ) -> Result<Self, Error> {
         let watcher = listen(&workspace, polls)?;
         let is_stopped = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&is_stopped);
-        let watching =
-            Watching::new(workspace, caller, mode).with_quiet().until(move || asked.load(Ordering::SeqCst));
+        let watching = Watching::new(workspace, caller, mode)
+            .with_quiet()
+            .until(move || asked.load(Ordering::SeqCst));
         let (send, orders) = channel();
-        let handle = WatchHandle { orders: send, watcher: watcher.stop_handle(), is_stopped };
+        let handle = WatchHandle {
+            orders: send,
+            watcher: watcher.stop_handle(),
+            is_stopped,
+        };
         Ok(Self {
             watching,
             batch: BatchTimer::default(),
@@ -104,12 +124,23 @@ impl WatchLoop {
                 (false, _) => IDLE,
             };
             let quiet = Duration::from_secs(self.watching.workspace().quiet_seconds());
-            let left = self.batch.left(self.watching.waits(), quiet, Instant::now());
+            let left = self
+                .batch
+                .left(self.watching.waits(), quiet, Instant::now());
             let (_, until_complete) = self.quiet.left(self.watching.incomplete(), Instant::now());
-            let timeout = [left, until_complete].into_iter().flatten().fold(timeout, Duration::min);
-            let Some(signals) = self.watcher.next(timeout) else { return Ok(()) };
+            let timeout = [left, until_complete]
+                .into_iter()
+                .flatten()
+                .fold(timeout, Duration::min);
+            let Some(signals) = self.watcher.next(timeout) else {
+                return Ok(());
+            };
             let mut events = events_of(signals);
-            events.extend(self.orders.try_iter().map(|request| WatchEvent::Order(Box::new(request))));
+            events.extend(
+                self.orders
+                    .try_iter()
+                    .map(|request| WatchEvent::Order(Box::new(request))),
+            );
             let mut reloaded = self.take(events, hear)?;
             if self.watching.is_held() {
                 reloaded |= self.take(vec![WatchEvent::Retry], hear)?;
@@ -118,13 +149,18 @@ impl WatchLoop {
             if !complete.is_empty() {
                 reloaded |= self.take(vec![WatchEvent::Complete(complete)], hear)?;
             }
-            if self.batch.left(self.watching.waits(), quiet, Instant::now()) == Some(Duration::ZERO) {
+            if self
+                .batch
+                .left(self.watching.waits(), quiet, Instant::now())
+                == Some(Duration::ZERO)
+            {
                 reloaded |= self.take(vec![WatchEvent::Quiet], hear)?;
             }
             if reloaded {
                 let workspace = self.watching.workspace();
                 let options = options_for(workspace, self.polls);
-                self.watcher.retarget(workspace.root(), &workspace.watched(), options)?;
+                self.watcher
+                    .retarget(workspace.root(), &workspace.watched(), options)?;
                 self.take(vec![WatchEvent::Rescan("the settings changed")], hear)?;
             }
         }
@@ -162,7 +198,9 @@ impl BatchTimer {
     fn left(&mut self, waits: Option<u64>, quiet: Duration, now: Instant) -> Option<Duration> {
         self.since = match (waits, self.since) {
             (None, _) => None,
-            (Some(waits), Some((known, began, changed))) if waits == known => Some((known, began, changed)),
+            (Some(waits), Some((known, began, changed))) if waits == known => {
+                Some((known, began, changed))
+            }
             (Some(waits), since) => Some((waits, since.map_or(now, |(_, began, _)| began), now)),
         };
         let (_, began, changed) = self.since?;
@@ -194,8 +232,12 @@ pub fn wait_for<T, E: From<Error>>(
     let mut head = workspace.head()?;
     begin()?;
     loop {
-        let left = until.map_or(IDLE, |until| until.saturating_duration_since(Instant::now()));
-        let Some(signals) = watcher.next(left) else { return Ok(Waited::Stopped) };
+        let left = until.map_or(IDLE, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        let Some(signals) = watcher.next(left) else {
+            return Ok(Waited::Stopped);
+        };
         let moved = std::mem::replace(&mut head, workspace.head()?) != head;
         let is_news = |signal: &WatchSignal| match signal {
             WatchSignal::Failed(_) => false,
@@ -226,13 +268,21 @@ pub fn follow<E: From<Error>>(
     begin(watcher.stop_handle())?;
     changed(true)?;
     while let Some(signals) = watcher.next(every) {
-        changed(signals.iter().any(|signal| !matches!(signal, WatchSignal::Failed(_))))?;
+        changed(
+            signals
+                .iter()
+                .any(|signal| !matches!(signal, WatchSignal::Failed(_))),
+        )?;
     }
     Ok(())
 }
 
 fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
-    Watcher::new(workspace.root(), &workspace.watched(), options_for(workspace, polls))
+    Watcher::new(
+        workspace.root(),
+        &workspace.watched(),
+        options_for(workspace, polls),
+    )
 }
 
 fn options_for(workspace: &Workspace, polls: bool) -> WatchOptions {
@@ -241,7 +291,10 @@ fn options_for(workspace: &Workspace, polls: bool) -> WatchOptions {
         settle: Duration::from_millis(config.settle_ms),
         poll: polls || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
-        heads: workspace.store().map(Store::head_places).unwrap_or_default(),
+        heads: workspace
+            .store()
+            .map(Store::head_places)
+            .unwrap_or_default(),
         ..WatchOptions::default()
     }
 }
@@ -258,7 +311,11 @@ fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
             WatchSignal::Failed(message) => events.push(WatchEvent::Trouble(message)),
         }
     }
-    if !changed.is_empty() && !events.iter().any(|event| matches!(event, WatchEvent::Rescan(_))) {
+    if !changed.is_empty()
+        && !events
+            .iter()
+            .any(|event| matches!(event, WatchEvent::Rescan(_)))
+    {
         // A commit is judged by the settings that came with it.
         events.insert(0, WatchEvent::Changed(changed));
     }
@@ -274,7 +331,10 @@ mod tests {
     fn a_commit_is_looked_at_after_the_settings_that_came_with_it() {
         let path = RepoPath::new("orch.toml").expect("a path");
         let events = events_of(vec![WatchSignal::Head, WatchSignal::Dirty(path)]);
-        assert!(matches!(events.as_slice(), [WatchEvent::Changed(_), WatchEvent::Head]));
+        assert!(matches!(
+            events.as_slice(),
+            [WatchEvent::Changed(_), WatchEvent::Head]
+        ));
     }
 
     #[test]
@@ -291,7 +351,11 @@ mod tests {
         for joined in 0..10 {
             assert_ne!(left(Some(3 + joined), 200 + 59 * joined), Some(seconds(0)));
         }
-        assert_eq!(left(Some(13), 200 + 599), Some(seconds(1)), "ten periods after the first");
+        assert_eq!(
+            left(Some(13), 200 + 599),
+            Some(seconds(1)),
+            "ten periods after the first"
+        );
         assert_eq!(left(Some(14), 200 + 600), Some(seconds(0)));
     }
 }

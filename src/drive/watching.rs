@@ -60,7 +60,12 @@ impl Watching {
     pub fn new(workspace: Workspace, caller: Caller, mode: WatchMode) -> Self {
         Self {
             workspace,
-            mandate: Mandate { caller, mode, stops: Arc::new(|| false), complete: None },
+            mandate: Mandate {
+                caller,
+                mode,
+                stops: Arc::new(|| false),
+                complete: None,
+            },
             begun: false,
             known: BTreeMap::new(),
             head: None,
@@ -81,7 +86,10 @@ impl Watching {
     /// The same watch, which leaves the tasks that it has not begun with as soon as `stops` says so.
     #[must_use]
     pub fn until(self, stops: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let mandate = Mandate { stops: Arc::new(stops), ..self.mandate };
+        let mandate = Mandate {
+            stops: Arc::new(stops),
+            ..self.mandate
+        };
         Self { mandate, ..self }
     }
 
@@ -95,7 +103,9 @@ impl Watching {
 
     /// What waits for more files of the same run, by the directories of the tasks.
     pub(super) fn incomplete(&self) -> impl Iterator<Item = (&RepoPath, &Incomplete)> {
-        self.incomplete.iter().map(|(directory, (_, incomplete))| (directory, incomplete))
+        self.incomplete
+            .iter()
+            .map(|(directory, (_, incomplete))| (directory, incomplete))
     }
 
     /// Whether transitions are held back and should be retried soon.
@@ -128,9 +138,16 @@ impl Watching {
     pub fn begin(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
-        let head = if is_needed { self.workspace.present_head() } else { Ok(None) };
-        let (head, unread) = head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
-        let taken = events.into_iter().flat_map(|event| self.take_one(event, &head));
+        let head = if is_needed {
+            self.workspace.present_head()
+        } else {
+            Ok(None)
+        };
+        let (head, unread) =
+            head.map_or_else(|error| (None, Some(trouble(&error))), |head| (head, None));
+        let taken = events
+            .into_iter()
+            .flat_map(|event| self.take_one(event, &head));
         unread.into_iter().chain(taken).collect()
     }
 
@@ -150,7 +167,11 @@ impl Watching {
         let _span = tracing::debug_span!("part", left = self.left.len()).entered();
         let mut effects = Vec::new();
         // What settles together is one commit.
-        let most = if self.workspace.batches() { usize::MAX } else { PART };
+        let most = if self.workspace.batches() {
+            usize::MAX
+        } else {
+            PART
+        };
         let tasks: Vec<TaskRef> = self.left.drain(..most.min(self.left.len())).collect();
         match self.workspace.present_head() {
             Ok(head) => self.look(tasks, &head, &mut effects),
@@ -171,7 +192,10 @@ impl Watching {
         }
         match event {
             WatchEvent::Trouble(message) => {
-                effects.push(WatchEffect::Trouble(Diagnostic::error(Code::WatchFailed, message)));
+                effects.push(WatchEffect::Trouble(Diagnostic::error(
+                    Code::WatchFailed,
+                    message,
+                )));
             }
             WatchEvent::Start => {
                 if self.recalls() {
@@ -203,21 +227,29 @@ impl Watching {
     /// Reports each problem once, until the settings are read again. After a look at everything, a problem
     /// that did not recur is over and would be reported again.
     fn tell_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
-        if effects.iter().any(|effect| matches!(effect, WatchEffect::Reloaded)) {
+        if effects
+            .iter()
+            .any(|effect| matches!(effect, WatchEffect::Reloaded))
+        {
             self.troubles.clear();
         }
         let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
             WatchEffect::Trouble(finding) => {
                 let told = finding.to_string();
-                let is_new = self.met.as_ref().is_none_or(|all| is_whole || !all.contains(&told));
+                let is_new = self
+                    .met
+                    .as_ref()
+                    .is_none_or(|all| is_whole || !all.contains(&told));
                 let is_unknown = is_new && !self.troubles.contains(&told);
                 met.insert(told) && is_unknown
             }
             _ => true,
         });
         match &mut self.met {
-            _ if is_whole => self.troubles.extend(self.met.replace(met).into_iter().flatten()),
+            _ if is_whole => self
+                .troubles
+                .extend(self.met.replace(met).into_iter().flatten()),
             Some(all) => all.extend(met),
             None => self.troubles.extend(met),
         }
@@ -252,19 +284,32 @@ impl Watching {
         self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
-        let concerns =
-            |required: &RepoPath| paths.iter().any(|path| path == required || required.below(path).is_some());
-        let requiring = self.known.values().filter(|known| known.required.iter().any(concerns));
+        let concerns = |required: &RepoPath| {
+            paths
+                .iter()
+                .any(|path| path == required || required.below(path).is_some())
+        };
+        let requiring = self
+            .known
+            .values()
+            .filter(|known| known.required.iter().any(concerns));
         tasks.extend(requiring.map(|known| known.task.clone()));
         sort_unique(&mut tasks);
         self.look_in_parts(tasks, head, effects);
     }
 
     /// Notes that the files of these tasks are complete, and looks at the tasks again.
-    fn completed(&mut self, tasks: &[RepoPath], head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+    fn completed(
+        &mut self,
+        tasks: &[RepoPath],
+        head: &Option<Head>,
+        effects: &mut Vec<WatchEffect>,
+    ) {
         let mut again = BTreeMap::new();
         for directory in tasks {
-            let Some((task, found)) = self.incomplete.get(directory) else { continue };
+            let Some((task, found)) = self.incomplete.get(directory) else {
+                continue;
+            };
             self.mandate.note_complete(directory, &found.sets);
             again.insert(directory.clone(), task.clone());
         }
@@ -279,12 +324,19 @@ impl Watching {
             return;
         }
         let known = self.mandate.complete_of(&judged.task);
-        let Some(found) = incomplete_now(&self.workspace, judged, &known) else { return };
+        let Some(found) = incomplete_now(&self.workspace, judged, &known) else {
+            return;
+        };
         if before.is_none_or(|(_, before)| before.why != found.why) {
             let (tasks, message) = (vec![judged.task.id.clone()], found.why.clone());
-            effects.push(WatchEffect::Held { tasks, message, hint: None });
+            effects.push(WatchEffect::Held {
+                tasks,
+                message,
+                hint: None,
+            });
         }
-        self.incomplete.insert(directory.clone(), (judged.task.clone(), found));
+        self.incomplete
+            .insert(directory.clone(), (judged.task.clone(), found));
     }
 
     /// Whether nothing of a task has changed since the last look.
@@ -304,16 +356,29 @@ impl Watching {
         self.head = commit;
         let concerns = |known: &KnownTask| match (&moved, &known.on_code) {
             (None, on_code) => on_code.is_some(),
-            (Some(moved), Some(workflow)) if known.on_more || moved.tells_of_code(&workflow.workflow) => true,
+            (Some(moved), Some(workflow))
+                if known.on_more || moved.tells_of_code(&workflow.workflow) =>
+            {
+                true
+            }
             // The commit holds what was looked at, unless the files say so themselves.
             (Some(moved), _) => moved.touches(&known.task) && !self.is_known(&known.task, head),
         };
-        let tasks = self.known.values().filter(|known| concerns(known)).map(|known| known.task.clone());
+        let tasks = self
+            .known
+            .values()
+            .filter(|known| concerns(known))
+            .map(|known| known.task.clone());
         self.look_in_parts(tasks.collect(), head, effects);
     }
 
     /// Looks at a few tasks now, and leaves many to [`Self::go_on`].
-    fn look_in_parts(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+    fn look_in_parts(
+        &mut self,
+        tasks: Vec<TaskRef>,
+        head: &Option<Head>,
+        effects: &mut Vec<WatchEffect>,
+    ) {
         match tasks.len() > PART {
             true => self.leave(tasks),
             false => self.look(tasks, head, effects),
@@ -322,8 +387,14 @@ impl Watching {
 
     /// Executes an order, answers its sender, and reports the transition.
     fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
-        let OrderRequest { caller, task, order, reply } = request;
-        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.mandate.only_reads());
+        let OrderRequest {
+            caller,
+            task,
+            order,
+            reply,
+        } = request;
+        let done =
+            Writer::new(&self.workspace, &caller).order(&task, &order, self.mandate.only_reads());
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
@@ -369,14 +440,22 @@ impl Watching {
             Ok(()) => {
                 tracing::info!("settings reloaded");
                 effects.push(WatchEffect::Reloaded);
-                let findings = self.workspace.findings().iter().filter(|finding| finding.is_error());
+                let findings = self
+                    .workspace
+                    .findings()
+                    .iter()
+                    .filter(|finding| finding.is_error());
                 effects.extend(findings.cloned().map(WatchEffect::Trouble));
             }
             Err(error) => effects.push(trouble(&error)),
         }
     }
 
-    fn forget_gone(&mut self, concerned: impl Fn(&TaskRef) -> bool, effects: &mut Vec<WatchEffect>) {
+    fn forget_gone(
+        &mut self,
+        concerned: impl Fn(&TaskRef) -> bool,
+        effects: &mut Vec<WatchEffect>,
+    ) {
         let gone: Vec<TaskRef> = self
             .known
             .values()
@@ -412,14 +491,17 @@ impl Watching {
         }
         let next: Vec<TaskRef> = self.left.iter().take(PART).cloned().collect();
         let with = (self.workspace.opener(), self.mandate.clone());
-        let (_, ahead) = LooksAhead::during(with, (next, head.clone()), || self.settle(due, effects));
+        let (_, ahead) =
+            LooksAhead::during(with, (next, head.clone()), || self.settle(due, effects));
         self.ahead = ahead;
     }
 
     /// The looks at these tasks that were made while steps of others were committed, if nobody else has moved HEAD.
     fn looked_ahead(&mut self, tasks: &[TaskRef], head: &Option<Head>) -> Option<Vec<Looked>> {
         let ahead = self.ahead.take().filter(|_| self.has_followed(head))?;
-        ahead.under(head, tasks, |rest| self.mandate.look(&self.workspace, rest, head))
+        ahead.under(head, tasks, |rest| {
+            self.mandate.look(&self.workspace, rest, head)
+        })
     }
 
     /// Whether this HEAD is the one whose code was evaluated, or was moved from there by the watch alone.
@@ -441,7 +523,9 @@ impl Watching {
     /// Keeps tasks for the next batch, and reports their current state.
     fn wait(&mut self, due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         for Wanted { task, seen } in due {
-            let Some(judged) = seen.map(|seen| seen.judged) else { continue };
+            let Some(judged) = seen.map(|seen| seen.judged) else {
+                continue;
+            };
             let known = self.known.get(task.directory());
             let is_same = known.is_some_and(|known| known.print == fingerprint(&judged));
             if !is_same || !self.waiting.contains_key(task.directory()) {
@@ -472,9 +556,10 @@ impl Watching {
             let Some(foreseen) = foreseen else { continue };
             match foreseen {
                 Ok(wanted) if wanted.is_due() && !self.mandate.only_reads() => due.push(wanted),
-                Ok(wanted) => {
-                    wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
-                }
+                Ok(wanted) => wanted
+                    .uncommitted()
+                    .into_iter()
+                    .for_each(|outcome| self.tell(outcome, effects)),
                 Err(error) => {
                     // Whatever commit comes next, the look is repeated after it.
                     self.head = None;
@@ -495,12 +580,16 @@ impl Watching {
         let mut asked = BTreeMap::new();
         let is_ancestor = |older| workspace.store()?.is_ancestor(older, commit?).ok();
         let mut contains = |older: Digest| {
-            commit == Some(older) || *asked.entry(older).or_insert_with(|| is_ancestor(older) == Some(true))
+            commit == Some(older)
+                || *asked
+                    .entry(older)
+                    .or_insert_with(|| is_ancestor(older) == Some(true))
         };
         let mut recalled = workspace.recall_each(tasks, KeptTask::of_text).into_iter();
         tasks.retain(|task| {
             let kept: Option<KeptTask> = recalled.next().flatten();
-            let known = kept.and_then(|kept| kept.known(workspace, (task, head.as_ref()), &mut contains));
+            let known =
+                kept.and_then(|kept| kept.known(workspace, (task, head.as_ref()), &mut contains));
             let Some(known) = known else { return true };
             self.known.insert(task.directory().clone(), known);
             false
@@ -518,8 +607,12 @@ impl Watching {
         if due.is_empty() || (self.mandate.stops)() {
             return;
         }
-        match self.mandate.plan(&self.workspace, |writer, plan| writer.advance_due(&mut due, plan)) {
-            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
+        match self.mandate.plan(&self.workspace, |writer, plan| {
+            writer.advance_due(&mut due, plan)
+        }) {
+            Ok(outcomes) => outcomes
+                .into_iter()
+                .for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => {
                 if error.class() != Class::NotNow {
                     self.due_left(&mut due, effects);
@@ -529,7 +622,9 @@ impl Watching {
             Err(error) if due.len() == 1 => {
                 effects.extend(due.first().map(|one| trouble_with(&one.task, &error)));
             }
-            Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
+            Err(_) => due
+                .into_iter()
+                .for_each(|one| self.settle(vec![one], effects)),
         }
     }
 
@@ -549,9 +644,17 @@ impl Watching {
         self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
-            tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
+            tracing::warn!(
+                tasks = due.len(),
+                error = error.logged(),
+                "transitions are held back"
+            );
             let tasks = due.iter().map(|one| one.task.id.clone()).collect();
-            effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
+            effects.push(WatchEffect::Held {
+                tasks,
+                message: message.clone(),
+                hint: error.hint(),
+            });
         }
         for Wanted { task, seen } in due {
             if let Some(judged) = seen.map(|seen| seen.judged) {
@@ -566,11 +669,22 @@ impl Watching {
     /// commit, that one is still to be asked for code.
     fn head_after(&self, applied: &Applied) -> Option<Digest> {
         let mut commits = applied.steps.iter().filter_map(|step| step.commit);
-        let Some(first) = commits.next() else { return self.head };
+        let Some(first) = commits.next() else {
+            return self.head;
+        };
         let last = commits.next_back().unwrap_or(first);
-        let parent = |commit| self.workspace.store().and_then(|store| store.visit(commit).ok());
-        let follows = || parent(first).is_some_and(|commit| commit.parents.first().copied() == self.head);
-        if self.head == Some(first) || follows() { Some(last) } else { self.head }
+        let parent = |commit| {
+            self.workspace
+                .store()
+                .and_then(|store| store.visit(commit).ok())
+        };
+        let follows =
+            || parent(first).is_some_and(|commit| commit.parents.first().copied() == self.head);
+        if self.head == Some(first) || follows() {
+            Some(last)
+        } else {
+            self.head
+        }
     }
 
     fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
@@ -590,7 +704,11 @@ impl Watching {
         let is_wanted = !self.mandate.only_reads() && !self.workspace.config().notify.is_empty();
         // The process that runs the task tells its events itself.
         let is_running = judged.runner == Some(Runner::Running);
-        let now = if is_running { last.flatten() } else { TaskNotice::of(judged) };
+        let now = if is_running {
+            last.flatten()
+        } else {
+            TaskNotice::of(judged)
+        };
         let notice = is_wanted.then_some(now);
         let came_to = notice.filter(|_| notice != last && !is_running);
         let at_start = last.is_none() && (!self.begun || before.is_some());
@@ -608,13 +726,17 @@ impl Watching {
         }
         // The commit of a step is known.
         if is_new && judged.log_to_find().is_some() {
-            self.workspace.find_commits(&std::mem::take(&mut self.unfound));
+            self.workspace
+                .find_commits(&std::mem::take(&mut self.unfound));
         }
         // Nothing is written for an untracked task.
         if is_new
             && !self.mandate.only_reads()
             && !judged.untracked
-            && let Err(error) = self.mandate.writer(&self.workspace).write_suggestion(judged)
+            && let Err(error) = self
+                .mandate
+                .writer(&self.workspace)
+                .write_suggestion(judged)
         {
             // The next watch tries again.
             self.workspace.drop_known();
@@ -635,7 +757,11 @@ impl Watching {
             }
             TaskOutcome::Nothing(judged) => Some(judged),
         };
-        effects.extend(id.map(|task| WatchEffect::CameTo { task, notice: event.zip(sight), at_start }));
+        effects.extend(id.map(|task| WatchEffect::CameTo {
+            task,
+            notice: event.zip(sight),
+            at_start,
+        }));
     }
 }
 
@@ -653,7 +779,11 @@ fn is_trouble(judged: &Sight) -> bool {
 /// Whether a change at `path` can create or remove a task in `directory`.
 fn touches(path: &RepoPath, task: &TaskRef) -> bool {
     let directory = task.directory();
-    let holds_file = || task.place.file().is_some_and(|file| file.directory == *path);
+    let holds_file = || {
+        task.place
+            .file()
+            .is_some_and(|file| file.directory == *path)
+    };
     path == directory || task.place.owns(path) || directory.below(path).is_some() || holds_file()
 }
 

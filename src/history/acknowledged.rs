@@ -30,11 +30,22 @@ impl<'a> Acknowledgements<'a> {
     /// # Errors
     ///
     /// git cannot read a commit.
-    pub(super) fn of(store: &'a Store, archive: &'a Archive<'a>, tip: Digest) -> Result<Self, Error> {
+    pub(super) fn of(
+        store: &'a Store,
+        archive: &'a Archive<'a>,
+        tip: Digest,
+    ) -> Result<Self, Error> {
         let setting = archive.setting(&store.tree_source(tip))?;
-        let none = Self { store, archive, tip, entries: Vec::new() };
+        let none = Self {
+            store,
+            archive,
+            tip,
+            entries: Vec::new(),
+        };
         let entries = &setting.config.acknowledged;
-        let Ok(file) = RepoPath::new(config::FILE) else { return Ok(none) };
+        let Ok(file) = RepoPath::new(config::FILE) else {
+            return Ok(none);
+        };
         if entries.is_empty() {
             return Ok(none);
         }
@@ -48,14 +59,31 @@ impl<'a> Acknowledgements<'a> {
             }
         }
         let signatures = store.signatures(&to_be_signed)?;
-        let are_signed = signatures.iter().all(|signature| matches!(signature, Signature::Good { .. }));
-        Ok(if are_signed { Self { entries: entries.clone(), ..none } } else { none })
+        let are_signed = signatures
+            .iter()
+            .all(|signature| matches!(signature, Signature::Good { .. }));
+        Ok(if are_signed {
+            Self {
+                entries: entries.clone(),
+                ..none
+            }
+        } else {
+            none
+        })
     }
 
     /// Why a wrong change of a task's record in a commit is acceptable, if the settings say so. An entry accepts a
     /// forged change only if the newest commit has undone it; otherwise `proof` says what still stands.
-    pub(super) fn accept(&self, commit: Digest, task: &TaskRef, proof: &mut Proof) -> Option<String> {
-        let entry = self.entries.iter().find(|entry| entry.commit == commit && entry.task == task.id);
+    pub(super) fn accept(
+        &self,
+        commit: Digest,
+        task: &TaskRef,
+        proof: &mut Proof,
+    ) -> Option<String> {
+        let entry = self
+            .entries
+            .iter()
+            .find(|entry| entry.commit == commit && entry.task == task.id);
         let entry = entry?;
         // A step that only holds by rules that stand at neither end of a range is not forged.
         let standing = match proof.standing {
@@ -78,7 +106,12 @@ impl<'a> Acknowledgements<'a> {
     /// # Errors
     ///
     /// A commit or a record cannot be read, so nobody knows.
-    fn still_stands(&self, commit: Digest, task: &TaskRef, proof: &Proof) -> Result<Option<String>, Error> {
+    fn still_stands(
+        &self,
+        commit: Digest,
+        task: &TaskRef,
+        proof: &Proof,
+    ) -> Result<Option<String>, Error> {
         let pool = self.archive.logs();
         let events_in = |at: Digest| events_of(pool, task, &self.store.tree_source(at));
         let parents = self.store.visit(commit)?.parents;
@@ -89,13 +122,18 @@ impl<'a> Acknowledgements<'a> {
         }
         let now = Side::new(self.archive, self.store.tree_source(self.tip))?;
         let added: HashSet<Digest> = made.difference(&had).copied().collect();
-        let Some((task, record)) = self.record_now(&now, task, &added)? else { return Ok(None) };
+        let Some((task, record)) = self.record_now(&now, task, &added)? else {
+            return Ok(None);
+        };
         let log = record.read(pool, None);
         let kept = pool.ids(&log);
         let forged: HashSet<Digest> = if proof.steps.is_empty() {
             added
         } else {
-            let steps = proof.steps.iter().filter(|step| step.standing == Standing::Forged);
+            let steps = proof
+                .steps
+                .iter()
+                .filter(|step| step.standing == Standing::Forged);
             steps.filter_map(|step| step.event).collect()
         };
         // Only a person can join what a merge dropped, and nothing false stands without it.
@@ -120,10 +158,17 @@ impl<'a> Acknowledgements<'a> {
         // Whoever goes back to where the step began, or before, lets the rules decide again from there. What a step
         // within a phase recorded stays until the task goes back to an earlier phase.
         let went_back = |event: &Digest| -> bool {
-            let Some(entry) = pool.event(event).map(|event| event.entry.clone()) else { return false };
-            let Some(from) = entry.from.as_ref().and_then(position) else { return false };
+            let Some(entry) = pool.event(event).map(|event| event.entry.clone()) else {
+                return false;
+            };
+            let Some(from) = entry.from.as_ref().and_then(position) else {
+                return false;
+            };
             let is_within = entry.from.as_ref() == Some(&entry.to);
-            let later = kept.iter().filter(|id| !forged.contains(*id)).filter_map(|id| pool.event(id));
+            let later = kept
+                .iter()
+                .filter(|id| !forged.contains(*id))
+                .filter_map(|id| pool.event(id));
             let mut later =
                 later.filter(|later| later.entry.seq > entry.seq && is_way_back(later.entry.kind));
             later.any(|later| {
@@ -131,22 +176,41 @@ impl<'a> Acknowledgements<'a> {
             })
         };
         let event = pool.sorted(forged.iter().copied());
-        let event = event.iter().find(|id| kept.contains(*id) && !went_back(id))?;
-        let to = pool.event(event).map(|event| event.entry.to.to_string()).unwrap_or_default();
+        let event = event
+            .iter()
+            .find(|id| kept.contains(*id) && !went_back(id))?;
+        let to = pool
+            .event(event)
+            .map(|event| event.entry.to.to_string())
+            .unwrap_or_default();
         Some(format!("its step to {to} is in the record"))
     }
 
     /// Why the record in the newest commit is none that `orch` could have left.
-    fn unsound(&self, task: &TaskRef, now: &Side<'_>, record: &TaskRecord, log: &ReadLog) -> Option<String> {
+    fn unsound(
+        &self,
+        task: &TaskRef,
+        now: &Side<'_>,
+        record: &TaskRecord,
+        log: &ReadLog,
+    ) -> Option<String> {
         if let Some((fault, _)) = log.faults.first() {
             return Some(format!("transcript.jsonl, {fault}"));
         }
         let (pool, setting) = (self.archive.logs(), &*now.setting);
-        let state = StateCheck { record, log, archive: self.archive, settings: vec![setting] };
+        let state = StateCheck {
+            record,
+            log,
+            archive: self.archive,
+            settings: vec![setting],
+        };
         let missing = || {
             let name = pool.workflow_name(&log.heads)?;
             let loaded = setting.workflow(name.as_str()).ok();
-            match pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &log.heads) {
+            match pool.fold(
+                loaded.as_ref().and_then(|loaded| loaded.workflow()),
+                &log.heads,
+            ) {
                 Ok(end) => missing_end(task, &*end?, setting, &now.source, self.archive),
                 Err(why) => Some(format!("its events have no state: {why}")),
             }
@@ -162,7 +226,10 @@ impl<'a> Acknowledgements<'a> {
         added: &HashSet<Digest>,
     ) -> Result<Option<(TaskRef, TaskRecord)>, Error> {
         if !now.source.list_task(&task.place)?.is_empty() {
-            return Ok(Some((task.clone(), TaskRecord::in_source(task, &now.source)?)));
+            return Ok(Some((
+                task.clone(),
+                TaskRecord::in_source(task, &now.source)?,
+            )));
         }
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
         for task in now.snapshot(&validations).tasks()? {
@@ -177,11 +244,17 @@ impl<'a> Acknowledgements<'a> {
 
 /// Whether a step of this kind may take the task back and so undo earlier steps.
 fn is_way_back(kind: Kind) -> bool {
-    matches!(kind, Kind::Regress | Kind::Rollback | Kind::Override | Kind::Reopen | Kind::Undo)
+    matches!(
+        kind,
+        Kind::Regress | Kind::Rollback | Kind::Override | Kind::Reopen | Kind::Undo
+    )
 }
 
 /// That an event which the change removed is not in the record again.
-fn missing_event<'d>(mut lost: impl Iterator<Item = &'d Digest>, kept: &HashSet<Digest>) -> Option<String> {
+fn missing_event<'d>(
+    mut lost: impl Iterator<Item = &'d Digest>,
+    kept: &HashSet<Digest>,
+) -> Option<String> {
     let is_missing = !lost.all(|lost| kept.contains(lost));
     is_missing.then(|| "the events that it removed are not in the record".to_owned())
 }

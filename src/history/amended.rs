@@ -12,7 +12,9 @@ use crate::survey::{Error, TaskRef};
 /// HEAD, if the next commit takes its place: the command that git runs says so, or else the message, which describes
 /// the same steps. Returns an error if git cannot read HEAD.
 pub(super) fn amended(store: &Store, message: Option<&str>) -> Result<Option<Visited>, Error> {
-    let Some(head) = store.head_source()?.commit() else { return Ok(None) };
+    let Some(head) = store.head_source()?.commit() else {
+        return Ok(None);
+    };
     let is_amended = match store.is_amending() {
         Some(is_amending) => is_amending,
         None => {
@@ -37,9 +39,14 @@ pub(super) fn added_evidence<'s>(
 ) -> Result<Vec<Diagnostic>, Error> {
     let mut found = Vec::new();
     for task in recorded {
-        let Ok(loaded) = after.setting.workflow(task.workflow.as_str()) else { continue };
+        let Ok(loaded) = after.setting.workflow(task.workflow.as_str()) else {
+            continue;
+        };
         let matcher = loaded.matcher();
-        let root = task.place.file().map_or(task.directory(), |file| &file.directory);
+        let root = task
+            .place
+            .file()
+            .map_or(task.directory(), |file| &file.directory);
         for path in differing(amended, root)? {
             let name = task.place.name(&path);
             if name.is_some_and(|name| matcher.artifacts_of(name).next().is_some()) {
@@ -49,7 +56,9 @@ pub(super) fn added_evidence<'s>(
                 );
                 let hint = "commit it by itself: git commit, without --amend";
                 found.push(
-                    Diagnostic::error(Code::AmendedEvidence, message).at(Place::file(&path)).hint(hint),
+                    Diagnostic::error(Code::AmendedEvidence, message)
+                        .at(Place::file(&path))
+                        .hint(hint),
                 );
             }
         }

@@ -48,7 +48,8 @@ impl ReadOnce {
     /// The setting that ships with `orch`, without a system directory.
     fn shipped(&self, format: ObjectFormat) -> &Setting {
         // No directory has this name.
-        self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/")), format))
+        self.shipped
+            .get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/")), format))
     }
 }
 
@@ -66,7 +67,13 @@ pub(super) struct Archive<'s> {
 impl<'s> Archive<'s> {
     /// Creates the archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, read: &'s ReadOnce, from_the_first: bool) -> Self {
-        Self { store, read, held: RefCell::default(), from_the_first, is_bound_to_order: Cell::new(false) }
+        Self {
+            store,
+            read,
+            held: RefCell::default(),
+            from_the_first,
+            is_bound_to_order: Cell::new(false),
+        }
     }
 
     /// Whether the replay starts at the first commit.
@@ -77,9 +84,12 @@ impl<'s> Archive<'s> {
     /// The noted records; `None` if a verdict depends on commits that were not noted here.
     pub(super) fn into_held(self) -> Option<Vec<(RepoPath, HeldRecord)>> {
         let flat = |(task, records): (RepoPath, HashSet<HeldRecord>)| {
-            records.into_iter().map(move |record| (task.clone(), record))
+            records
+                .into_iter()
+                .map(move |record| (task.clone(), record))
         };
-        (!self.is_bound_to_order.get()).then(|| self.held.into_inner().into_iter().flat_map(flat).collect())
+        (!self.is_bound_to_order.get())
+            .then(|| self.held.into_inner().into_iter().flat_map(flat).collect())
     }
 
     /// Notes the records of commits that another thread replayed.
@@ -118,27 +128,46 @@ impl<'s> Archive<'s> {
         // Equal files name the same directory, so any setting with this file shows where it is.
         let known = {
             let by_key = self.read.by_key.borrow();
-            by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Rc::clone(setting))
+            by_key
+                .iter()
+                .find(|((toml, _), _)| *toml == file)
+                .map(|(_, setting)| Rc::clone(setting))
         };
-        let system = known.as_ref().map(|known| object(&known.config.system)).transpose()?;
-        let found = system.and_then(|system| self.read.by_key.borrow().get(&(file, system)).cloned());
+        let system = known
+            .as_ref()
+            .map(|known| object(&known.config.system))
+            .transpose()?;
+        let found =
+            system.and_then(|system| self.read.by_key.borrow().get(&(file, system)).cloned());
         if let Some(setting) = found {
             return Ok(setting);
         }
         let setting = Rc::new(Setting::read(&InSource(source), source.format()).in_full()?);
         let system = object(&setting.config.system)?;
-        self.read.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
+        self.read
+            .by_key
+            .borrow_mut()
+            .insert((file, system), Rc::clone(&setting));
         Ok(setting)
     }
 
     /// The workflow with this digest in the settings before a step. If these contain no texts of their own,
     /// it may also be one that ships with `orch`.
-    pub(super) fn workflow(&self, before: &Setting, name: &str, digest: Digest) -> Option<Arc<Loaded>> {
+    pub(super) fn workflow(
+        &self,
+        before: &Setting,
+        name: &str,
+        digest: Digest,
+    ) -> Option<Arc<Loaded>> {
         let in_setting = |setting: &Setting| {
             let loaded = setting.workflow(name).ok()?;
-            loaded.workflow().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
+            loaded
+                .workflow()
+                .is_some_and(|workflow| workflow.digest == digest)
+                .then_some(loaded)
         };
-        let shipped = || in_setting(self.read.shipped(self.store.format())).filter(|_| !before.has_own_texts);
+        let shipped =
+            || in_setting(self.read.shipped(self.store.format())).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
     }
 
@@ -160,13 +189,20 @@ impl<'s> Archive<'s> {
 
     /// The key of the phase, as a workflow of this name says.
     pub(super) fn declared_phase_key(&self, near: &Setting, name: &str) -> Option<String> {
-        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
+        let key =
+            |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near).or_else(|| key(self.read.shipped(self.store.format())))
     }
 
     /// The state of another tool, as the workflow of this name reads it; `None` if it is not one, or cannot be
     /// read.
-    pub(super) fn foreign(&self, near: &Setting, name: &str, text: &str, value: &Value) -> Option<State> {
+    pub(super) fn foreign(
+        &self,
+        near: &Setting,
+        name: &str,
+        text: &str,
+        value: &Value,
+    ) -> Option<State> {
         // A state of orch names the events that it folds.
         if value.get("heads").is_some() {
             return None;
@@ -207,7 +243,11 @@ impl<'s> Archive<'s> {
     /// Notes the record of a task in a commit. Returns an error if git cannot read it.
     pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
         if let Some(record) = held(source, task)? {
-            self.held.borrow_mut().entry(task.directory().clone()).or_default().insert(record);
+            self.held
+                .borrow_mut()
+                .entry(task.directory().clone())
+                .or_default()
+                .insert(record);
         }
         Ok(())
     }
@@ -223,7 +263,11 @@ impl<'s> Archive<'s> {
         made: Option<Timestamp>,
     ) -> Result<Option<Digest>, Error> {
         let is_it = |held: &HeldRecord| held.1 == log && state.is_none_or(|state| held.0 == state);
-        let is_noted = self.held.borrow().get(task.directory()).is_some_and(|held| held.iter().any(is_it));
+        let is_noted = self
+            .held
+            .borrow()
+            .get(task.directory())
+            .is_some_and(|held| held.iter().any(is_it));
         if self.from_the_first && !is_noted {
             self.is_bound_to_order.set(true);
             return Ok(None);
@@ -248,7 +292,9 @@ impl<'s> Archive<'s> {
         self.ancestor(parents, made, |source| {
             // Unreadable files count as different.
             let is_same = || files_in(source, &task.place).is_ok_and(|held| held == files);
-            Ok(*known.entry(objects_of(source, &task.place)?).or_insert_with(is_same)
+            Ok(*known
+                .entry(objects_of(source, &task.place)?)
+                .or_insert_with(is_same)
                 && self.shows(task, source)?)
         })
     }
@@ -267,8 +313,10 @@ impl<'s> Archive<'s> {
         let known = known.map(|known| files_in(&self.store.tree_source(*known), &task.place));
         let known = known.collect::<Result<Vec<_>, Error>>()?;
         let state = task.state_path();
-        let mut paths =
-            here.keys().chain(known.iter().flat_map(BTreeMap::keys)).filter(|path| **path != state);
+        let mut paths = here
+            .keys()
+            .chain(known.iter().flat_map(BTreeMap::keys))
+            .filter(|path| **path != state);
         Ok(paths.any(|path| !known.iter().any(|known| known.get(path) == here.get(path))))
     }
 
@@ -284,14 +332,25 @@ impl<'s> Archive<'s> {
         let path = task.transcript_path();
         let mut seen = HashSet::new();
         let found = self.ancestor(parents, None, |source| {
-            let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| !seen.contains(blob)) else {
+            let Some((blob, _)) = source
+                .object(&path)?
+                .filter(|(blob, _)| !seen.contains(blob))
+            else {
                 return Ok(false);
             };
             if !self.shows(task, source)? {
                 return Ok(false);
             }
             seen.insert(blob);
-            Ok(self.store.blob(blob)?.is_some_and(|bytes| is_meant(source, LogBytes { blob, bytes: &bytes })))
+            Ok(self.store.blob(blob)?.is_some_and(|bytes| {
+                is_meant(
+                    source,
+                    LogBytes {
+                        blob,
+                        bytes: &bytes,
+                    },
+                )
+            }))
         })?;
         Ok(found.map(|commit| self.store.tree_source(commit)))
     }
@@ -299,18 +358,30 @@ impl<'s> Archive<'s> {
     /// The merge bases of the first of `parents` with each of the others. Returns an error if git cannot find
     /// them.
     pub(super) fn common(&self, parents: &[Digest]) -> Result<Vec<TreeSource<'s>>, Error> {
-        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
+        let [one, others @ ..] = parents else {
+            return Ok(Vec::new());
+        };
         let mut bases = Vec::new();
         for other in others {
             bases.extend(self.store.merge_bases(*one, *other)?);
         }
-        Ok(bases.into_iter().map(|base| self.store.tree_source(base)).collect())
+        Ok(bases
+            .into_iter()
+            .map(|base| self.store.tree_source(base))
+            .collect())
     }
 
     /// Whether one of `parents` or their ancestors has this blob at this path. Returns an error if git cannot
     /// read the history.
-    pub(super) fn held_at(&self, parents: &[Digest], path: &RepoPath, blob: Digest) -> Result<bool, Error> {
-        let holds = |source: &TreeSource<'s>| Ok(source.object(path)?.is_some_and(|(held, _)| held == blob));
+    pub(super) fn held_at(
+        &self,
+        parents: &[Digest],
+        path: &RepoPath,
+        blob: Digest,
+    ) -> Result<bool, Error> {
+        let holds = |source: &TreeSource<'s>| {
+            Ok(source.object(path)?.is_some_and(|(held, _)| held == blob))
+        };
         Ok(self.ancestor(parents, None, holds)?.is_some())
     }
 
@@ -342,7 +413,9 @@ pub(super) fn has_record(source: &TreeSource<'_>, task: &TaskRef) -> Result<bool
 
 /// The record of a task in a commit; `None` without a log.
 fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, Error> {
-    let Some((log, _)) = source.object(&task.transcript_path())? else { return Ok(None) };
+    let Some((log, _)) = source.object(&task.transcript_path())? else {
+        return Ok(None);
+    };
     let state = source.object(&task.state_path())?;
     Ok(Some((state.map(|(state, _)| state), log)))
 }
@@ -358,9 +431,15 @@ pub(super) fn objects_of(source: &TreeSource<'_>, place: &TaskPlace) -> Result<O
     let mut files = Vec::new();
     if let Some(file) = place.file() {
         let children = source.children(&file.directory)?.unwrap_or_default();
-        for child in children.into_iter().filter(|child| file.has_name(&child.name)) {
+        for child in children
+            .into_iter()
+            .filter(|child| file.has_name(&child.name))
+        {
             let path = file.directory.join(&child.name).ok();
-            files.push((child.name, path.map(|path| object(&path)).transpose()?.flatten()));
+            files.push((
+                child.name,
+                path.map(|path| object(&path)).transpose()?.flatten(),
+            ));
         }
     }
     Ok((object(place.directory())?, files))

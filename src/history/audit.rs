@@ -5,7 +5,9 @@ use super::archive::{Archive, ReadOnce};
 use super::other_rules::StepPlace;
 use super::parallel::{ReplayWork, replay_all};
 use super::passing_rules::PassingRules;
-use super::proven::{OpenCommit, ProvenHistories, ProvenHistory, open_commits, unsteady, verdicts_of};
+use super::proven::{
+    OpenCommit, ProvenHistories, ProvenHistory, open_commits, unsteady, verdicts_of,
+};
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
@@ -66,23 +68,45 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
         (None, Some(to)) => Range { from: None, to },
         (None, None) => {
             let nothing = "nothing is committed yet";
-            let incremental = Incremental { from: Err(nothing.to_owned()), to: Err(nothing) };
+            let incremental = Incremental {
+                from: Err(nothing.to_owned()),
+                to: Err(nothing),
+            };
             let incremental = scope.proven.map(|_| incremental);
-            return Ok(Audit { commits: 0, changes: Vec::new(), loosened: Vec::new(), incremental });
+            return Ok(Audit {
+                commits: 0,
+                changes: Vec::new(),
+                loosened: Vec::new(),
+                incremental,
+            });
         }
     };
     let since = scope.since.map(|since| store.resolve(since)).transpose()?;
-    let range = Range { from: since.or(range.from), ..range };
+    let range = Range {
+        from: since.or(range.from),
+        ..range
+    };
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
-    let work = ReplayWork { threads: workspace.threads(), progress: scope.progress };
-    let replaying = Replaying { store, archive: &archive, work, also: scope.also };
+    let work = ReplayWork {
+        threads: workspace.threads(),
+        progress: scope.progress,
+    };
+    let replaying = Replaying {
+        store,
+        archive: &archive,
+        work,
+        also: scope.also,
+    };
     let Some(proven) = scope.proven else {
         let (audit, _) = replaying.all(&range)?;
         return Ok(audit);
     };
     if range.from.is_some() || !scope.also.is_empty() {
-        return Err(Error::new(Code::Usage, "an incremental audit is one of a whole history"));
+        return Err(Error::new(
+            Code::Usage,
+            "an incremental audit is one of a whole history",
+        ));
     }
     let unsteady = unsteady(store)?;
     let from = match unsteady {
@@ -98,7 +122,10 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     };
     let (audit, to) = replaying.all(&range)?;
     let to = unsteady.map_or(to, Err);
-    Ok(Audit { incremental: Some(Incremental { from: Err(why), to }), ..audit })
+    Ok(Audit {
+        incremental: Some(Incremental { from: Err(why), to }),
+        ..audit
+    })
 }
 
 /// An audit in progress.
@@ -115,20 +142,39 @@ impl Replaying<'_> {
     fn all(&self, range: &Range) -> Result<(Audit, Result<ProvenHistory, &'static str>), Error> {
         let Self { store, archive, .. } = *self;
         let commits = store.commits(range)?;
-        let ReplayedCommits { mut changes, removed, ruled } = replayed(store, range, &commits, self.work)?;
+        let ReplayedCommits {
+            mut changes,
+            removed,
+            ruled,
+        } = replayed(store, range, &commits, self.work)?;
         once(&mut changes)?;
         let mut elsewhere = Elsewhere::default();
-        let unseen = ReplayWork { progress: None, ..self.work };
+        let unseen = ReplayWork {
+            progress: None,
+            ..self.work
+        };
         for revision in self.also {
-            let range = Range { from: Some(range.to), to: store.resolve(revision)? };
+            let range = Range {
+                from: Some(range.to),
+                to: store.resolve(revision)?,
+            };
             let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?.changes;
             verify(store, &mut found)?;
-            found.iter().for_each(|change| elsewhere.note(revision, change));
+            found
+                .iter()
+                .for_each(|change| elsewhere.note(revision, change));
         }
-        changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
+        changes
+            .iter_mut()
+            .for_each(|change| elsewhere.settle(&mut change.proof));
         verify(store, &mut changes)?;
-        let has_evidence =
-            |change: &Audited| change.proof.steps.iter().any(|step| !step.entry.evidence.is_empty());
+        let has_evidence = |change: &Audited| {
+            change
+                .proof
+                .steps
+                .iter()
+                .any(|step| !step.entry.evidence.is_empty())
+        };
         let mut removals = Vec::new();
         if changes.iter().any(has_evidence) {
             let found = match removed {
@@ -146,7 +192,9 @@ impl Replaying<'_> {
         let open = open_commits(commits.iter(), &changes);
         let mut has_passed = false;
         if range.from.is_none() {
-            let rules = PassingRules::of(store, archive, &commits, |commit| ruled.contains(&commit.id))?;
+            let rules = PassingRules::of(store, archive, &commits, |commit| {
+                ruled.contains(&commit.id)
+            })?;
             debug_assert_eq!(
                 rules.changes(),
                 PassingRules::of(store, archive, &commits, |_| true)?.changes(),
@@ -160,11 +208,27 @@ impl Replaying<'_> {
         if let Some(from) = range.from {
             let rules = RangeRules::between(store, archive, [from, range.to])?;
             loosened = super::loosened::loosened(store, archive, [rules.parted(), range.to])?;
-            for Audited { commit, task, proof, is_doubted, .. } in &mut changes {
+            for Audited {
+                commit,
+                task,
+                proof,
+                is_doubted,
+                ..
+            } in &mut changes
+            {
                 let parent = commit.parents.first().copied();
-                let before = parent.map(|parent| archive.setting(&store.tree_source(parent))).transpose()?;
-                *is_doubted =
-                    rules.doubt(StepPlace { task, commit: commit.id, parent }, before.as_deref(), proof)?;
+                let before = parent
+                    .map(|parent| archive.setting(&store.tree_source(parent)))
+                    .transpose()?;
+                *is_doubted = rules.doubt(
+                    StepPlace {
+                        task,
+                        commit: commit.id,
+                        parent,
+                    },
+                    before.as_deref(),
+                    proof,
+                )?;
             }
         }
         self.acknowledge(range.to, &mut changes)?;
@@ -178,22 +242,41 @@ impl Replaying<'_> {
                 removals,
             }),
         };
-        Ok((Audit { commits: commits.len(), changes, loosened, incremental: None }, to))
+        Ok((
+            Audit {
+                commits: commits.len(),
+                changes,
+                loosened,
+                incremental: None,
+            },
+            to,
+        ))
     }
 
     /// Replays the commits that `to` adds to a history that was accepted, and those of that history whose verdicts
     /// depend on more than it. Returns why this may not come to what a replay of everything comes to, if so.
     fn newer(&self, from: &ProvenHistory, to: Digest) -> Result<Result<Audit, String>, Error> {
         let Self { store, archive, .. } = *self;
-        let new = store.commits(&Range { from: Some(from.commit), to })?;
+        let new = store.commits(&Range {
+            from: Some(from.commit),
+            to,
+        })?;
         // An earlier step may hold only by rules that a later commit takes back.
         if PassingRules::of(store, archive, &new, |_| true)?.changes() > 0 {
-            return Ok(Err(format!("the settings or workflows changed after {}", from.commit.short())));
+            return Ok(Err(format!(
+                "the settings or workflows changed after {}",
+                from.commit.short()
+            )));
         }
-        let again: Result<Vec<_>, _> =
-            from.open.iter().map(|open| store.visit(open.commit).map(Arc::new)).collect();
+        let again: Result<Vec<_>, _> = from
+            .open
+            .iter()
+            .map(|open| store.visit(open.commit).map(Arc::new))
+            .collect();
         let Ok(mut commits) = again else {
-            return Ok(Err("a commit that was audited is no longer there".to_owned()));
+            return Ok(Err(
+                "a commit that was audited is no longer there".to_owned()
+            ));
         };
         commits.extend(new.iter().cloned());
         let mut changes = replay_all(store, &commits, false, self.work)?.changes;
@@ -204,7 +287,10 @@ impl Replaying<'_> {
         let removals = self.doubt_restarts(removals, &mut changes)?;
         let is_other = |open: &&OpenCommit| verdicts_of(open.commit, &changes) != open.verdicts;
         if let Some(other) = from.open.iter().find(is_other) {
-            return Ok(Err(format!("the verdict on {} may be another one now", other.commit.short())));
+            return Ok(Err(format!(
+                "the verdict on {} may be another one now",
+                other.commit.short()
+            )));
         }
         let open = open_commits(new.iter(), &changes);
         self.acknowledge(to, &mut changes)?;
@@ -219,12 +305,24 @@ impl Replaying<'_> {
             removals,
         });
         changes.retain(|change| change.is_acceptable() || is_new(change));
-        let incremental = Some(Incremental { from: Ok(from.clone()), to: next });
-        Ok(Ok(Audit { commits: new.len(), changes, loosened: Vec::new(), incremental }))
+        let incremental = Some(Incremental {
+            from: Ok(from.clone()),
+            to: next,
+        });
+        Ok(Ok(Audit {
+            commits: new.len(),
+            changes,
+            loosened: Vec::new(),
+            incremental,
+        }))
     }
 
     /// Makes steps unverifiable that restart the work of removed records. Returns the removals that can count.
-    fn doubt_restarts(&self, removals: Vec<Removal>, changes: &mut [Audited]) -> Result<Vec<Removal>, Error> {
+    fn doubt_restarts(
+        &self,
+        removals: Vec<Removal>,
+        changes: &mut [Audited],
+    ) -> Result<Vec<Removal>, Error> {
         let removed = RemovedRecords::of(self.store, self.archive, removals)?;
         changes.iter_mut().for_each(|change| removed.doubt(change));
         Ok(removed.into_removals())
@@ -233,7 +331,8 @@ impl Replaying<'_> {
     fn acknowledge(&self, tip: Digest, changes: &mut [Audited]) -> Result<(), Error> {
         let acknowledged = Acknowledgements::of(self.store, self.archive, tip)?;
         for change in changes.iter_mut().filter(|change| change.is_acceptable()) {
-            change.acknowledged = acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
+            change.acknowledged =
+                acknowledged.accept(change.commit.id, &change.task, &mut change.proof);
         }
         Ok(())
     }
@@ -244,14 +343,21 @@ impl Replaying<'_> {
 fn once(changes: &mut Vec<Audited>) -> Result<(), Error> {
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory().clone())));
-    changes.iter().find(|change| change.commit.is_boundary).map_or(Ok(()), |change| Err(shallow(change)))
+    changes
+        .iter()
+        .find(|change| change.commit.is_boundary)
+        .map_or(Ok(()), |change| Err(shallow(change)))
 }
 
 /// The commits with verdicts that depend on more than their history, or why no later audit may go on from these
 /// changes: the audit fails, also if it is not strict, or `open` is `None` because there are too many.
-fn accepted(changes: &[Audited], open: Option<Vec<OpenCommit>>) -> Result<Vec<OpenCommit>, &'static str> {
-    let is_wrong =
-        |change: &Audited| change.acknowledged.is_none() && change.proof.standing == Standing::Forged;
+fn accepted(
+    changes: &[Audited],
+    open: Option<Vec<OpenCommit>>,
+) -> Result<Vec<OpenCommit>, &'static str> {
+    let is_wrong = |change: &Audited| {
+        change.acknowledged.is_none() && change.proof.standing == Standing::Forged
+    };
     match open {
         None => Err("too many changes are unverifiable, acknowledged or signed"),
         Some(_) if changes.iter().any(is_wrong) => Err("a change is forged"),
@@ -267,10 +373,23 @@ fn task_directories(
     range: &Range,
     commits: &[Arc<Visited>],
 ) -> Result<Vec<RepoPath>, Error> {
-    let Some(from) = range.from else { return Ok(vec![RepoPath::root()]) };
+    let Some(from) = range.from else {
+        return Ok(vec![RepoPath::root()]);
+    };
     let mut below = BTreeSet::new();
-    for commit in commits.iter().map(|commit| commit.id).chain([from, range.to]) {
-        below.extend(archive.setting(&store.tree_source(commit))?.config.roots.bases().cloned());
+    for commit in commits
+        .iter()
+        .map(|commit| commit.id)
+        .chain([from, range.to])
+    {
+        below.extend(
+            archive
+                .setting(&store.tree_source(commit))?
+                .config
+                .roots
+                .bases()
+                .cloned(),
+        );
     }
     Ok(below.into_iter().collect())
 }
@@ -288,9 +407,11 @@ fn replayed(
 
 fn shallow(change: &Audited) -> Error {
     let (task, commit) = (&change.task.id, change.commit.id.short());
-    let message =
-        format!("this clone is shallow: the record of `{task}` begins before its first commit, {commit}");
-    let hint = format!("git fetch --unshallow; to audit only what is here: orch audit --since {commit}");
+    let message = format!(
+        "this clone is shallow: the record of `{task}` begins before its first commit, {commit}"
+    );
+    let hint =
+        format!("git fetch --unshallow; to audit only what is here: orch audit --since {commit}");
     Error::new(Code::NotInClone, message).with_hint(hint)
 }
 
@@ -302,10 +423,23 @@ struct Elsewhere(HashMap<Digest, ProvenStep>);
 impl Elsewhere {
     fn note(&mut self, revision: &str, change: &Audited) {
         for step in &change.proof.steps {
-            let Some(event) = step.event.filter(|_| step.standing < Standing::Unverifiable) else { continue };
-            let why = format!("{} in {}, of {revision}", step.standing.as_str(), change.commit.id.short());
+            let Some(event) = step
+                .event
+                .filter(|_| step.standing < Standing::Unverifiable)
+            else {
+                continue;
+            };
+            let why = format!(
+                "{} in {}, of {revision}",
+                step.standing.as_str(),
+                change.commit.id.short()
+            );
             // The commit there is signed, if it must be; the one here was made by a merge.
-            let known = ProvenStep { why: Some(why), needs_signature: false, ..step.clone() };
+            let known = ProvenStep {
+                why: Some(why),
+                needs_signature: false,
+                ..step.clone()
+            };
             self.0.insert(event, known);
         }
     }
@@ -316,7 +450,11 @@ impl Elsewhere {
             return;
         }
         let mut is_changed = false;
-        for step in proof.steps.iter_mut().filter(|step| step.standing == Standing::Unverifiable) {
+        for step in proof
+            .steps
+            .iter_mut()
+            .filter(|step| step.standing == Standing::Unverifiable)
+        {
             if let Some(known) = step.event.and_then(|event| self.0.get(&event)) {
                 *step = known.clone();
                 is_changed = true;
@@ -330,19 +468,40 @@ impl Elsewhere {
 
 /// Verifies the signatures of the commits with steps that need a person.
 fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
-    let ordered = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
-    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| ordered(change)).collect();
+    let ordered = |change: &Audited| {
+        change
+            .proof
+            .steps
+            .iter()
+            .any(|step| step.approval.is_some())
+    };
+    let mut asked: Vec<&mut Audited> = changes
+        .iter_mut()
+        .filter(|change| ordered(change))
+        .collect();
     let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
     for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
         // git also says that there is none where it has nothing to check it by.
         change.is_by_signature = store.has_signature(change.commit.id)?;
-        for step in change.proof.steps.iter_mut().filter(|step| step.approval.is_some()) {
+        for step in change
+            .proof
+            .steps
+            .iter_mut()
+            .filter(|step| step.approval.is_some())
+        {
             signed(step, &signature);
         }
         let steps = std::mem::take(&mut change.proof.steps);
         let worst = Proof::of(steps);
         let is_worse = worst.standing > change.proof.standing;
-        change.proof = if is_worse { worst } else { Proof { steps: worst.steps, ..change.proof.clone() } };
+        change.proof = if is_worse {
+            worst
+        } else {
+            Proof {
+                steps: worst.steps,
+                ..change.proof.clone()
+            }
+        };
     }
     Ok(())
 }
@@ -351,13 +510,19 @@ fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
 fn signed(step: &mut ProvenStep, signature: &Signature) {
     let refused = match signature {
         Signature::Good { signer } => {
-            step.approval = Some(Approval::Verified { signer: signer.clone() });
+            step.approval = Some(Approval::Verified {
+                signer: signer.clone(),
+            });
             None
         }
-        Signature::Bad => Some((Standing::Forged, "its signature does not match its contents")),
-        Signature::None if step.needs_signature => {
-            Some((Standing::Forged, "the settings require that a person signs it, and it is not signed"))
-        }
+        Signature::Bad => Some((
+            Standing::Forged,
+            "its signature does not match its contents",
+        )),
+        Signature::None if step.needs_signature => Some((
+            Standing::Forged,
+            "the settings require that a person signs it, and it is not signed",
+        )),
         Signature::Unknown if step.needs_signature => Some((
             Standing::Unverifiable,
             "the settings require that a person signs it, and git does not trust the signer here",

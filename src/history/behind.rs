@@ -22,16 +22,22 @@ pub(super) fn index_behind(
     task: &TaskRef,
     compared: &Compared<'_, '_>,
 ) -> Result<Option<Diagnostic>, Error> {
-    let [head] = compared.befores else { return Ok(None) };
+    let [head] = compared.befores else {
+        return Ok(None);
+    };
     let in_index = |path: &RepoPath| compared.after.source.read(path, u64::MAX - 1);
     let log = task.transcript_path();
-    let Content::Bytes(held) = head.source.read(&log, u64::MAX - 1)? else { return Ok(None) };
+    let Content::Bytes(held) = head.source.read(&log, u64::MAX - 1)? else {
+        return Ok(None);
+    };
     let staged = match in_index(&log)? {
         Content::Bytes(staged) => Some(staged),
         Content::Missing => None,
         _ => return Ok(None),
     };
-    let taken = held.strip_prefix(staged.as_deref().unwrap_or_default()).filter(|taken| !taken.is_empty());
+    let taken = held
+        .strip_prefix(staged.as_deref().unwrap_or_default())
+        .filter(|taken| !taken.is_empty());
     let Some(taken) = taken else { return Ok(None) };
     // Neither may have it: a step may have removed it.
     let is_like_head = |path: &RepoPath| -> Result<bool, Error> {
@@ -55,7 +61,11 @@ pub(super) fn index_behind(
     let mut restore = vec!["git", "--literal-pathspecs", "restore", "--staged", "--"];
     let changed = (compared.differing)(head, task.directory())?;
     for path in &changed {
-        let before = earlier.as_ref().map(|earlier| earlier.object(path)).transpose()?.flatten();
+        let before = earlier
+            .as_ref()
+            .map(|earlier| earlier.object(path))
+            .transpose()?
+            .flatten();
         let now = match in_index(path)? {
             Content::Bytes(bytes) => Some(store.format().blob(&bytes)),
             _ => None,
@@ -67,10 +77,18 @@ pub(super) fn index_behind(
     let (has, takes) = match (&staged, taken.iter().filter(|byte| **byte == b'\n').count()) {
         (None, _) => ("no record", "remove it".to_owned()),
         (Some(_), 1) => ("an earlier record", "take back the last step".to_owned()),
-        (Some(_), steps) => ("an earlier record", format!("take back the last {steps} steps")),
+        (Some(_), steps) => (
+            "an earlier record",
+            format!("take back the last {steps} steps"),
+        ),
     };
     let id = &task.id;
-    let message =
-        format!("the index has {has} of `{id}`, and the work tree that of HEAD: this commit would {takes}");
-    Ok(Some(Diagnostic::error(Code::IndexBehind, message).at(Place::file(&log)).hint(command(&restore))))
+    let message = format!(
+        "the index has {has} of `{id}`, and the work tree that of HEAD: this commit would {takes}"
+    );
+    Ok(Some(
+        Diagnostic::error(Code::IndexBehind, message)
+            .at(Place::file(&log))
+            .hint(command(&restore)),
+    ))
 }

@@ -85,7 +85,11 @@ impl<'w> Checker<'w> {
     /// Creates a checker that belongs to a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller: caller.task.as_ref(), read: ReadOnce::default() }
+        Self {
+            workspace,
+            caller: caller.task.as_ref(),
+            read: ReadOnce::default(),
+        }
     }
 
     /// Checks these tasks in the source of the workspace.
@@ -94,8 +98,10 @@ impl<'w> Checker<'w> {
     ///
     /// git cannot be asked about ignored or filtered files. A task that cannot be read is a finding.
     pub fn tasks(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
-        let mut checked =
-            Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
+        let mut checked = Checked {
+            tasks: tasks.iter().map(|task| task.id.clone()).collect(),
+            ..Checked::default()
+        };
         let found = |workspace: &Workspace, task: &TaskRef, looked: Result<Sight, Error>| {
             let mut may_be_cut = false;
             let found = match looked {
@@ -120,10 +126,20 @@ impl<'w> Checker<'w> {
             let (own, task) = own?;
             may_be_cut.extend(task);
             checked.texts.extend(own.texts);
-            checked.findings.extend(own.findings.into_iter().filter(|one| checked.known.insert(one.clone())));
+            checked.findings.extend(
+                own.findings
+                    .into_iter()
+                    .filter(|one| checked.known.insert(one.clone())),
+            );
         }
-        if let Some(store) = self.workspace.store().filter(|_| self.workspace.reads_work_dir()) {
-            checked.findings.extend(cut(store, &self.read, &may_be_cut)?);
+        if let Some(store) = self
+            .workspace
+            .store()
+            .filter(|_| self.workspace.reads_work_dir())
+        {
+            checked
+                .findings
+                .extend(cut(store, &self.read, &may_be_cut)?);
         }
         Ok(checked)
     }
@@ -144,13 +160,19 @@ impl<'w> Checker<'w> {
         let head = Rc::new(Side::new(&archive, store.head_source()?)?);
         let setting = staged_setting(store, &head, &index)?;
         let snapshot = |befores: &[Rc<Side<'_>>]| {
-            let code = CodeAt::Commit(store, befores.first().and_then(|before| before.source.commit()));
+            let code = CodeAt::Commit(
+                store,
+                befores.first().and_then(|before| before.source.commit()),
+            );
             Snapshot::new(&setting, &index, &self.workspace.validations, code)
         };
-        let differing =
-            |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
+        let differing = |before: &Side<'_>, directory: &RepoPath| {
+            store.staged_changes(&before.source, &index, directory)
+        };
         let told = |befores: &[Rc<Side<'_>>]| {
-            message.map(|message| ToldSteps::of(message, befores.len() > 1)).unwrap_or_default()
+            message
+                .map(|message| ToldSteps::of(message, befores.len() > 1))
+                .unwrap_or_default()
         };
         let mut checked = Checked::default();
         // Only a commit that records steps says more in its place than as a change of HEAD.
@@ -158,10 +180,18 @@ impl<'w> Checker<'w> {
         if let Some(commit) = amended(store, message)? {
             replaced = sides.before(&commit)?;
             let (after, told) = (snapshot(&replaced), told(&replaced));
-            let compared =
-                Compared { befores: &replaced, after, differing: &differing, told, replaced: Some(&head) };
+            let compared = Compared {
+                befores: &replaced,
+                after,
+                differing: &differing,
+                told,
+                replaced: Some(&head),
+            };
             let (_, recorded) = compared.tasks()?;
-            checked.add(added_evidence(&head, &recorded, &after, &differing)?, &after);
+            checked.add(
+                added_evidence(&head, &recorded, &after, &differing)?,
+                &after,
+            );
             if recorded.is_empty() {
                 replaced.clear();
             }
@@ -176,14 +206,39 @@ impl<'w> Checker<'w> {
         }
         let (after, told) = (snapshot(&befores), told(&befores));
         let replaced = is_amended.then_some(&head);
-        let compared = Compared { befores: &befores, after, differing: &differing, told, replaced };
+        let compared = Compared {
+            befores: &befores,
+            after,
+            differing: &differing,
+            told,
+            replaced,
+        };
         checked.add(setting.findings.iter().cloned(), &after);
-        let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
-        checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
+        let is_ours = |path: &&RepoPath| {
+            compared
+                .bases()
+                .iter()
+                .any(|base| path.below(base).is_some())
+        };
+        checked.add(
+            index
+                .unmerged()
+                .iter()
+                .filter(is_ours)
+                .map(unmerged_finding),
+            &after,
+        );
         let branch = self.workspace.branch()?;
-        let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
+        let owner = ChangeOwner {
+            message,
+            branch: branch.as_deref(),
+            caller: self.caller,
+        };
         let touched = self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
-        let before: Vec<Snapshot<'_>> = befores.iter().map(|before| compared.before(before)).collect();
+        let before: Vec<Snapshot<'_>> = befores
+            .iter()
+            .map(|before| compared.before(before))
+            .collect();
         checked.add(self.hiding(store, &after, &before, &touched)?, &after);
         Ok(checked)
     }
@@ -209,8 +264,12 @@ impl<'w> Checker<'w> {
                 is_set_up = is_set_up || before.is_set_up()?;
             }
             if !is_set_up && !is_set_up_elsewhere(store)? {
-                let message = format!("nothing is set up: there is neither {} nor a task", config::FILE);
-                let hint = "orch init; where orch is not wanted, remove the call: orch hook uninstall";
+                let message = format!(
+                    "nothing is set up: there is neither {} nor a task",
+                    config::FILE
+                );
+                let hint =
+                    "orch init; where orch is not wanted, remove the call: orch hook uninstall";
                 found.push(Diagnostic::error(Code::NothingToJudge, message).hint(hint));
             }
         }
@@ -225,7 +284,12 @@ impl<'w> Checker<'w> {
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        self.check_commits(store, &[commit.into()], self.workspace.branch()?.as_deref(), None)
+        self.check_commits(
+            store,
+            &[commit.into()],
+            self.workspace.branch()?.as_deref(),
+            None,
+        )
     }
 
     /// Checks every commit of a range against its parents.
@@ -241,9 +305,16 @@ impl<'w> Checker<'w> {
         if commits.is_empty() {
             let message = format!("the range {text} has no commit");
             let hint = "write it as A..B: the commits of B that A does not have";
-            return Err(Diagnostic::error(Code::NothingToJudge, message).hint(hint).into());
+            return Err(Diagnostic::error(Code::NothingToJudge, message)
+                .hint(hint)
+                .into());
         }
-        self.check_commits(store, &commits, self.workspace.branch()?.as_deref(), Some(&range))
+        self.check_commits(
+            store,
+            &commits,
+            self.workspace.branch()?.as_deref(),
+            Some(&range),
+        )
     }
 
     /// Checks the new commits of a push. `lines` is the standard input of a pre-receive hook (old, new, ref)
@@ -255,7 +326,11 @@ impl<'w> Checker<'w> {
     pub fn pushed(&self, lines: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let mut checked = Checked::default();
-        for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (number, line) in lines
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
             let words: Vec<&str> = line.split_whitespace().collect();
             let ends = match words.as_slice() {
                 [old, new, _] => Digest::parse(old).zip(Digest::parse(new)),
@@ -269,16 +344,28 @@ impl<'w> Checker<'w> {
                     .into());
             };
             // A tag may point to something other than a commit.
-            let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
+            let Some(new) = (if new.is_null() {
+                None
+            } else {
+                store.commit_of(new)?
+            }) else {
+                continue;
+            };
             let known = !old.is_null() && store.has(old)?;
-            let range = Range { from: Some(old), to: new };
+            let range = Range {
+                from: Some(old),
+                to: new,
+            };
             let commits = match words.as_slice() {
                 _ if known => store.commits(&range)?,
                 [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
                 _ => store.commits_new_to(new, KnownRefs::Remotes)?,
             };
-            let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
-            let found = self.check_commits(store, &commits, branch, Some(&range).filter(|_| known))?;
+            let branch = words
+                .iter()
+                .find_map(|word| word.strip_prefix("refs/heads/"));
+            let found =
+                self.check_commits(store, &commits, branch, Some(&range).filter(|_| known))?;
             checked.tasks.extend(found.tasks);
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
@@ -300,10 +387,14 @@ impl<'w> Checker<'w> {
         let mut sides = SideCache::new(store, &archive);
         let mut checked = Checked::default();
         // The newest commit is last, because parents come before their children.
-        let Some(tip) = commits.last() else { return Ok(checked) };
+        let Some(tip) = commits.last() else {
+            return Ok(checked);
+        };
         let known = Acknowledgements::of(store, &archive, tip.id)?;
         let ends = range.and_then(|range| Some([range.from?, range.to]));
-        let rules = ends.map(|ends| RangeRules::between(store, &archive, ends)).transpose()?;
+        let rules = ends
+            .map(|ends| RangeRules::between(store, &archive, ends))
+            .transpose()?;
         let basis = Basis { known, rules };
         let mut touched = Vec::new();
         for commit in commits {
@@ -321,8 +412,14 @@ impl<'w> Checker<'w> {
         };
         let after = sides.of(tip.id)?;
         let snapshot = after.snapshot(&validations);
-        let befores: Vec<Snapshot<'_>> = before.iter().map(|before| before.snapshot(&validations)).collect();
-        checked.add(self.hiding(store, &snapshot, &befores, &touched)?, &snapshot);
+        let befores: Vec<Snapshot<'_>> = before
+            .iter()
+            .map(|before| before.snapshot(&validations))
+            .collect();
+        checked.add(
+            self.hiding(store, &snapshot, &befores, &touched)?,
+            &snapshot,
+        );
         checked.add(new_faults(&snapshot, &befores), &snapshot);
         let from = match (&basis.rules, commits) {
             (Some(rules), _) => Some(rules.parted()),
@@ -346,19 +443,37 @@ impl<'w> Checker<'w> {
         let SideCache { store, archive, .. } = *sides;
         let after = sides.of(commit.id)?;
         if commit.is_boundary {
-            let message = "this clone is shallow and ends here: what the commit changes cannot be seen";
-            let finding = Diagnostic::error(Code::NotInClone, message).hint("git fetch --unshallow");
-            checked.add(within(Some(commit.id), vec![finding]), &after.snapshot(validations));
+            let message =
+                "this clone is shallow and ends here: what the commit changes cannot be seen";
+            let finding =
+                Diagnostic::error(Code::NotInClone, message).hint("git fetch --unshallow");
+            checked.add(
+                within(Some(commit.id), vec![finding]),
+                &after.snapshot(validations),
+            );
             return Ok(Vec::new());
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
         let message = store.message(commit.id)?;
-        let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
-        let compared =
-            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
-        let owner = ChangeOwner { message: Some(&message), branch, caller: self.caller };
-        let touched = self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
+        let (snapshot, told) = (
+            after.snapshot(validations),
+            ToldSteps::of(&message, befores.len() > 1),
+        );
+        let compared = Compared {
+            befores: &befores,
+            after: snapshot,
+            differing: &differing,
+            told,
+            replaced: None,
+        };
+        let owner = ChangeOwner {
+            message: Some(&message),
+            branch,
+            caller: self.caller,
+        };
+        let touched =
+            self.check_compared(&compared, &owner, Some((commit.id, basis)), sides, checked)?;
         for task in &touched {
             archive.note(task, &after.source)?;
         }
@@ -386,18 +501,36 @@ impl<'w> Checker<'w> {
             let is_recorded = recorded.contains(task);
             let mut found = if touched.contains(task) {
                 // The state of another tool is no step.
-                let log = compared.after.source.read(&task.transcript_path(), u64::MAX - 1)?;
+                let log = compared
+                    .after
+                    .source
+                    .read(&task.transcript_path(), u64::MAX - 1)?;
                 self.new_findings(task, compared, is_recorded && log != Content::Missing)
             } else {
                 Vec::new()
             };
-            let proof = if is_recorded { compared.prove(task, sides.archive)? } else { None };
+            let proof = if is_recorded {
+                compared.prove(task, sides.archive)?
+            } else {
+                None
+            };
             if let Some(mut proof) = proof {
                 let before = compared.befores.first().map(|before| &*before.setting);
                 let is_doubted = match rules.zip(commit) {
                     Some((rules, commit)) => {
-                        let parent = compared.befores.first().and_then(|before| before.source.commit());
-                        rules.doubt(StepPlace { task, commit, parent }, before, &mut proof)?
+                        let parent = compared
+                            .befores
+                            .first()
+                            .and_then(|before| before.source.commit());
+                        rules.doubt(
+                            StepPlace {
+                                task,
+                                commit,
+                                parent,
+                            },
+                            before,
+                            &mut proof,
+                        )?
                     }
                     None => false,
                 };
@@ -410,10 +543,13 @@ impl<'w> Checker<'w> {
                     }
                     _ => is_wrong(&proof) || is_doubted,
                 };
-                let known = commit.filter(|_| counts).map(|commit| is_accepted(commit, task, &mut proof));
+                let known = commit
+                    .filter(|_| counts)
+                    .map(|commit| is_accepted(commit, task, &mut proof));
                 if known.unwrap_or_default() {
                     let record = [task.state_path(), task.transcript_path()];
-                    let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
+                    let is_of_record =
+                        |place: &Place| record.iter().any(|path| path.as_str() == place.path);
                     // A record that nobody could make may also lack the needs of its phase. Without the workflow, neither
                     // the step nor the task can be judged.
                     let lacks_workflow = proof.steps.iter().any(|step| !step.is_judged);
@@ -450,8 +586,12 @@ impl<'w> Checker<'w> {
             checked.note(&task);
             for HiddenChange { commit, mut proof } in hidden_changes(sides, compared, &task)? {
                 let is_new = is_wrong(&proof) && !is_accepted(commit.id, &task, &mut proof);
-                let found = is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
-                checked.add(within(Some(commit.id), found.into_iter().collect()), &compared.after);
+                let found =
+                    is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
+                checked.add(
+                    within(Some(commit.id), found.into_iter().collect()),
+                    &compared.after,
+                );
             }
             touched.push(task);
         }
@@ -470,9 +610,11 @@ impl<'w> Checker<'w> {
         is_recorded: bool,
     ) -> Vec<Diagnostic> {
         let findings_in = |snapshot: &Snapshot<'_>| {
-            let judged = snapshot
-                .task_at(task.directory())
-                .and_then(|present| present.map(|_| self.workspace.look_back(task, snapshot)).transpose());
+            let judged = snapshot.task_at(task.directory()).and_then(|present| {
+                present
+                    .map(|_| self.workspace.look_back(task, snapshot))
+                    .transpose()
+            });
             match judged {
                 Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
@@ -483,7 +625,8 @@ impl<'w> Checker<'w> {
         let befores = compared.befores.iter().chain(compared.replaced);
         for before in befores.filter(|_| !found.is_empty()).collect::<Vec<_>>() {
             let known = findings_in(&compared.before(before));
-            let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
+            let where_it_is =
+                |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
             found.retain(|finding| {
                 !known.iter().any(|known| {
                     (known.code, &known.message) == (finding.code, &finding.message)
@@ -497,7 +640,9 @@ impl<'w> Checker<'w> {
 
 /// Whether any branch has settings of orch: then a branch without them, such as that of a site, has nothing to judge.
 fn is_set_up_elsewhere(store: &Store) -> Result<bool, Error> {
-    let Ok(file) = RepoPath::new(config::FILE) else { return Ok(false) };
+    let Ok(file) = RepoPath::new(config::FILE) else {
+        return Ok(false);
+    };
     let (tips, _) = store.branches()?;
     for tip in tips {
         if store.tree_source(tip.commit).blob_at(&file)?.is_some() {
@@ -508,16 +653,24 @@ fn is_set_up_elsewhere(store: &Store) -> Result<bool, Error> {
 }
 
 /// The staged settings. Usually they equal those of HEAD, whose workflows are already compiled.
-fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Rc<Setting>, Error> {
-    let file =
-        RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
+fn staged_setting(
+    store: &Store,
+    head: &Side<'_>,
+    index: &IndexSource<'_>,
+) -> Result<Rc<Setting>, Error> {
+    let file = RepoPath::new(config::FILE)
+        .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
-        && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
+        && store
+            .staged_changes(&head.source, index, &head.setting.config.system)?
+            .is_empty();
     if same {
         return Ok(Rc::clone(&head.setting));
     }
-    Ok(Rc::new(Setting::read(&InSource(index), index.format()).in_full()?))
+    Ok(Rc::new(
+        Setting::read(&InSource(index), index.format()).in_full()?,
+    ))
 }
 
 /// Whether the verdict about a committed change is a finding.
@@ -535,7 +688,13 @@ fn new_faults(after: &Snapshot<'_>, befores: &[Snapshot<'_>]) -> Vec<Diagnostic>
         let mut known = befores.iter().flat_map(|before| &before.setting.findings);
         known.any(|known| (known.code, &known.message) == (found.code, &found.message))
     };
-    after.setting.findings.iter().filter(|found| !is_known(found)).cloned().collect()
+    after
+        .setting
+        .findings
+        .iter()
+        .filter(|found| !is_known(found))
+        .cloned()
+        .collect()
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
@@ -548,9 +707,13 @@ fn unmerged_finding(path: &RepoPath) -> Diagnostic {
 fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
     let mut found = judged.decision.diagnostics.clone();
     let decision = &judged.decision;
-    let code = trouble(&decision.verdict).filter(|code| !found.iter().any(|finding| finding.code == *code));
+    let code = trouble(&decision.verdict)
+        .filter(|code| !found.iter().any(|finding| finding.code == *code));
     if let Some(code) = code {
-        let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
+        let mut finding = Diagnostic::error(
+            code,
+            format!("task `{}`: {}", decision.task, decision.reason),
+        );
         let place = match &decision.rule {
             Some(rule) if code == Code::GuardError => judged
                 .workflow()
@@ -560,8 +723,12 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
                 .map(|rule| rule.place.clone()),
             _ => None,
         };
-        finding.place = place
-            .or_else(|| Some(Place { path: judged.observed.facts.shown().to_string(), ..Place::default() }));
+        finding.place = place.or_else(|| {
+            Some(Place {
+                path: judged.observed.facts.shown().to_string(),
+                ..Place::default()
+            })
+        });
         finding.hint = decision.options.first().map(|choice| command(&choice.argv));
         found.push(finding);
     }

@@ -18,7 +18,8 @@ use std::rc::Rc;
 const UNNAMED: &str = "unnamed";
 
 /// Returns the files below a directory that differ between the compared set and one side.
-pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
+pub(super) type Differing<'a, 's> =
+    dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
 
 /// A set of files and the sides that it follows.
 pub(super) struct Compared<'a, 's> {
@@ -44,7 +45,8 @@ impl Compared<'_, '_> {
     pub(super) fn changed(&self, directory: &RepoPath) -> Result<BTreeSet<RepoPath>, Error> {
         let mut common: Option<BTreeSet<RepoPath>> = None;
         for before in self.befores {
-            let differing: BTreeSet<RepoPath> = (self.differing)(before, directory)?.into_iter().collect();
+            let differing: BTreeSet<RepoPath> =
+                (self.differing)(before, directory)?.into_iter().collect();
             common = Some(match common {
                 None => differing,
                 Some(earlier) => earlier.intersection(&differing).cloned().collect(),
@@ -55,8 +57,14 @@ impl Compared<'_, '_> {
 
     /// The directories that contain tasks, on any side.
     pub(super) fn bases(&self) -> BTreeSet<RepoPath> {
-        let earlier = self.befores.iter().flat_map(|before| before.setting.config.roots.bases());
-        earlier.chain(self.after.setting.config.roots.bases()).cloned().collect()
+        let earlier = self
+            .befores
+            .iter()
+            .flat_map(|before| before.setting.config.roots.bases());
+        earlier
+            .chain(self.after.setting.config.roots.bases())
+            .cloned()
+            .collect()
     }
 
     /// The tasks with changed files, and the tasks whose record changed. In a merge, a record counts as
@@ -68,7 +76,11 @@ impl Compared<'_, '_> {
             paths.extend(self.changed(&base)?);
             // A merge that takes the record of one side may drop events of another side.
             for before in self.befores.iter().filter(|_| self.befores.len() > 1) {
-                records.extend((self.differing)(before, &base)?.into_iter().filter(is_record));
+                records.extend(
+                    (self.differing)(before, &base)?
+                        .into_iter()
+                        .filter(is_record),
+                );
             }
         }
         records.extend(paths.iter().filter(|path| is_record(path)).cloned());
@@ -83,8 +95,15 @@ impl Compared<'_, '_> {
     /// A side cannot be listed.
     pub(super) fn uncovered(&self, changed: &[TaskRef]) -> Result<Vec<TaskRef>, Error> {
         let roots = &self.after.setting.config.roots;
-        let has_other_roots = self.befores.iter().any(|before| before.setting.config.roots != *roots);
-        let mut shown = if has_other_roots { self.after.tasks()? } else { Vec::new() };
+        let has_other_roots = self
+            .befores
+            .iter()
+            .any(|before| before.setting.config.roots != *roots);
+        let mut shown = if has_other_roots {
+            self.after.tasks()?
+        } else {
+            Vec::new()
+        };
         for task in changed {
             if self.after.task_at(task.directory())?.is_none() {
                 shown.extend(self.after.tasks_below(task.directory())?);
@@ -93,7 +112,8 @@ impl Compared<'_, '_> {
         let mut uncovered: Vec<TaskRef> = Vec::new();
         for task in shown {
             let hides = |before: &Rc<Side<'_>>| -> Result<Option<()>, Error> {
-                let is_hidden = has_record(&before.source, &task)? && !self.before(before).shows(&task)?;
+                let is_hidden =
+                    has_record(&before.source, &task)? && !self.before(before).shows(&task)?;
                 Ok(is_hidden.then_some(()))
             };
             if !uncovered.contains(&task) && first(self.befores.iter(), hides)?.is_some() {
@@ -112,13 +132,18 @@ impl Compared<'_, '_> {
     /// The task that a path belongs to: after the change, or else on the first side that has one.
     fn owner(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
         match self.after.task_of_path(path)? {
-            None => first(self.befores.iter(), |before| self.before(before).task_of_path(path)),
+            None => first(self.befores.iter(), |before| {
+                self.before(before).task_of_path(path)
+            }),
             task => Ok(task),
         }
     }
 
     /// The tasks that own these paths, on any side, in the order of the paths.
-    fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<TaskRef>, Error> {
+    fn tasks_of<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p RepoPath>,
+    ) -> Result<Vec<TaskRef>, Error> {
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
             if tasks.iter().any(|task| task.place.owns(path)) {
@@ -137,7 +162,10 @@ impl Compared<'_, '_> {
     /// # Errors
     ///
     /// A side cannot be listed.
-    pub(super) fn told_without_record(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
+    pub(super) fn told_without_record(
+        &self,
+        recorded: &[TaskRef],
+    ) -> Result<Vec<(TaskRef, Proof)>, Error> {
         let roots = &self.after.setting.config.roots;
         // The name may not be one that the first root matches.
         let made_up = |name: &str| {
@@ -149,24 +177,36 @@ impl Compared<'_, '_> {
         if let Some(why) = self.told.unnamed_step().filter(|_| recorded.is_empty()) {
             found.extend(made_up(UNNAMED).map(|task| (task, Proof::forged(why))));
         }
-        for NamedTask { name, is_by_trailers, why } in self.told.tasks() {
+        for NamedTask {
+            name,
+            is_by_trailers,
+            why,
+        } in self.told.tasks()
+        {
             if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;
             }
             let named = roots.bases().filter_map(|base| base.join(name).ok());
             let id = TaskId::new(name).ok();
-            let by_id = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id.as_ref()?));
+            let by_id =
+                (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id.as_ref()?));
             let directories: Vec<RepoPath> = named.chain(by_id).collect();
             // The id of a task is the last part of its directory, at least.
             let log = format!("{name}/{TRANSCRIPT_FILE}");
             let is_log = |path: &RepoPath| {
-                let is_named_so = path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
-                is_named_so || directories.iter().any(|one| path.below(one) == Some(TRANSCRIPT_FILE))
+                let is_named_so =
+                    path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
+                is_named_so
+                    || directories
+                        .iter()
+                        .any(|one| path.below(one) == Some(TRANSCRIPT_FILE))
             };
             if self.changed(&RepoPath::root())?.iter().any(is_log) {
                 continue;
             }
-            let mut known = first(directories.iter(), |directory| self.after.task_at(directory))?;
+            let mut known = first(directories.iter(), |directory| {
+                self.after.task_at(directory)
+            })?;
             if known.is_none() && !is_by_trailers {
                 let places = || directories.iter();
                 let on_side = |before: &Rc<Side<'_>>| {
@@ -186,14 +226,35 @@ impl Compared<'_, '_> {
     /// # Errors
     ///
     /// The machine failed to read what the verdict rests on.
-    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
-        let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
-        let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
+    pub(super) fn prove(
+        &self,
+        task: &TaskRef,
+        archive: &Archive<'_>,
+    ) -> Result<Option<Proof>, Error> {
+        let befores: Vec<Snapshot<'_>> = self
+            .befores
+            .iter()
+            .map(|before| self.before(before))
+            .collect();
+        let parents: Vec<Digest> = self
+            .befores
+            .iter()
+            .filter_map(|before| before.source.commit())
+            .collect();
         let (after, told) = (&self.after, &self.told);
         let prove = || {
             // Only such a subject needs the other tasks.
             let is_only = told.has_unnamed_move() && self.tasks()?.1.len() == 1;
-            RecordChange { task, befores: &befores, parents: &parents, after, archive, told, is_only }.prove()
+            RecordChange {
+                task,
+                befores: &befores,
+                parents: &parents,
+                after,
+                archive,
+                told,
+                is_only,
+            }
+            .prove()
         };
         // A task whose files are not in this clone, or are damaged, must not hide the findings of the others.
         prove().or_else(|error| match error.class() {

@@ -17,7 +17,11 @@ use crate::survey::{Error, TaskRef};
 /// # Errors
 ///
 /// git cannot read a commit or the history.
-pub(super) fn cut(store: &Store, read: &ReadOnce, tasks: &[TaskRef]) -> Result<Vec<Diagnostic>, Error> {
+pub(super) fn cut(
+    store: &Store,
+    read: &ReadOnce,
+    tasks: &[TaskRef],
+) -> Result<Vec<Diagnostic>, Error> {
     let logs: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut cutting = Vec::new();
     for (task, commit) in tasks.iter().zip(store.last_changes(&logs)?) {
@@ -34,8 +38,17 @@ pub(super) fn cut(store: &Store, read: &ReadOnce, tasks: &[TaskRef]) -> Result<V
         let (befores, side) = (sides.before(&commit)?, sides.of(commit.id)?);
         let differing = side.differing(store);
         let (after, told) = (side.snapshot(&validations), ToldSteps::default());
-        let compared = Compared { befores: &befores, after, differing: &differing, told, replaced: None };
-        if let Some(proof) = compared.prove(task, &archive)?.filter(|proof| proof.is_loss) {
+        let compared = Compared {
+            befores: &befores,
+            after,
+            differing: &differing,
+            told,
+            replaced: None,
+        };
+        if let Some(proof) = compared
+            .prove(task, &archive)?
+            .filter(|proof| proof.is_loss)
+        {
             let found = record_finding(task, &proof, &compared, Some(commit.id));
             findings.extend(within(Some(commit.id), vec![found]));
         }

@@ -32,8 +32,17 @@ pub(super) struct EditedFiles {
 impl EditedFiles {
     /// Every way of taking them, the simplest first.
     pub(super) fn ways() -> impl Iterator<Item = Self> {
-        let all = [RecordedBytes::Evidence, RecordedBytes::Seen, RecordedBytes::Spent];
-        let ways = |is_evidence_alone| all.map(|bytes| Self { bytes, is_evidence_alone });
+        let all = [
+            RecordedBytes::Evidence,
+            RecordedBytes::Seen,
+            RecordedBytes::Spent,
+        ];
+        let ways = |is_evidence_alone| {
+            all.map(|bytes| Self {
+                bytes,
+                is_evidence_alone,
+            })
+        };
         ways(false).into_iter().chain(ways(true))
     }
 
@@ -63,9 +72,19 @@ impl EditedFiles {
     /// The digest of an artifact beside the evidence, if the step recorded one; the inner `None` if it was absent.
     fn recorded(self, step: &NewStep, artifact: &ArtifactName) -> Option<Option<Digest>> {
         let is_its = |(name, _): &(&ArtifactName, Option<Digest>)| *name == artifact;
-        let spent =
-            || step.noted.spent().filter(is_its).last().filter(|_| self.bytes == RecordedBytes::Spent);
-        let seen = || step.noted.seen().find(is_its).filter(|_| self.bytes != RecordedBytes::Evidence);
+        let spent = || {
+            step.noted
+                .spent()
+                .filter(is_its)
+                .last()
+                .filter(|_| self.bytes == RecordedBytes::Spent)
+        };
+        let seen = || {
+            step.noted
+                .seen()
+                .find(is_its)
+                .filter(|_| self.bytes != RecordedBytes::Evidence)
+        };
         spent().or_else(seen).map(|(_, digest)| digest)
     }
 }
@@ -80,9 +99,15 @@ impl NewSteps<'_> {
         let here = FileSet::of(self.after.source, &self.task.place, limit)?;
         let format = self.after.source.format();
         for path in here.paths() {
-            let Some(bytes) = here.bytes(path) else { continue };
+            let Some(bytes) = here.bytes(path) else {
+                continue;
+            };
             let name = self.task.place.name(path).unwrap_or_default();
-            let evidence = step.entry().evidence.iter().find(|(named, _)| named == name);
+            let evidence = step
+                .entry()
+                .evidence
+                .iter()
+                .find(|(named, _)| named == name);
             let is_judged_here = match (evidence, files.bytes(path)) {
                 (_, None) => true,
                 (None, Some(_)) => false,

@@ -1,7 +1,9 @@
 //! Gates on code: decides which paths outside a task may change in the task's current phase.
 
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word, trailer};
+use crate::base::{
+    Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word, trailer,
+};
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::{Snapshot, first};
@@ -27,7 +29,9 @@ impl ChangeOwner<'_> {
         if !named.is_empty() {
             return (named, true);
         }
-        let by_branch = self.branch.and_then(|branch| snapshot.setting.config.git.task_branch.task(branch));
+        let by_branch = self
+            .branch
+            .and_then(|branch| snapshot.setting.config.git.task_branch.task(branch));
         match (by_branch, self.caller) {
             (Some(id), _) => (vec![id.to_string()], false),
             (None, Some(id)) => (vec![id.to_string()], true),
@@ -51,7 +55,9 @@ pub(super) fn gate(
     let (mut findings, mut gates) = (Vec::new(), Vec::new());
     for id in ids {
         let named = |id: TaskId| match after.task_named(&id)? {
-            None => first(compared.befores.iter(), |before| compared.before(before).task_named(&id)),
+            None => first(compared.befores.iter(), |before| {
+                compared.before(before).task_named(&id)
+            }),
             task => Ok(task),
         };
         let task = TaskId::new(&id).ok().map(named).transpose()?.flatten();
@@ -89,16 +95,25 @@ struct Gate {
 impl Gate {
     /// The gate of a task; `None` if neither side of the task can be read.
     fn of(task: TaskRef, compared: &Compared<'_, '_>) -> Option<Self> {
-        let befores = compared.befores.iter().map(|before| compared.before(before));
+        let befores = compared
+            .befores
+            .iter()
+            .map(|before| compared.before(before));
         let seen: Vec<_> = std::iter::once(compared.after)
             .chain(befores)
             .filter_map(|snapshot| snapshot.observe(&task, u64::MAX).ok())
             .collect();
         let compiled = Arc::clone(&seen.first()?.compiled);
         let workflow = &compiled.workflow;
-        let phases = seen.iter().filter_map(|seen| Some(phase_of(workflow, &seen.recorded)?.id.clone()));
+        let phases = seen
+            .iter()
+            .filter_map(|seen| Some(phase_of(workflow, &seen.recorded)?.id.clone()));
         let phases = phases.collect();
-        Some(Self { task, compiled, phases })
+        Some(Self {
+            task,
+            compiled,
+            phases,
+        })
     }
 
     fn phases(&self) -> &[Phase] {
@@ -113,7 +128,11 @@ impl Gate {
     /// The phases in which a path may change; empty if the workflow does not mention it.
     fn naming(&self, path: &RepoPath) -> Vec<&PhaseId> {
         let names = |phase: &&Phase| phase.touches.matches(path.as_str());
-        self.phases().iter().filter(names).map(|phase| &phase.id).collect()
+        self.phases()
+            .iter()
+            .filter(names)
+            .map(|phase| &phase.id)
+            .collect()
     }
 
     fn allows(&self, path: &RepoPath) -> bool {
@@ -127,9 +146,17 @@ impl Gate {
         let naming: Vec<&str> = self.naming(path).into_iter().map(PhaseId::as_str).collect();
         let now = self.phases.first().map_or("no phase", PhaseId::as_str);
         let task = &self.task.id;
-        let message = format!("{path} may change in {}; task {task} is in {now}", naming.join(", "));
-        let hint = format!("orch suggest {}, or name another task: Orch-Task: ID", shell_word(task.as_str()));
-        Diagnostic::error(Code::Gate, message).at(Place::file(path)).hint(hint)
+        let message = format!(
+            "{path} may change in {}; task {task} is in {now}",
+            naming.join(", ")
+        );
+        let hint = format!(
+            "orch suggest {}, or name another task: Orch-Task: ID",
+            shell_word(task.as_str())
+        );
+        Diagnostic::error(Code::Gate, message)
+            .at(Place::file(path))
+            .hint(hint)
     }
 }
 

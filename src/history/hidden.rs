@@ -33,7 +33,9 @@ pub(super) fn hidden_changes(
     uncovering: &Compared<'_, '_>,
     task: &TaskRef,
 ) -> Result<Vec<HiddenChange>, Error> {
-    let Some(commits) = hidden_commits(sides, uncovering, task)? else { return Ok(Vec::new()) };
+    let Some(commits) = hidden_commits(sides, uncovering, task)? else {
+        return Ok(Vec::new());
+    };
     let (store, archive) = (sides.store, sides.archive);
     let (mut changes, mut objects) = (Vec::new(), HashSet::new());
     for commit in commits {
@@ -41,7 +43,8 @@ pub(super) fn hidden_changes(
         let befores = sides.before(&commit)?;
         // A commit that restores already proven files needs no second proof, except a merge, which may drop
         // events of one side.
-        let is_new = objects.insert(objects_of(&after.source, &task.place)?) || commit.parents.len() > 1;
+        let is_new =
+            objects.insert(objects_of(&after.source, &task.place)?) || commit.parents.len() > 1;
         // Another tool's state proves nothing, so its history is irrelevant.
         let mut has_log = false;
         for side in befores.iter().chain([&after]) {
@@ -51,17 +54,28 @@ pub(super) fn hidden_changes(
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
         let told = ToldSteps::of(&store.message(commit.id)?, befores.len() > 1);
-        let compared =
-            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
+        let compared = Compared {
+            befores: &befores,
+            after: snapshot,
+            differing: &differing,
+            told,
+            replaced: None,
+        };
         if !is_new || !has_log || compared.covers(task)? {
             continue;
         }
         let proof = if commit.is_boundary {
-            Some(Proof::bare(Standing::Unverifiable, "the history before it is not in this clone"))
+            Some(Proof::bare(
+                Standing::Unverifiable,
+                "the history before it is not in this clone",
+            ))
         } else {
             compared.prove(task, archive)?
         };
-        changes.extend(proof.map(|proof| HiddenChange { commit, proof: explained(proof) }));
+        changes.extend(proof.map(|proof| HiddenChange {
+            commit,
+            proof: explained(proof),
+        }));
     }
     Ok(changes)
 }
@@ -79,7 +93,10 @@ fn hidden_commits(
     }
     let now = TaskRecord::of(task, uncovering.after.source).ok();
     let (mut hidden, mut seen) = (Vec::new(), HashSet::new());
-    let befores = uncovering.befores.iter().filter_map(|before| before.source.commit());
+    let befores = uncovering
+        .befores
+        .iter()
+        .filter_map(|before| before.source.commit());
     let mut open: Vec<Visit> = befores.map(Visit::Begin).collect();
     while let Some(visit) = open.pop() {
         let id = match visit {
@@ -112,6 +129,12 @@ fn explained(proof: Proof) -> Proof {
     if proof.standing < Standing::Unverifiable {
         return proof;
     }
-    let why = proof.why.as_deref().map_or(HIDDEN.to_owned(), |why| format!("{why}; {HIDDEN}"));
-    Proof { why: Some(why), ..proof }
+    let why = proof
+        .why
+        .as_deref()
+        .map_or(HIDDEN.to_owned(), |why| format!("{why}; {HIDDEN}"));
+    Proof {
+        why: Some(why),
+        ..proof
+    }
 }

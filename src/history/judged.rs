@@ -35,25 +35,47 @@ pub struct JudgedFile {
 /// # Errors
 ///
 /// There is no such artifact, it is committed code, the log cannot be read, or git cannot read what it was.
-pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<JudgedArtifact, Error> {
+pub fn judged(
+    workspace: &Workspace,
+    judged: &Sight,
+    artifact: &str,
+) -> Result<JudgedArtifact, Error> {
     let (workflow, matcher) = (judged.workflow(), &judged.compiled.matcher);
-    let index = workflow.artifacts.iter().position(|declared| declared.name.as_str() == artifact);
+    let index = workflow
+        .artifacts
+        .iter()
+        .position(|declared| declared.name.as_str() == artifact);
     let index = index.ok_or_else(|| unknown_artifact(workflow, artifact))?;
     if workflow.artifacts[index].paths.is_empty() {
         return Err(is_code(artifact, None));
     }
     // What cannot be read is neither unchanged nor deleted, and a damaged record does not say what was judged.
     judged.require_whole_record()?;
-    let facts = judged.observed.facts.artifacts.get(&workflow.artifacts[index].name);
-    let unread = facts.into_iter().flatten().filter(|file| file.digest.is_none());
-    if let Some(fault) = unread.flat_map(|file| &file.problems).find(|problem| problem.is_error()) {
+    let facts = judged
+        .observed
+        .facts
+        .artifacts
+        .get(&workflow.artifacts[index].name);
+    let unread = facts
+        .into_iter()
+        .flatten()
+        .filter(|file| file.digest.is_none());
+    if let Some(fault) = unread
+        .flat_map(|file| &file.problems)
+        .find(|problem| problem.is_error())
+    {
         return Err(fault.clone().into());
     }
     let is_its = |name: &str| matcher.artifacts_of(name).any(|(found, _)| found == index);
     let mut stories = stories(workspace, std::slice::from_ref(&judged.task))?;
     let mut steps = stories.pop().transpose()?.unwrap_or_default().steps;
     let tree = tree_name(artifact);
-    steps.retain(|(entry, _)| entry.evidence.iter().any(|(name, _)| is_its(name) || *name == tree));
+    steps.retain(|(entry, _)| {
+        entry
+            .evidence
+            .iter()
+            .any(|(name, _)| is_its(name) || *name == tree)
+    });
     let step = steps.pop();
     if let Some((entry, commit)) = &step
         && entry.evidence.iter().any(|(name, _)| *name == tree)
@@ -66,7 +88,11 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
         .filter_map(|(name, digest)| Some((name.as_str(), Digest::parse(digest)?)))
         .collect();
     let observed = judged.observed.files.iter().filter_map(|file| {
-        let name = judged.task.place.name(&file.path).filter(|name| is_its(name))?;
+        let name = judged
+            .task
+            .place
+            .name(&file.path)
+            .filter(|name| is_its(name))?;
         Some((name, file))
     });
     let after: BTreeMap<&str, _> = observed.collect();
@@ -74,15 +100,30 @@ pub fn judged(workspace: &Workspace, judged: &Sight, artifact: &str) -> Result<J
     let store = workspace.repository_or_refuse()?;
     let files = names.into_iter().map(|name| {
         let (old, new) = (before.get(name).copied(), after.get(name));
-        let path = judged.task.place.path(name).map_err(|why| Error::new(Code::BadPath, why.to_string()))?;
+        let path = judged
+            .task
+            .place
+            .path(name)
+            .map_err(|why| Error::new(Code::BadPath, why.to_string()))?;
         let held = old.map(|old| store.blob(old)).transpose()?;
-        let now = new.map(|file| store.clean(&path, &file.bytes)).transpose()?;
+        let now = new
+            .map(|file| store.clean(&path, &file.bytes))
+            .transpose()?;
         let patch = match &held {
             // This clone does not have it.
             Some(None) => None,
-            held => store.patch(&path, held.as_ref().and_then(Option::as_deref), now.as_deref())?,
+            held => store.patch(
+                &path,
+                held.as_ref().and_then(Option::as_deref),
+                now.as_deref(),
+            )?,
         };
-        Ok(JudgedFile { name: name.to_owned(), before: old, after: new.map(|file| file.digest), patch })
+        Ok(JudgedFile {
+            name: name.to_owned(),
+            before: old,
+            after: new.map(|file| file.digest),
+            patch,
+        })
     });
     let files = files.collect::<Result<_, Error>>()?;
     Ok(JudgedArtifact { step, files })
@@ -93,7 +134,10 @@ fn is_code(artifact: &str, judged: Option<Digest>) -> Error {
     let message = format!("`{artifact}` is committed code, and no file of the task");
     let hint = match judged {
         // The commit of a step contains no code, so it has that of its parent.
-        Some(commit) => format!("to see what changed since it was judged: git diff {}", commit.short()),
+        Some(commit) => format!(
+            "to see what changed since it was judged: git diff {}",
+            commit.short()
+        ),
         None => "compare the commits that `orch log` names: git diff COMMIT".to_owned(),
     };
     Error::new(Code::UnknownArtifact, message).with_hint(hint)

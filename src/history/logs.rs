@@ -28,7 +28,11 @@ pub(super) struct LogPool {
 impl Default for LogPool {
     fn default() -> Self {
         let folds = FoldCache::of_at_most(MOST_STATES).into();
-        Self { events: RefCell::default(), folds, read: RefCell::default() }
+        Self {
+            events: RefCell::default(),
+            folds,
+            read: RefCell::default(),
+        }
     }
 }
 
@@ -84,7 +88,10 @@ impl LogPool {
     /// Parses the new lines, if they continue the older log one event after the other.
     fn continued(&self, log: LogBytes<'_>, older: LogBytes<'_>) -> Option<ReadLog> {
         let known = self.read.borrow().get(&older.blob).map(Arc::clone)?;
-        let tail = log.bytes.strip_prefix(older.bytes).filter(|_| older.bytes.ends_with(b"\n"))?;
+        let tail = log
+            .bytes
+            .strip_prefix(older.bytes)
+            .filter(|_| older.bytes.ends_with(b"\n"))?;
         let tail = std::str::from_utf8(tail).ok()?;
         if known.ids.is_some() {
             return None;
@@ -92,25 +99,43 @@ impl LogPool {
         let (mut heads, mut added) = (known.heads.clone(), Vec::new());
         for line in tail.lines() {
             let event = LogEvent::read(line).ok()?;
-            let largest = heads.iter().filter_map(|id| Some(self.event(id)?.entry.seq)).max();
-            let follows = event.after == heads && event.entry.seq == largest.unwrap_or(0).checked_add(1)?;
+            let largest = heads
+                .iter()
+                .filter_map(|id| Some(self.event(id)?.entry.seq))
+                .max();
+            let follows =
+                event.after == heads && event.entry.seq == largest.unwrap_or(0).checked_add(1)?;
             heads = vec![event.id];
             added.extend(follows.then_some(event.id));
             self.events.borrow_mut().append(event);
             follows.then_some(())?;
         }
-        Some(ReadLog { heads, continues: Some((older.blob, added)), ..ReadLog::default() })
+        Some(ReadLog {
+            heads,
+            continues: Some((older.blob, added)),
+            ..ReadLog::default()
+        })
     }
 
     fn read_all(&self, bytes: &[u8]) -> ReadLog {
         let (log, faults) = EventLog::parse(bytes);
-        log.events().for_each(|event| self.events.borrow_mut().append(event.clone()));
+        log.events()
+            .for_each(|event| self.events.borrow_mut().append(event.clone()));
         let is_whole = faults.is_empty();
-        let intact = if is_whole { HashSet::new() } else { log.intact(&faults) };
+        let intact = if is_whole {
+            HashSet::new()
+        } else {
+            log.intact(&faults)
+        };
         let is_marker = |fault: &LogFault| fault.kind == LogFaultKind::ConflictMarker;
         let is_conflicted = faults.iter().any(is_marker);
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-        let line = |fault: &LogFault| lines.get(fault.line.saturating_sub(1)).copied().unwrap_or_default();
+        let line = |fault: &LogFault| {
+            lines
+                .get(fault.line.saturating_sub(1))
+                .copied()
+                .unwrap_or_default()
+        };
         let faults = faults.into_iter().filter(|fault| !is_marker(fault));
         ReadLog {
             heads: log.heads(),
@@ -127,18 +152,28 @@ impl LogPool {
 
     /// The ids of a log's events.
     pub(super) fn ids(&self, log: &ReadLog) -> HashSet<Digest> {
-        log.ids.clone().unwrap_or_else(|| self.events.borrow().ancestry(&log.heads))
+        log.ids
+            .clone()
+            .unwrap_or_else(|| self.events.borrow().ancestry(&log.heads))
     }
 
     /// The ids of a log's events that have a state.
     pub(super) fn intact_ids(&self, log: &ReadLog) -> HashSet<Digest> {
-        if log.ids.is_some() { log.intact.clone() } else { self.ids(log) }
+        if log.ids.is_some() {
+            log.intact.clone()
+        } else {
+            self.ids(log)
+        }
     }
 
     /// The events of a log that have a state and that no other such event follows.
     pub(super) fn intact_heads(&self, log: &ReadLog) -> Vec<Digest> {
         let is_whole = log.ids.is_none();
-        if is_whole { log.heads.clone() } else { self.tips(&log.intact.iter().copied().collect::<Vec<_>>()) }
+        if is_whole {
+            log.heads.clone()
+        } else {
+            self.tips(&log.intact.iter().copied().collect::<Vec<_>>())
+        }
     }
 
     /// Whether a log holds an event.
@@ -148,7 +183,10 @@ impl LogPool {
 
     /// The events that `new` adds to the log in the blob `old`; `None` if it does not continue that log.
     pub(super) fn added(old: Digest, new: &ReadLog) -> Option<&[Digest]> {
-        new.continues.as_ref().filter(|(older, _)| *older == old).map(|(_, added)| added.as_slice())
+        new.continues
+            .as_ref()
+            .filter(|(older, _)| *older == old)
+            .map(|(_, added)| added.as_slice())
     }
 
     /// The event with an id, if any log contains it.
@@ -163,13 +201,22 @@ impl LogPool {
 
     /// Those of these events that no other of them follows.
     pub(super) fn tips(&self, ids: &[Digest]) -> Vec<Digest> {
-        if ids.len() < 2 { ids.to_vec() } else { self.events.borrow().tips(ids) }
+        if ids.len() < 2 {
+            ids.to_vec()
+        } else {
+            self.events.borrow().tips(ids)
+        }
     }
 
     /// These events of one or several logs, grouped by the task that they are of: no event connects two groups.
     pub(super) fn parts(&self, ids: &HashSet<Digest>) -> Vec<HashSet<Digest>> {
         let heads = self.events.borrow().heads_of(ids);
-        self.events.borrow().parts_of(&heads).into_iter().map(|part| part.ids).collect()
+        self.events
+            .borrow()
+            .parts_of(&heads)
+            .into_iter()
+            .map(|part| part.ids)
+            .collect()
     }
 
     /// The lines of these events, each after the events that it follows.
@@ -179,13 +226,22 @@ impl LogPool {
 
     /// The state after an event. Returns the fault if the event has no state.
     pub(super) fn state_at(&self, id: &Digest) -> Result<Arc<State>, LogFaultKind> {
-        let state = self.events.borrow().state_at(id, &mut self.folds.borrow_mut());
+        let state = self
+            .events
+            .borrow()
+            .state_at(id, &mut self.folds.borrow_mut());
         state.map_err(|fault| fault.kind)
     }
 
     /// The last order before these events that can be taken back, or why there is none.
-    pub(super) fn last_order(&self, workflow: &Workflow, heads: &[Digest]) -> Result<TakenBack, String> {
-        self.events.borrow().last_order(workflow, heads, &mut self.folds.borrow_mut())
+    pub(super) fn last_order(
+        &self,
+        workflow: &Workflow,
+        heads: &[Digest],
+    ) -> Result<TakenBack, String> {
+        self.events
+            .borrow()
+            .last_order(workflow, heads, &mut self.folds.borrow_mut())
     }
 
     /// When the phase was last entered up to these events; `None` if it never was.
@@ -207,10 +263,18 @@ impl LogPool {
     ) -> Result<Option<Arc<State>>, String> {
         match (self.tips(heads).as_slice(), workflow) {
             ([], _) => Ok(None),
-            ([only], _) => self.state_at(only).map(Some).map_err(|kind| kind.to_string()),
-            (_, None) => Err("the workflow that joins its branches is not in this clone".to_owned()),
+            ([only], _) => self
+                .state_at(only)
+                .map(Some)
+                .map_err(|kind| kind.to_string()),
+            (_, None) => {
+                Err("the workflow that joins its branches is not in this clone".to_owned())
+            }
             (tips, Some(workflow)) => {
-                let folded = self.events.borrow().fold(workflow, tips, &mut self.folds.borrow_mut());
+                let folded =
+                    self.events
+                        .borrow()
+                        .fold(workflow, tips, &mut self.folds.borrow_mut());
                 folded.map_err(|error| match error {
                     FoldError::Fault(fault) => fault.kind.to_string(),
                     FoldError::Disputed { conflict, .. } => conflict.to_string(),

@@ -43,7 +43,11 @@ pub(super) fn loosened(
     let mut found = Vec::new();
     if old.text() != new.text() {
         let changes = config::loosened(old.text(), new.text());
-        found.extend(changes.into_iter().map(|change| finding(config::FILE, change)));
+        found.extend(
+            changes
+                .into_iter()
+                .map(|change| finding(config::FILE, change)),
+        );
     }
     found.extend(workflows(&old, &new));
     found.extend(schemas(&old, &new));
@@ -56,7 +60,9 @@ fn workflows(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for name in old.workflow_names() {
         let path = new.path_of_workflow(&name);
-        let Some(text) = old.system.workflow(&name) else { continue };
+        let Some(text) = old.system.workflow(&name) else {
+            continue;
+        };
         if new.system.workflow(&name) == Some(text) {
             continue;
         }
@@ -65,7 +71,11 @@ fn workflows(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
         match new.workflow(&name) {
             Ok(after) => {
                 let changes = crate::workflow::loosened(&before, &after.document);
-                found.extend(changes.into_iter().map(|change| finding(&after.document.path, change)));
+                found.extend(
+                    changes
+                        .into_iter()
+                        .map(|change| finding(&after.document.path, change)),
+                );
             }
             Err(_) => {
                 let change = RuleChange::looser(None, format!("workflow `{name}` is removed"));
@@ -85,7 +95,9 @@ fn schemas(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
         if before == after {
             continue;
         }
-        let Some(is_looser) = schema_loosened(before, after) else { continue };
+        let Some(is_looser) = schema_loosened(before, after) else {
+            continue;
+        };
         let line = first_other_line(before, after);
         let path = format!("{}/schemas/{name}.schema.json", new.config.system);
         let change = if is_looser {
@@ -101,7 +113,10 @@ fn schemas(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
 impl Ends<'_> {
     /// The settings of agents' programs that changed.
     fn program_settings(&self) -> Result<Vec<Diagnostic>, Error> {
-        let (before, after) = (self.store.tree_source(self.from), self.store.tree_source(self.to));
+        let (before, after) = (
+            self.store.tree_source(self.from),
+            self.store.tree_source(self.to),
+        );
         let changed = self.store.changed(&before, &after, &RepoPath::root())?;
         let paths: BTreeSet<RepoPath> = changed.into_iter().filter(is_program_setting).collect();
         let mut found = Vec::new();
@@ -112,11 +127,17 @@ impl Ends<'_> {
             };
             let (old, new) = (text(self.from)?, text(self.to)?);
             let what = match (&old, &new) {
-                (None, _) => "this file, by which an agent's program may be made to run commands, is new",
-                (_, None) => "this file, by which an agent's program may be made to run commands, is removed",
+                (None, _) => {
+                    "this file, by which an agent's program may be made to run commands, is new"
+                }
+                (_, None) => {
+                    "this file, by which an agent's program may be made to run commands, is removed"
+                }
                 _ => "this file, by which an agent's program may be made to run commands, changed",
             };
-            let line = new.as_deref().and_then(|new| first_other_line(&old.unwrap_or_default(), new));
+            let line = new
+                .as_deref()
+                .and_then(|new| first_other_line(&old.unwrap_or_default(), new));
             found.push(finding(path.as_str(), RuleChange::unclear(line, what)));
         }
         Ok(found)
@@ -140,13 +161,21 @@ fn is_program_setting(path: &RepoPath) -> bool {
 }
 
 fn finding(path: &str, change: RuleChange) -> Diagnostic {
-    let RuleChange { line, what, is_looser } = change;
+    let RuleChange {
+        line,
+        what,
+        is_looser,
+    } = change;
     let (code, message) = if is_looser {
         (Code::Loosened, format!("looser: {what}"))
     } else {
         (Code::RulesChanged, format!("changed, maybe looser: {what}"))
     };
-    let place = Place { path: path.to_owned(), line, ..Place::default() };
+    let place = Place {
+        path: path.to_owned(),
+        line,
+        ..Place::default()
+    };
     Diagnostic::warning(code, message).at(place)
 }
 
@@ -173,7 +202,11 @@ mod tests {
             (".vscode/mcp.json", true),
             (".vscode/settings.json", false),
         ] {
-            assert_eq!(is_program_setting(&RepoPath::new(path).expect("valid")), expected, "{path}");
+            assert_eq!(
+                is_program_setting(&RepoPath::new(path).expect("valid")),
+                expected,
+                "{path}"
+            );
         }
     }
 }

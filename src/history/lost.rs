@@ -23,10 +23,12 @@ impl LostEvents<'_> {
     pub(super) fn told(&self) -> Result<String, Error> {
         let pool = self.archive.logs();
         let mut told = told_events(&self.events(self.lost));
-        let Some(first) = self.lost.first() else { return Ok(told) };
-        let holder = self
-            .archive
-            .log_before(self.parents, self.task, |_, log| pool.holds(&pool.read(log, None), first))?;
+        let Some(first) = self.lost.first() else {
+            return Ok(told);
+        };
+        let holder = self.archive.log_before(self.parents, self.task, |_, log| {
+            pool.holds(&pool.read(log, None), first)
+        })?;
         if let Some(commit) = holder.and_then(|holder| holder.commit()) {
             told.push_str(&format!(", which {} has", commit.short()));
         }
@@ -47,6 +49,8 @@ impl LostEvents<'_> {
 
     fn events(&self, ids: &[Digest]) -> Vec<LogEvent> {
         let pool = self.archive.logs();
-        ids.iter().filter_map(|id| Some(pool.event(id)?.clone())).collect()
+        ids.iter()
+            .filter_map(|id| Some(pool.event(id)?.clone()))
+            .collect()
     }
 }

@@ -28,11 +28,16 @@ impl NewSteps<'_> {
     /// Whether the commit with the steps changes code, as a squash does. A merge does not count. Returns an error
     /// if git cannot be read.
     pub(super) fn changes_code(&self, workflow: &Workflow) -> Result<bool, Error> {
-        let CodeAt::Commit(store, Some(own)) = self.own_code else { return Ok(false) };
+        let CodeAt::Commit(store, Some(own)) = self.own_code else {
+            return Ok(false);
+        };
         if store.visit(own)?.parents.len() != 1 {
             return Ok(false);
         }
-        let own = Snapshot { code: self.own_code, ..self.after };
+        let own = Snapshot {
+            code: self.own_code,
+            ..self.after
+        };
         Ok(own.code_here(workflow)? != self.after.code_here(workflow)?)
     }
 
@@ -64,9 +69,15 @@ impl NewSteps<'_> {
         wanted: Digest,
     ) -> Result<bool, Error> {
         match self.entries_of(step, workflow, artifact).next() {
-            Some((base, entry)) => {
-                self.is_apart(&entry, workflow, artifact, CodesOfStep { base, wanted: Some(wanted) })
-            }
+            Some((base, entry)) => self.is_apart(
+                &entry,
+                workflow,
+                artifact,
+                CodesOfStep {
+                    base,
+                    wanted: Some(wanted),
+                },
+            ),
             None => Ok(false),
         }
     }
@@ -80,7 +91,12 @@ impl NewSteps<'_> {
         artifact: &ArtifactName,
         base: Digest,
     ) -> Result<bool, Error> {
-        self.is_apart(&step.event.id, workflow, artifact, CodesOfStep { base, wanted: None })
+        self.is_apart(
+            &step.event.id,
+            workflow,
+            artifact,
+            CodesOfStep { base, wanted: None },
+        )
     }
 
     /// Whether the commit with the steps makes these codes, apart from what it changes for other tasks. `entry` is the
@@ -92,41 +108,70 @@ impl NewSteps<'_> {
         artifact: &ArtifactName,
         codes: CodesOfStep,
     ) -> Result<bool, Error> {
-        let CodeAt::Commit(store, Some(own)) = self.own_code else { return Ok(false) };
-        let [parent] = store.visit(own)?.parents[..] else { return Ok(false) };
-        let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
+        let CodeAt::Commit(store, Some(own)) = self.own_code else {
+            return Ok(false);
+        };
+        let [parent] = store.visit(own)?.parents[..] else {
+            return Ok(false);
+        };
+        let scope = workflow
+            .artifact(artifact)
+            .and_then(|artifact| artifact.tree.as_ref());
         let Some(scope) = scope else { return Ok(false) };
         let line = LogEvent::line_start(entry);
         if store.commit_bringing(own, TRANSCRIPT_FILE, &line)? != Some(own) {
             return Ok(false);
         }
-        let Some(names) = self.names_apart(store, [parent, own])? else { return Ok(false) };
+        let Some(names) = self.names_apart(store, [parent, own])? else {
+            return Ok(false);
+        };
         let task = self.task.id.as_str();
         let CodesOfStep { base, wanted } = codes;
-        let change = CommittedChange { task, commits: [parent, own], base, wanted };
+        let change = CommittedChange {
+            task,
+            commits: [parent, own],
+            base,
+            wanted,
+        };
         self.after.is_change_apart(store, scope, &change, &names)
     }
 
     /// What the plans of the tasks name whose records a commit changes, as they are there; `None` if it changes no other
     /// record.
-    fn names_apart(&self, store: &Store, [parent, own]: [Digest; 2]) -> Result<Option<ApartNames>, Error> {
-        let changed =
-            store.changed(&store.tree_source(parent), &store.tree_source(own), &RepoPath::root())?;
+    fn names_apart(
+        &self,
+        store: &Store,
+        [parent, own]: [Digest; 2],
+    ) -> Result<Option<ApartNames>, Error> {
+        let changed = store.changed(
+            &store.tree_source(parent),
+            &store.tree_source(own),
+            &RepoPath::root(),
+        )?;
         let mut others = Vec::new();
         for log in changed.iter().filter(|path| path.name() == TRANSCRIPT_FILE) {
             let task = self.after.task_of_path(log)?;
-            let Some(task) = task.filter(|task| task.directory() != self.task.directory()) else { continue };
+            let Some(task) = task.filter(|task| task.directory() != self.task.directory()) else {
+                continue;
+            };
             others.push(self.planned(&task)?);
         }
         if others.is_empty() {
             return Ok(None);
         }
-        Ok(Some(ApartNames { own: self.planned(self.task)?, others }))
+        Ok(Some(ApartNames {
+            own: self.planned(self.task)?,
+            others,
+        }))
     }
 
     fn planned(&self, task: &TaskRef) -> Result<PlannedPaths, Error> {
         match self.after.observe(task, u64::MAX) {
-            Ok(read) => Ok(planned_paths(&read.compiled.workflow, &read.recorded, &read.observed.facts)),
+            Ok(read) => Ok(planned_paths(
+                &read.compiled.workflow,
+                &read.recorded,
+                &read.observed.facts,
+            )),
             // A task that cannot be read names nothing.
             Err(error) if error.class() != Class::Fault => Ok(PlannedPaths::default()),
             Err(error) => Err(error),
@@ -141,19 +186,27 @@ impl NewSteps<'_> {
         artifact: &ArtifactName,
         wanted: Digest,
     ) -> Result<Option<String>, Error> {
-        let unknown =
-            || Some(", and no single commit shows when the phase that makes it was entered".to_owned());
-        let CodeAt::Commit(store, Some(to)) = snapshot.code else { return Ok(unknown()) };
-        let Some(artifact) = workflow.artifact(artifact) else { return Ok(unknown()) };
+        let unknown = || {
+            Some(", and no single commit shows when the phase that makes it was entered".to_owned())
+        };
+        let CodeAt::Commit(store, Some(to)) = snapshot.code else {
+            return Ok(unknown());
+        };
+        let Some(artifact) = workflow.artifact(artifact) else {
+            return Ok(unknown());
+        };
         let last = match self.own_code {
             CodeAt::Commit(_, Some(own)) => own,
             _ => to,
         };
         let (mut entries, mut nowhere) = (Vec::new(), None);
         for (code, event) in self.entries_of(step, workflow, &artifact.name) {
-            let brought = store.commit_bringing(last, TRANSCRIPT_FILE, &LogEvent::line_start(&event))?;
+            let brought =
+                store.commit_bringing(last, TRANSCRIPT_FILE, &LogEvent::line_start(&event))?;
             let Some(brought) = brought else { break };
-            let [before] = store.visit(brought)?.parents[..] else { break };
+            let [before] = store.visit(brought)?.parents[..] else {
+                break;
+            };
             entries.push(PhaseEntry { code, before });
             match snapshot.other_change(self.task, artifact, &entries, (wanted, to))? {
                 CodeChange::Same => return Ok(None),
@@ -178,7 +231,10 @@ impl NewSteps<'_> {
         let pool = self.archive.logs();
         let only = |after: &[Digest]| if let [one] = after { Some(*one) } else { None };
         let mut makers = workflow.producers(artifact);
-        let maker = makers.next().filter(|_| makers.next().is_none()).map(|phase| phase.id.clone());
+        let maker = makers
+            .next()
+            .filter(|_| makers.next().is_none())
+            .map(|phase| phase.id.clone());
         let entered = move |event: &Digest| {
             let state = pool.state_at(event).ok()?;
             let state = state.under_own_names(workflow);

@@ -100,37 +100,68 @@ impl NewSteps<'_> {
     }
 
     /// Reads one event. `is_first` says that no parent commit has a log of the task.
-    fn read_one(&self, id: &Digest, foreign: Option<&State>, is_first: bool) -> Result<NewStep, String> {
+    fn read_one(
+        &self,
+        id: &Digest,
+        foreign: Option<&State>,
+        is_first: bool,
+    ) -> Result<NewStep, String> {
         let pool = self.archive.logs();
-        let event = pool.event(id).map(|event| event.clone()).ok_or("an event is missing")?;
+        let event = pool
+            .event(id)
+            .map(|event| event.clone())
+            .ok_or("an event is missing")?;
         let named = |why: String| format!("step {}: {why}", event.entry.seq);
         // The state before it is folded first, so that the state after it needs only its own changes.
-        let first = event.after.first().map(|first| pool.state_at(first)).transpose();
+        let first = event
+            .after
+            .first()
+            .map(|first| pool.state_at(first))
+            .transpose();
         let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
         let first = first.map_err(|why| named(why.to_string()))?;
         if pool.tips(&event.after) != event.after {
-            return Err(named("its `after` does not list exactly the heads that it follows".to_owned()));
+            return Err(named(
+                "its `after` does not list exactly the heads that it follows".to_owned(),
+            ));
         }
         // The two states determine its changes and its text.
         let canonical = LogEvent::new(event.after.clone(), first.as_deref(), &state);
         if canonical.is_none_or(|canonical| canonical.id != event.id) {
-            return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
+            return Err(named(
+                "its line in transcript.jsonl holds what no step puts there".to_owned(),
+            ));
         }
         let loaded = self.workflow_of(&event);
         let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let (before, disputed) = match pool.fold(workflow, &event.after) {
             Ok(Some(state)) if is_first && event.entry.kind == Kind::Create => {
                 // The task was recorded before the repository knew it, and is adopted as it was.
-                (Some(Arc::new(State { foreign: true, ..Arc::unwrap_or_clone(state) })), None)
+                (
+                    Some(Arc::new(State {
+                        foreign: true,
+                        ..Arc::unwrap_or_clone(state)
+                    })),
+                    None,
+                )
             }
             Ok(before) => (before.or_else(|| foreign.cloned().map(Arc::new)), None),
             Err(why) => (first, Some(why)),
         };
         // What a step only records under another name, it does not note.
-        let own_names =
-            before.as_deref().zip(workflow).map(|(before, workflow)| before.under_own_names(workflow));
+        let own_names = before
+            .as_deref()
+            .zip(workflow)
+            .map(|(before, workflow)| before.under_own_names(workflow));
         let noted = NotedDigests::since(own_names.as_deref().or(before.as_deref()), &state);
-        Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
+        Ok(NewStep {
+            event,
+            before,
+            disputed,
+            state,
+            noted,
+            is_aside: false,
+        })
     }
 
     pub(super) fn workflow_of(&self, event: &LogEvent) -> Option<Arc<Loaded>> {
@@ -138,25 +169,38 @@ impl NewSteps<'_> {
         // The steps of a branch may use the workflow of that branch.
         let befores = std::iter::once(&self.before).chain(self.befores);
         let mut settings = befores.map(|before| before.setting);
-        let found =
-            settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest));
+        let found = settings.find_map(|setting| {
+            self.archive
+                .workflow(setting, named.name.as_str(), named.digest)
+        });
         if found.is_some() || event.entry.kind != Kind::Rename {
             return found;
         }
         // A finished task may move although its document is gone.
-        self.archive.removed_workflow(*self.parents.first()?, self.before.setting, named)
+        self.archive
+            .removed_workflow(*self.parents.first()?, self.before.setting, named)
     }
 
     /// The task under the id that it had at a step: a later step may have renamed it, or git moved it.
     pub(super) fn task_then(&self, step: &NewStep) -> TaskRef {
-        let Some(id) = self.other_id(step) else { return self.task.clone() };
+        let Some(id) = self.other_id(step) else {
+            return self.task.clone();
+        };
         let is_former = self.moved_from.contains(&id) || self.is_renamed_after(step);
-        if is_former { self.task.with_id(id) } else { self.task.clone() }
+        if is_former {
+            self.task.with_id(id)
+        } else {
+            self.task.clone()
+        }
     }
 
     /// The id that a step recorded, if it is not that of the task.
     fn other_id(&self, step: &NewStep) -> Option<TaskId> {
-        let recorded = step.state.task.as_deref().filter(|recorded| *recorded != self.task.id.as_str())?;
+        let recorded = step
+            .state
+            .task
+            .as_deref()
+            .filter(|recorded| *recorded != self.task.id.as_str())?;
         TaskId::new(recorded).ok()
     }
 
@@ -171,21 +215,29 @@ impl NewSteps<'_> {
 
     /// Whether a step was recorded before git moved the directory of the task.
     pub(super) fn is_before_move(&self, step: &NewStep) -> bool {
-        self.other_id(step).is_some_and(|id| self.moved_from.contains(&id)) && !self.is_renamed_after(step)
+        self.other_id(step)
+            .is_some_and(|id| self.moved_from.contains(&id))
+            && !self.is_renamed_after(step)
     }
 
     /// Finds `moved_from`: the other ids that the steps record, except those of tasks that are still here and
     /// those whose log in the history has one of these steps. The steps of such a task were copied.
     pub(super) fn find_moves(&mut self) -> Result<(), Error> {
         let mut recorded: BTreeMap<TaskId, HashSet<Digest>> = BTreeMap::new();
-        for step in self.steps.iter().filter(|step| !self.is_renamed_after(step)) {
+        for step in self
+            .steps
+            .iter()
+            .filter(|step| !self.is_renamed_after(step))
+        {
             if let Some(id) = self.other_id(step) {
                 recorded.entry(id).or_default().insert(step.event.id);
             }
         }
         let pool = self.archive.logs();
         for (id, steps) in recorded {
-            let Some(place) = self.after.place_of(self.task, &id) else { continue };
+            let Some(place) = self.after.place_of(self.task, &id) else {
+                continue;
+            };
             if self.after.task_at(place.directory())?.is_some() {
                 continue;
             }
@@ -244,9 +296,18 @@ impl NotedDigests {
                 }
             }
             for (artifact, digests) in &actor.spent {
-                let old = old.and_then(|old| old.spent.get(artifact)).map_or(&[][..], Vec::as_slice);
-                let newly = digests.iter().filter(|digest| !old.contains(digest)).copied();
-                noted.spent.entry(artifact.clone()).or_default().extend(newly);
+                let old = old
+                    .and_then(|old| old.spent.get(artifact))
+                    .map_or(&[][..], Vec::as_slice);
+                let newly = digests
+                    .iter()
+                    .filter(|digest| !old.contains(digest))
+                    .copied();
+                noted
+                    .spent
+                    .entry(artifact.clone())
+                    .or_default()
+                    .extend(newly);
             }
         }
         noted
@@ -265,13 +326,18 @@ impl NotedDigests {
 
     /// Whether this digest was used up and not recorded as seen.
     fn is_spent_only(&self, artifact: &ArtifactName, digest: Digest) -> bool {
-        let is_spent = self.spent.get(artifact).is_some_and(|spent| spent.contains(&digest));
+        let is_spent = self
+            .spent
+            .get(artifact)
+            .is_some_and(|spent| spent.contains(&digest));
         is_spent && self.seen.get(artifact) != Some(&Some(digest))
     }
 
     /// All recorded digests.
     pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
-        self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
+        self.seen()
+            .chain(self.spent())
+            .filter_map(|(name, digest)| Some((name, digest?)))
     }
 }
 
@@ -283,15 +349,28 @@ mod tests {
     #[test]
     fn each_file_that_a_step_uses_up_is_noted() {
         let name = |name: &str| ArtifactName::new(name).expect("valid");
-        let [old, one, other] = ["old", "one", "other"].map(|text| Digest::of_blob(text.as_bytes()));
+        let [old, one, other] =
+            ["old", "one", "other"].map(|text| Digest::of_blob(text.as_bytes()));
         let state = |spent: &[Digest]| {
             let spent = BTreeMap::from([(name("reports"), spent.to_vec())]);
-            let actors = BTreeMap::from([("check".to_owned(), Actor { spent, ..Actor::default() })]);
-            State { actors, ..State::default() }
+            let actors = BTreeMap::from([(
+                "check".to_owned(),
+                Actor {
+                    spent,
+                    ..Actor::default()
+                },
+            )]);
+            State {
+                actors,
+                ..State::default()
+            }
         };
         let noted = NotedDigests::since(Some(&state(&[old])), &state(&[old, one, other]));
         let spent: Vec<Option<Digest>> = noted.spent().map(|(_, digest)| digest).collect();
         assert_eq!(spent, [Some(one), Some(other)]);
-        assert!(noted.is_spent_only(&name("reports"), one) && !noted.is_spent_only(&name("reports"), old));
+        assert!(
+            noted.is_spent_only(&name("reports"), one)
+                && !noted.is_spent_only(&name("reports"), old)
+        );
     }
 }

@@ -4,7 +4,8 @@ use super::archive::Archive;
 use super::record::TaskRecord;
 use crate::base::{Digest, PhaseId, WorkflowName};
 use crate::decide::{
-    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, noted, permits_activity,
+    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, noted,
+    permits_activity,
 };
 use crate::scan::ValidationCache;
 use crate::store::Store;
@@ -28,19 +29,26 @@ pub(super) fn permits(people: &People, step: &ProvenStep) -> bool {
     // The settings that decided asked for a person exactly if there is an approval.
     let (kind, by_human) = (step.entry.kind, step.approval.is_some());
     let is_signed = matches!(step.approval, Some(Approval::Verified { .. }));
-    people.refuses_record(kind, by_human, step.entry.actor.kind).is_none()
+    people
+        .refuses_record(kind, by_human, step.entry.actor.kind)
+        .is_none()
         && (is_signed || !people.asks_for_signature(kind, by_human))
 }
 
 /// The workflow that decided a step, if rules decided it and not an order.
 pub(super) fn decided_by(step: &ProvenStep) -> Option<&WorkflowRef> {
-    step.workflow.as_ref().filter(|_| matches!(step.entry.kind, Kind::Advance | Kind::Regress))
+    step.workflow
+        .as_ref()
+        .filter(|_| matches!(step.entry.kind, Kind::Advance | Kind::Regress))
 }
 
 /// The workflow that decided a step, or permitted it within a phase, such as the result of an action.
 pub(super) fn ruled_by(step: &ProvenStep) -> Option<&WorkflowRef> {
     use Kind::{Advance, Answer, End, Regress, Run, Signal, Skip, Start};
-    let is_ruled = matches!(step.entry.kind, Advance | Regress | Run | Skip | Answer | Signal | Start | End);
+    let is_ruled = matches!(
+        step.entry.kind,
+        Advance | Regress | Run | Skip | Answer | Signal | Start | End
+    );
     step.workflow.as_ref().filter(|_| is_ruled)
 }
 
@@ -50,26 +58,37 @@ pub(super) fn yields(
     store: &Store,
     archive: &Archive<'_>,
     (rules, name): (&Rc<Setting>, &WorkflowName),
-    StepPlace { task, commit, parent }: StepPlace<'_>,
+    StepPlace {
+        task,
+        commit,
+        parent,
+    }: StepPlace<'_>,
     step: &ProvenStep,
 ) -> Result<bool, Error> {
     let (pool, source) = (archive.logs(), store.tree_source(commit));
     // Reading the log makes its events known to the pool.
     TaskRecord::of(task, &source)?.read(pool, None);
-    let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else { return Ok(false) };
-    let Ok(loaded) = rules.workflow(name.as_str()) else { return Ok(false) };
+    let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else {
+        return Ok(false);
+    };
+    let Ok(loaded) = rules.workflow(name.as_str()) else {
+        return Ok(false);
+    };
     // A workflow with errors decides nothing.
     if loaded.workflow().is_none() {
         return Ok(false);
     }
     let decided = match (parent, ruled_by(step)) {
-        (Some(parent), Some(by)) => {
-            archive.setting(&store.tree_source(parent))?.workflow(by.name.as_str()).ok()
-        }
+        (Some(parent), Some(by)) => archive
+            .setting(&store.tree_source(parent))?
+            .workflow(by.name.as_str())
+            .ok(),
         _ => None,
     };
     let decided = decided.as_ref().and_then(|loaded| loaded.workflow());
-    let named = loaded.workflow().map(|workflow| with_names_of(workflow, decided));
+    let named = loaded
+        .workflow()
+        .map(|workflow| with_names_of(workflow, decided));
     let Some(before) = pool.fold(named.as_ref(), &event.after).ok().flatten() else {
         return Ok(false);
     };
@@ -92,9 +111,12 @@ pub(super) fn yields(
     let decision = evaluate(workflow, &before, &facts);
     let is_target = |to: &PhaseId| {
         *to == step.entry.to
-            || workflow.phase_named(step.entry.to.as_str()).is_some_and(|phase| phase.id == *to)
+            || workflow
+                .phase_named(step.entry.to.as_str())
+                .is_some_and(|phase| phase.id == *to)
     };
-    let is_due = |due: &Transition| is_target(&due.to) && (!due.by_human || step.approval.is_some());
+    let is_due =
+        |due: &Transition| is_target(&due.to) && (!due.by_human || step.approval.is_some());
     Ok(decision.transition().is_some_and(is_due))
 }
 
@@ -104,8 +126,12 @@ fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
     let mut workflow = workflow.clone();
     let Some(later) = later else { return workflow };
     for artifact in &later.artifacts {
-        let is_former =
-            |own: &&mut Artifact| artifact.aliases.iter().any(|alias| *alias == own.name.as_str());
+        let is_former = |own: &&mut Artifact| {
+            artifact
+                .aliases
+                .iter()
+                .any(|alias| *alias == own.name.as_str())
+        };
         if workflow.artifact_named(artifact.name.as_str()).is_none()
             && let Some(own) = workflow.artifacts.iter_mut().find(is_former)
         {
@@ -113,7 +139,8 @@ fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
         }
     }
     for phase in &later.phases {
-        let is_former = |own: &&mut Phase| phase.aliases.iter().any(|alias| *alias == own.id.as_str());
+        let is_former =
+            |own: &&mut Phase| phase.aliases.iter().any(|alias| *alias == own.id.as_str());
         if workflow.phase_named(phase.id.as_str()).is_none()
             && let Some(own) = workflow.phases.iter_mut().find(is_former)
         {
@@ -127,7 +154,12 @@ fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
 pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
     let loaded = setting.workflow(name).ok()?;
     let mut rules = loaded.document.machine();
-    for schema in loaded.workflow()?.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()) {
+    for schema in loaded
+        .workflow()?
+        .artifacts
+        .iter()
+        .filter_map(|artifact| artifact.schema.as_ref())
+    {
         rules.push_str(&schema.digest.to_string());
     }
     rules.push_str(&asked_in(setting, loaded.workflow()?));
@@ -137,7 +169,11 @@ pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
 /// What the settings ask of decisions by a workflow, as text.
 fn asked_in(setting: &Setting, workflow: &Workflow) -> String {
     let has_judges = workflow.phases.iter().any(|phase| !phase.not_by.is_empty());
-    if has_judges { format!("{:?}", setting.config.require) } else { String::new() }
+    if has_judges {
+        format!("{:?}", setting.config.require)
+    } else {
+        String::new()
+    }
 }
 
 /// Whether the same decides by a workflow of these settings. Rules with errors decide nothing.
@@ -145,7 +181,10 @@ pub(super) fn are_rules_alike(one: &Setting, other: &Setting, name: &str) -> boo
     let digests = |setting: &Setting| {
         let loaded = setting.workflow(name).ok()?;
         let workflow = loaded.workflow()?;
-        let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
+        let schemas = workflow
+            .artifacts
+            .iter()
+            .filter_map(|artifact| artifact.schema.as_ref());
         let schemas: Vec<_> = schemas.map(|schema| schema.digest).collect();
         Some((workflow.digest, schemas, asked_in(setting, workflow)))
     };

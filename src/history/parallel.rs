@@ -93,13 +93,18 @@ pub(super) fn replay_all(
         read.forget_many();
         let archive = Archive::new(store, read, is_whole);
         let replayed = replay(store, &archive, &validations, piece).ok()?;
-        Some(ReplayedPiece { replayed, held: archive.into_held()? })
+        Some(ReplayedPiece {
+            replayed,
+            held: archive.into_held()?,
+        })
     };
     let location = store.location();
     store.prepare_for_history();
     let help = |thread: usize| {
         let mut done = BTreeMap::new();
-        let Some(store) = location.open() else { return done };
+        let Some(store) = location.open() else {
+            return done;
+        };
         store.prepare_for_history();
         let read = ReadOnce::default();
         while let Some(number) = sections.next(thread) {
@@ -115,10 +120,15 @@ pub(super) fn replay_all(
         };
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
         let (changes, removed) = (Vec::new(), is_whole.then(Vec::new));
-        let mut all = ReplayedCommits { changes, removed, ruled: HashSet::new() };
+        let mut all = ReplayedCommits {
+            changes,
+            removed,
+            ruled: HashSet::new(),
+        };
         let (mut next, mut done) = (0, BTreeMap::new());
         while let Some(number) = sections.next(0) {
-            progress.inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
+            progress
+                .inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
             if number == next {
                 read.forget_many();
                 let found = replay(store, &archive, &validations, pieces[number]);
@@ -128,7 +138,11 @@ pub(super) fn replay_all(
                 done.extend(ahead(store, &read, pieces[number]).map(|replayed| (number, replayed)));
             }
         }
-        done.extend(helpers.into_iter().flat_map(|helper| helper.join().unwrap_or_default()));
+        done.extend(
+            helpers
+                .into_iter()
+                .flat_map(|helper| helper.join().unwrap_or_default()),
+        );
         for (number, piece) in pieces.iter().enumerate().skip(next) {
             match done.remove(&number) {
                 Some(ReplayedPiece { replayed, held }) => {

@@ -64,22 +64,54 @@ impl<'a> PassingRules<'a> {
         may_change: impl Fn(&Visited) -> bool,
     ) -> Result<Self, Error> {
         let mut changes = Vec::new();
-        for (number, commit) in commits.iter().enumerate().filter(|(_, commit)| may_change(commit)) {
+        for (number, commit) in commits
+            .iter()
+            .enumerate()
+            .filter(|(_, commit)| may_change(commit))
+        {
             let after = archive.setting(&store.tree_source(commit.id))?;
             for parent in &commit.parents {
-                let (before, after) = (archive.setting(&store.tree_source(*parent))?, Rc::clone(&after));
+                let (before, after) = (
+                    archive.setting(&store.tree_source(*parent))?,
+                    Rc::clone(&after),
+                );
                 if !Rc::ptr_eq(&before, &after) {
-                    changes.push(SettingChange { commit: commit.id, number, before, after });
+                    changes.push(SettingChange {
+                        commit: commit.id,
+                        number,
+                        before,
+                        after,
+                    });
                 }
             }
         }
-        let numbers: HashMap<Digest, usize> =
-            commits.iter().enumerate().map(|(number, commit)| (commit.id, number)).collect();
-        let numbers_of = |ids: &[Digest]| ids.iter().filter_map(|id| numbers.get(id).copied()).collect();
-        let parents = commits.iter().map(|commit| numbers_of(&commit.parents)).collect();
+        let numbers: HashMap<Digest, usize> = commits
+            .iter()
+            .enumerate()
+            .map(|(number, commit)| (commit.id, number))
+            .collect();
+        let numbers_of = |ids: &[Digest]| {
+            ids.iter()
+                .filter_map(|id| numbers.get(id).copied())
+                .collect()
+        };
+        let parents = commits
+            .iter()
+            .map(|commit| numbers_of(&commit.parents))
+            .collect();
         let (rules, people) = (RefCell::default(), OnceCell::new());
         let (descendants, ancestors) = (RefCell::default(), RefCell::default());
-        Ok(Self { store, archive, numbers, parents, changes, rules, people, descendants, ancestors })
+        Ok(Self {
+            store,
+            archive,
+            numbers,
+            parents,
+            changes,
+            rules,
+            people,
+            descendants,
+            ancestors,
+        })
     }
 
     /// How often settings change, at each commit once for each parent with others.
@@ -91,13 +123,25 @@ impl<'a> PassingRules<'a> {
     /// before and came back do not yield them. Returns whether there are such steps, and an error if git cannot be
     /// read.
     pub(super) fn doubt(&self, change: &mut Audited) -> Result<bool, Error> {
-        let Audited { commit, task, proof, .. } = change;
+        let Audited {
+            commit,
+            task,
+            proof,
+            ..
+        } = change;
         proof.doubt(|step| self.passed(commit, task, step))
     }
 
     /// Why the rules of a step do not count, if they were in force only temporarily.
-    fn passed(&self, commit: &Visited, task: &TaskRef, step: &ProvenStep) -> Result<Option<String>, Error> {
-        let Some(number) = self.numbers.get(&commit.id) else { return Ok(None) };
+    fn passed(
+        &self,
+        commit: &Visited,
+        task: &TaskRef,
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
+        let Some(number) = self.numbers.get(&commit.id) else {
+            return Ok(None);
+        };
         match self.passed_people(commit, *number, step)? {
             None => self.passed_workflow((commit, *number), task, step),
             found => Ok(found),
@@ -113,11 +157,21 @@ impl<'a> PassingRules<'a> {
     ) -> Result<Option<String>, Error> {
         let people = self.people.get_or_init(|| {
             let people = |setting: &Setting| Some(setting.config.people.clone());
-            let found = self.changes.iter().map(|change| [people(&change.before), people(&change.after)]);
+            let found = self
+                .changes
+                .iter()
+                .map(|change| [people(&change.before), people(&change.after)]);
             if_any_came_back(found.collect())
         });
-        let Some(parent) = commit.parents.first().filter(|_| !people.is_empty()) else { return Ok(None) };
-        let own = self.archive.setting(&self.store.tree_source(*parent))?.config.people.clone();
+        let Some(parent) = commit.parents.first().filter(|_| !people.is_empty()) else {
+            return Ok(None);
+        };
+        let own = self
+            .archive
+            .setting(&self.store.tree_source(*parent))?
+            .config
+            .people
+            .clone();
         let mut since = None;
         for (left, back) in self.around(number, &own, people) {
             if permits(&left.before.config.people, step) {
@@ -140,17 +194,28 @@ impl<'a> PassingRules<'a> {
         task: &TaskRef,
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
-        let Some(WorkflowRef { name, digest }) = decided_by(step) else { return Ok(None) };
+        let Some(WorkflowRef { name, digest }) = decided_by(step) else {
+            return Ok(None);
+        };
         let rules = self.rules_of(name);
         let sides = self
             .changes
             .iter()
             .zip(rules.iter())
-            .flat_map(|(change, [before, after])| [(&change.before, before), (&change.after, after)]);
-        let mut own = sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
-        let Some((_, Some(own))) = own.next() else { return Ok(None) };
+            .flat_map(|(change, [before, after])| {
+                [(&change.before, before), (&change.after, after)]
+            });
+        let mut own =
+            sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
+        let Some((_, Some(own))) = own.next() else {
+            return Ok(None);
+        };
         let mut since = None;
-        let place = StepPlace { task, commit: commit.id, parent: commit.parents.first().copied() };
+        let place = StepPlace {
+            task,
+            commit: commit.id,
+            parent: commit.parents.first().copied(),
+        };
         for (left, back) in self.around(number, own, &rules) {
             if yields(self.store, self.archive, (&left.before, name), place, step)? {
                 continue;
@@ -174,15 +239,24 @@ impl<'a> PassingRules<'a> {
         own: &'r R,
         sides: &'r [ChangedSetting<R>],
     ) -> impl Iterator<Item = (&'r SettingChange, &'r SettingChange)> {
-        let lefts = self.changes.iter().zip(sides).filter(move |(left, _)| left.number < number);
+        let lefts = self
+            .changes
+            .iter()
+            .zip(sides)
+            .filter(move |(left, _)| left.number < number);
         lefts.filter_map(move |(left, [old, _])| {
             let old = old.as_ref().filter(|old| *old != own)?;
             if !self.descendants_of(left.number)[number] {
                 return None;
             }
-            let mut backs = self.changes.iter().zip(sides).filter(|(_, [_, new])| new.as_ref() == Some(old));
-            let is_after =
-                |back: &SettingChange| back.number >= number && self.ancestors_of(back.number)[number];
+            let mut backs = self
+                .changes
+                .iter()
+                .zip(sides)
+                .filter(|(_, [_, new])| new.as_ref() == Some(old));
+            let is_after = |back: &SettingChange| {
+                back.number >= number && self.ancestors_of(back.number)[number]
+            };
             let (back, _) = backs.find(|(back, _)| is_after(back))?;
             Some((left, back))
         })
@@ -196,12 +270,19 @@ impl<'a> PassingRules<'a> {
         let mut known: HashMap<*const Setting, Option<Rc<str>>> = HashMap::new();
         let mut rules = |setting: &Rc<Setting>| {
             let known = known.entry(Rc::as_ptr(setting));
-            known.or_insert_with(|| rules_in(setting, name.as_str()).map(Rc::from)).clone()
+            known
+                .or_insert_with(|| rules_in(setting, name.as_str()).map(Rc::from))
+                .clone()
         };
-        let found: Vec<RulesChange> =
-            self.changes.iter().map(|change| [rules(&change.before), rules(&change.after)]).collect();
+        let found: Vec<RulesChange> = self
+            .changes
+            .iter()
+            .map(|change| [rules(&change.before), rules(&change.after)])
+            .collect();
         let found: Rc<[RulesChange]> = if_any_came_back(found).into();
-        self.rules.borrow_mut().insert(name.clone(), Rc::clone(&found));
+        self.rules
+            .borrow_mut()
+            .insert(name.clone(), Rc::clone(&found));
         found
     }
 
@@ -226,7 +307,9 @@ impl<'a> PassingRules<'a> {
             reached[number] = true;
             for commit in (0..=number).rev() {
                 if reached[commit] {
-                    self.parents[commit].iter().for_each(|parent| reached[*parent] = true);
+                    self.parents[commit]
+                        .iter()
+                        .for_each(|parent| reached[*parent] = true);
                 }
             }
             reached.into()
@@ -241,7 +324,11 @@ fn if_any_came_back<R: PartialEq>(changes: Vec<ChangedSetting<R>>) -> Vec<Change
         let mut later = changes[number..].iter().skip(1);
         before.is_some() && later.any(|[earlier, after]| earlier != after && after == before)
     };
-    if changes.iter().enumerate().any(came_back) { changes } else { Vec::new() }
+    if changes.iter().enumerate().any(came_back) {
+        changes
+    } else {
+        Vec::new()
+    }
 }
 
 fn digest_in(setting: &Setting, name: &str) -> Option<Digest> {

@@ -72,7 +72,11 @@ impl ProvenHistories {
     /// None, because of `why`. `program` identifies this build of `orch`.
     #[must_use]
     pub fn none(program: Digest, why: &'static str) -> Self {
-        Self { program, histories: Vec::new(), why }
+        Self {
+            program,
+            histories: Vec::new(),
+            why,
+        }
     }
 
     /// What the file contains, if this build has written it and nothing of it has changed since.
@@ -81,25 +85,38 @@ impl ProvenHistories {
         let kept = || {
             let (digest, rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
             let is_whole = Digest::parse(digest) == Some(Digest::of_blob(rest.as_bytes()));
-            is_whole.then(|| serde_json::from_str::<KeptHistories>(rest).ok()).flatten()
+            is_whole
+                .then(|| serde_json::from_str::<KeptHistories>(rest).ok())
+                .flatten()
         };
         match kept() {
             None => Self::none(program, "what an earlier audit kept is damaged"),
             Some(kept) if kept.version != VERSION || kept.program != program => {
                 Self::none(program, "another build of orch made the earlier audit")
             }
-            Some(kept) => Self { histories: kept.histories, ..Self::none(program, "") },
+            Some(kept) => Self {
+                histories: kept.histories,
+                ..Self::none(program, "")
+            },
         }
     }
 
     /// The contents of the file with one more history, which takes the place of those that it contains.
     #[must_use]
     pub fn with(&self, proven: &ProvenHistory, replaced: Option<Digest>) -> String {
-        let is_kept =
-            |other: &&ProvenHistory| other.commit != proven.commit && Some(other.commit) != replaced;
+        let is_kept = |other: &&ProvenHistory| {
+            other.commit != proven.commit && Some(other.commit) != replaced
+        };
         let others = self.histories.iter().filter(is_kept).cloned();
-        let histories = std::iter::once(proven.clone()).chain(others).take(MOST_HISTORIES).collect();
-        let kept = KeptHistories { version: VERSION, program: self.program, histories };
+        let histories = std::iter::once(proven.clone())
+            .chain(others)
+            .take(MOST_HISTORIES)
+            .collect();
+        let kept = KeptHistories {
+            version: VERSION,
+            program: self.program,
+            histories,
+        };
         let text = serde_json::to_string(&kept).unwrap_or_default();
         format!("{}\n{text}", Digest::of_blob(text.as_bytes()))
     }
@@ -110,7 +127,11 @@ impl ProvenHistories {
         let is_in = |known: &&ProvenHistory| {
             known.commit == to || store.is_ancestor(known.commit, to).unwrap_or(false)
         };
-        let longest = self.histories.iter().filter(is_in).max_by_key(|known| known.commits);
+        let longest = self
+            .histories
+            .iter()
+            .filter(is_in)
+            .max_by_key(|known| known.commits);
         longest.ok_or_else(|| match self.histories.first() {
             None => self.why.to_owned(),
             Some(last) => {
@@ -138,12 +159,20 @@ pub(super) fn open_commits<'c>(
     commits: impl Iterator<Item = &'c Arc<Visited>>,
     changes: &[Audited],
 ) -> Option<Vec<OpenCommit>> {
-    let is_open =
-        |change: &&Audited| change.is_by_signature || change.proof.standing >= Standing::Unverifiable;
-    let found: HashSet<Digest> = changes.iter().filter(is_open).map(|change| change.found_in).collect();
+    let is_open = |change: &&Audited| {
+        change.is_by_signature || change.proof.standing >= Standing::Unverifiable
+    };
+    let found: HashSet<Digest> = changes
+        .iter()
+        .filter(is_open)
+        .map(|change| change.found_in)
+        .collect();
     let open = commits.filter(|commit| found.contains(&commit.id));
     let open: Vec<OpenCommit> = open
-        .map(|commit| OpenCommit { commit: commit.id, verdicts: verdicts_of(commit.id, changes) })
+        .map(|commit| OpenCommit {
+            commit: commit.id,
+            verdicts: verdicts_of(commit.id, changes),
+        })
         .collect();
     (open.len() <= MOST_OPEN).then_some(open)
 }
@@ -152,7 +181,14 @@ pub(super) fn open_commits<'c>(
 pub(super) fn verdicts_of(commit: Digest, changes: &[Audited]) -> Digest {
     let of_commit = changes.iter().filter(|change| change.found_in == commit);
     let text: String = of_commit
-        .map(|change| format!("{} {} {:?}\n", change.commit.id, change.task.directory(), change.proof))
+        .map(|change| {
+            format!(
+                "{} {} {:?}\n",
+                change.commit.id,
+                change.task.directory(),
+                change.proof
+            )
+        })
         .collect();
     Digest::of_blob(text.as_bytes())
 }

@@ -30,8 +30,18 @@ impl<'a> RangeRules<'a> {
         [from, to]: [Digest; 2],
     ) -> Result<Self, Error> {
         let setting = |end| archive.setting(&store.tree_source(end));
-        let parted = store.merge_bases(from, to)?.first().copied().unwrap_or(from);
-        Ok(Self { store, archive, parted, from: setting(parted)?, to: setting(to)? })
+        let parted = store
+            .merge_bases(from, to)?
+            .first()
+            .copied()
+            .unwrap_or(from);
+        Ok(Self {
+            store,
+            archive,
+            parted,
+            from: setting(parted)?,
+            to: setting(to)?,
+        })
     }
 
     /// The commit that the range begins with.
@@ -57,15 +67,27 @@ impl<'a> RangeRules<'a> {
         }
         let people = self.foreign_people(before, proof);
         let has_doubts = proof.doubt(|step| {
-            let known = people.clone().or_else(|| self.loosened_people(before?, step));
-            known.map_or_else(|| self.unlike_workflow(place, before, step), |why| Ok(Some(why)))
+            let known = people
+                .clone()
+                .or_else(|| self.loosened_people(before?, step));
+            known.map_or_else(
+                || self.unlike_workflow(place, before, step),
+                |why| Ok(Some(why)),
+            )
         })?;
         if has_doubts {
             return Ok(true);
         }
         // A step that is in one commit with the change of its rules is unverifiable already.
-        for step in proof.steps.iter().filter(|step| step.standing == Standing::Unverifiable) {
-            if self.unlike_workflow(place, Some(&*self.to), step)?.is_some() {
+        for step in proof
+            .steps
+            .iter()
+            .filter(|step| step.standing == Standing::Unverifiable)
+        {
+            if self
+                .unlike_workflow(place, Some(&*self.to), step)?
+                .is_some()
+            {
                 return Ok(true);
             }
         }
@@ -77,12 +99,16 @@ impl<'a> RangeRules<'a> {
     fn foreign_people(&self, before: Option<&Setting>, proof: &Proof) -> Option<String> {
         let people = [&self.from.config.people, &self.to.config.people];
         let needs_a_person = |step: &ProvenStep| {
-            step.approval.is_some() || people.iter().any(|people| people.asks(step.entry.kind, false))
+            step.approval.is_some()
+                || people
+                    .iter()
+                    .any(|people| people.asks(step.entry.kind, false))
         };
         let is_passing = proof.steps.iter().any(needs_a_person)
             && before.is_some_and(|before| !people.contains(&&before.config.people));
-        is_passing
-            .then(|| "the [people] settings that permitted it stand at neither end of the range".to_owned())
+        is_passing.then(|| {
+            "the [people] settings that permitted it stand at neither end of the range".to_owned()
+        })
     }
 
     /// Why the workflow that decided is that of neither end.
@@ -90,7 +116,9 @@ impl<'a> RangeRules<'a> {
         let WorkflowRef { name, digest } = step.workflow.as_ref()?;
         // A finished task whose document is gone may move all the same.
         let is_gone = |setting: &&Rc<Setting>| {
-            setting.workflow(name.as_str()).map_or(true, |loaded| loaded.document.name != name.as_str())
+            setting
+                .workflow(name.as_str())
+                .map_or(true, |loaded| loaded.document.name != name.as_str())
         };
         if step.entry.kind == Kind::Rename && [&self.from, &self.to].iter().all(is_gone) {
             return None;
@@ -100,14 +128,21 @@ impl<'a> RangeRules<'a> {
             loaded.is_some_and(|loaded| loaded.workflow().is_some_and(|one| one.digest == *digest))
         };
         let digest = digest.short();
-        (![&self.from, &self.to].iter().any(stands))
-            .then(|| format!("the workflow {name}@{digest} that decided stands at neither end of the range"))
+        (![&self.from, &self.to].iter().any(stands)).then(|| {
+            format!("the workflow {name}@{digest} that decided stands at neither end of the range")
+        })
     }
 
     /// Why the workflow of a step is not that of the task where the range begins. A record keeps its workflow, so
     /// somebody removed it and began another.
-    fn other_workflow(&self, place: StepPlace<'_>, step: &ProvenStep) -> Result<Option<String>, Error> {
-        let Some(WorkflowRef { name, .. }) = &step.workflow else { return Ok(None) };
+    fn other_workflow(
+        &self,
+        place: StepPlace<'_>,
+        step: &ProvenStep,
+    ) -> Result<Option<String>, Error> {
+        let Some(WorkflowRef { name, .. }) = &step.workflow else {
+            return Ok(None);
+        };
         self.replaced_by(place.task, name)
     }
 
@@ -130,7 +165,8 @@ impl<'a> RangeRules<'a> {
     /// Whether the range gives the document of a workflow another name, and says so in its aliases.
     fn is_renamed(&self, own: &WorkflowName, name: &WorkflowName) -> bool {
         let now = self.to.workflow(name.as_str()).ok();
-        let is_alias = now.is_some_and(|now| now.workflow().is_some_and(|one| one.is_named(own.as_str())));
+        let is_alias =
+            now.is_some_and(|now| now.workflow().is_some_and(|one| one.is_named(own.as_str())));
         is_alias && self.from.workflow(name.as_str()).is_err()
     }
 
@@ -165,7 +201,9 @@ impl<'a> RangeRules<'a> {
             return Ok(self.foreign_workflow(step));
         };
         // Where the range begins, the document may have another name.
-        let begun = self.workflow_in(place.task, self.parted)?.filter(|own| self.is_renamed(own, name));
+        let begun = self
+            .workflow_in(place.task, self.parted)?
+            .filter(|own| self.is_renamed(own, name));
         let name = begun.as_ref().unwrap_or(name);
         let has_begun = self.from.workflow(name.as_str()).is_ok();
         let is_as_before = std::ptr::eq(before, Rc::as_ptr(&self.from))

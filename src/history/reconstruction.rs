@@ -23,7 +23,9 @@ impl Restoring<'_> {
     /// Writes the evidence of a step into `files`, as far as this clone has its blobs.
     pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut FileSet) -> Result<(), Error> {
         for (path, digest) in entry.named_files() {
-            let (Ok(path), Some(digest)) = (self.task.file(&path), Digest::parse(&digest)) else { continue };
+            let (Ok(path), Some(digest)) = (self.task.file(&path), Digest::parse(&digest)) else {
+                continue;
+            };
             if let Some(bytes) = self.archive.blob(digest)? {
                 files.put(path, bytes);
             }
@@ -37,16 +39,22 @@ impl Restoring<'_> {
         digests: impl IntoIterator<Item = (&'d ArtifactName, Option<Digest>)>,
         files: &mut FileSet,
     ) -> Result<(), Error> {
-        digests.into_iter().try_for_each(|(artifact, digest)| self.put(artifact, digest, files))
+        digests
+            .into_iter()
+            .try_for_each(|(artifact, digest)| self.put(artifact, digest, files))
     }
 
     /// Puts back what a step used up: each file of an artifact where it was when its phase was left, if that is known.
     fn used_up(&self, step: &NewStep, files: &mut FileSet) -> Result<(), Error> {
         for (artifact, digest) in step.noted.spent() {
             let actors = step.before.iter().flat_map(|before| before.actors.values());
-            let left = actors.filter_map(|actor| actor.left_files.get(artifact)).flatten();
-            let names: Vec<&String> =
-                left.filter(|(_, left)| Some(**left) == digest).map(|(name, _)| name).collect();
+            let left = actors
+                .filter_map(|actor| actor.left_files.get(artifact))
+                .flatten();
+            let names: Vec<&String> = left
+                .filter(|(_, left)| Some(**left) == digest)
+                .map(|(name, _)| name)
+                .collect();
             let bytes = match digest {
                 Some(digest) if !names.is_empty() => self.archive.blob(digest)?,
                 _ => None,
@@ -63,10 +71,21 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut FileSet) -> Result<(), Error> {
-        let Ok(usable) = self.loaded.usable() else { return Ok(()) };
+    fn put(
+        &self,
+        artifact: &ArtifactName,
+        digest: Option<Digest>,
+        files: &mut FileSet,
+    ) -> Result<(), Error> {
+        let Ok(usable) = self.loaded.usable() else {
+            return Ok(());
+        };
         let UsableWorkflow { workflow, matcher } = &**usable;
-        let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {
+        let Some(index) = workflow
+            .artifacts
+            .iter()
+            .position(|one| one.name == *artifact)
+        else {
             return Ok(());
         };
         let is_of = |path: &&RepoPath| {
@@ -83,8 +102,16 @@ impl Restoring<'_> {
             None => None,
         };
         present.iter().for_each(|path| files.remove(path));
-        let usual = || self.task.file(workflow.artifacts[index].paths.first()?).ok();
-        let place = present.first().or_else(|| self.latest.paths().find(is_of)).cloned().or_else(usual);
+        let usual = || {
+            self.task
+                .file(workflow.artifacts[index].paths.first()?)
+                .ok()
+        };
+        let place = present
+            .first()
+            .or_else(|| self.latest.paths().find(is_of))
+            .cloned()
+            .or_else(usual);
         if let Some((place, bytes)) = place.zip(bytes) {
             files.put(place, bytes);
         }
@@ -103,7 +130,11 @@ impl NewSteps<'_> {
     /// # Errors
     ///
     /// A commit or a blob cannot be read.
-    pub(super) fn possible_files(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
+    pub(super) fn possible_files(
+        &self,
+        loaded: &Loaded,
+        step: &NewStep,
+    ) -> Result<Vec<FileSet>, Error> {
         let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
         let read = |source: &dyn Source| FileSet::of(source, &task.place, limit);
         let latest = read(self.after.source)?;
@@ -113,8 +144,9 @@ impl NewSteps<'_> {
                 grounds.push(files.as_ref().unwrap_or(&latest).clone());
                 continue;
             }
-            let ends_so =
-                |_: &TreeSource<'_>, log: LogBytes<'_>| LogPeek::new(0, log.bytes).last == Some(*previous);
+            let ends_so = |_: &TreeSource<'_>, log: LogBytes<'_>| {
+                LogPeek::new(0, log.bytes).last == Some(*previous)
+            };
             if let Some(source) = self.archive.log_before(self.parents, task, ends_so)? {
                 grounds.push(read(&source)?);
             }
@@ -123,15 +155,28 @@ impl NewSteps<'_> {
             grounds.push(read(source)?);
         }
         // A file that no step names may be older than the step.
-        let evidence = self.steps.iter().flat_map(|step| step.entry().named_files());
-        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(&path).ok()).collect();
+        let evidence = self
+            .steps
+            .iter()
+            .flat_map(|step| step.entry().named_files());
+        let evidence: Vec<RepoPath> = evidence
+            .filter_map(|(path, _)| task.file(&path).ok())
+            .collect();
         let mut with_rest = grounds.first().cloned().unwrap_or_default();
         for path in latest.paths() {
             if with_rest.bytes(path).is_none() || !evidence.contains(path) {
-                with_rest.put(path.clone(), latest.bytes(path).unwrap_or_default().to_vec());
+                with_rest.put(
+                    path.clone(),
+                    latest.bytes(path).unwrap_or_default().to_vec(),
+                );
             }
         }
-        let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
+        let restoring = Restoring {
+            task,
+            archive: self.archive,
+            loaded,
+            latest: &latest,
+        };
         let all = NotedDigests::since(None, step.before.as_deref().unwrap_or(&step.state));
         let nothing = FileSet::empty(self.after.source.format());
         let mut known = nothing.clone();

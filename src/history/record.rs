@@ -5,8 +5,8 @@ use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Code, Digest, RepoPath, with_line_feeds};
 use crate::decide::{State, difference, document, is_original};
 use crate::record::{
-    AFTER_CHANGING, LogExtent, StateLayout, is_as_written, is_other_layout, log_extent_in, log_extent_of,
-    read_state, sides,
+    AFTER_CHANGING, LogExtent, StateLayout, is_as_written, is_other_layout, log_extent_in,
+    log_extent_of, read_state, sides,
 };
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
@@ -66,17 +66,24 @@ impl TaskRecord {
         let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
             match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
                 Content::Bytes(bytes) => {
-                    let blob = source.blob_id(&path).unwrap_or_else(|| source.format().blob(&bytes));
+                    let blob = source
+                        .blob_id(&path)
+                        .unwrap_or_else(|| source.format().blob(&bytes));
                     Ok(Some(RecordFile { blob, bytes }))
                 }
                 Content::Missing => Ok(None),
                 Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
                 Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
-                Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
+                Content::TooLarge(size) => {
+                    Err(Unread::Elsewhere(format!("{path} has {size} bytes")))
+                }
             }
         };
         let log = read(task.transcript_path())?.filter(|log| !log.bytes.trim_ascii().is_empty());
-        Ok(Self { state: read(task.state_path())?, log })
+        Ok(Self {
+            state: read(task.state_path())?,
+            log,
+        })
     }
 
     /// Like [`Self::of`], but a file of the record that is no regular file counts as missing: it contains no
@@ -102,13 +109,17 @@ impl TaskRecord {
     pub(super) fn blobs_unlike(&self, other: &Self) -> impl Iterator<Item = Digest> {
         let ((state, log), (other_state, other_log)) = (self.blobs(), other.blobs());
         let own = |(own, other): (Option<Digest>, Option<Digest>)| own.filter(|_| own != other);
-        [(state, other_state), (log, other_log)].into_iter().filter_map(own)
+        [(state, other_state), (log, other_log)]
+            .into_iter()
+            .filter_map(own)
     }
 
     /// Parses the log; a missing one is empty. `older` is a record whose log it may continue.
     pub(super) fn read(&self, pool: &LogPool, older: Option<&Self>) -> Arc<ReadLog> {
         let older = older.and_then(Self::log_bytes);
-        self.log_bytes().map(|log| pool.read(log, older)).unwrap_or_default()
+        self.log_bytes()
+            .map(|log| pool.read(log, older))
+            .unwrap_or_default()
     }
 
     /// The record of one of several tasks in this log, all of whose events are among these ids; `None` if there is no
@@ -116,18 +127,27 @@ impl TaskRecord {
     pub(super) fn part_within(&self, pool: &LogPool, ids: &HashSet<Digest>) -> Option<Self> {
         let (log, held) = (self.log.as_ref()?, pool.ids(&self.read(pool, None)));
         let parts = pool.parts(&held);
-        let within = parts.into_iter().filter(|part| part.is_subset(ids)).flatten();
+        let within = parts
+            .into_iter()
+            .filter(|part| part.is_subset(ids))
+            .flatten();
         let within: HashSet<Digest> = within.collect();
         if within.is_empty() || within.len() == held.len() {
             return None;
         }
         let bytes = pool.lines_of(&within);
         let blob = log.blob.format().blob(&bytes);
-        Some(Self { state: None, log: Some(RecordFile { blob, bytes }) })
+        Some(Self {
+            state: None,
+            log: Some(RecordFile { blob, bytes }),
+        })
     }
 
     fn log_bytes(&self) -> Option<LogBytes<'_>> {
-        self.log.as_ref().map(|file| LogBytes { blob: file.blob, bytes: &file.bytes })
+        self.log.as_ref().map(|file| LogBytes {
+            blob: file.blob,
+            bytes: &file.bytes,
+        })
     }
 
     /// The state as JSON; `None` if it is missing or not JSON.
@@ -136,14 +156,22 @@ impl TaskRecord {
     }
 
     /// The state that another tool wrote, as the workflow of this name in `near` reads it.
-    pub(super) fn foreign(&self, archive: &Archive<'_>, near: &Setting, name: &str) -> Option<State> {
+    pub(super) fn foreign(
+        &self,
+        archive: &Archive<'_>,
+        near: &Setting,
+        name: &str,
+    ) -> Option<State> {
         let text = std::str::from_utf8(&self.state.as_ref()?.bytes).ok()?;
         archive.foreign(near, name, text, &self.value()?)
     }
 
     /// Whether the state contains conflict markers.
     pub(super) fn has_torn_state(&self) -> bool {
-        let text = self.state.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
+        let text = self
+            .state
+            .as_ref()
+            .and_then(|file| std::str::from_utf8(&file.bytes).ok());
         text.and_then(sides).is_some()
     }
 }
@@ -185,7 +213,8 @@ impl StatedFold {
 }
 
 /// What the audit says of a state in another layout.
-pub(super) const OTHER_LAYOUT: &str = "state.json has another layout than orch writes, and the same values";
+pub(super) const OTHER_LAYOUT: &str =
+    "state.json has another layout than orch writes, and the same values";
 
 /// What a `state.json` is beside its log.
 pub(super) enum StateComparison {
@@ -218,7 +247,9 @@ impl StateCheck<'_> {
 
     /// Compares the state with its log.
     pub(super) fn comparison(&self) -> StateComparison {
-        let Some(file) = self.record.state.as_ref() else { return StateComparison::Fold };
+        let Some(file) = self.record.state.as_ref() else {
+            return StateComparison::Fold;
+        };
         if self.is_exact(&file.bytes) {
             return StateComparison::Fold;
         }
@@ -249,22 +280,32 @@ impl StateCheck<'_> {
     /// finding that out takes no value of the whole.
     fn is_exact(&self, bytes: &[u8]) -> bool {
         let pool = self.archive.logs();
-        let Ok(text) = std::str::from_utf8(bytes) else { return false };
-        let Some(stated) = StatedFold::of(text) else { return false };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return false;
+        };
+        let Some(stated) = StatedFold::of(text) else {
+            return false;
+        };
         let heads = pool.sorted(self.log.heads.iter().copied());
         let named = stated.heads.iter().map(|head| Digest::parse(head));
         if heads.is_empty() || !named.eq(heads.iter().copied().map(Some)) {
             return false;
         }
-        let Some(extent) = log_extent_of(&stated.transcript) else { return false };
-        let Some(name) = pool.workflow_name(&heads) else { return false };
+        let Some(extent) = log_extent_of(&stated.transcript) else {
+            return false;
+        };
+        let Some(name) = pool.workflow_name(&heads) else {
+            return false;
+        };
         self.settings.iter().any(|setting| {
             let loaded = setting.workflow(name.as_str()).ok();
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
             let folded = pool.fold(workflow, &heads).ok().flatten();
             let key = self.archive.declared_phase_key(setting, name.as_str());
             let folded = folded.zip(key);
-            folded.is_some_and(|(folded, key)| is_as_written(&folded, &key, &stated.schema, extent, text))
+            folded.is_some_and(|(folded, key)| {
+                is_as_written(&folded, &key, &stated.schema, extent, text)
+            })
         })
     }
 
@@ -273,18 +314,33 @@ impl StateCheck<'_> {
     fn is_as_adopted(&self, value: &Value) -> bool {
         let pool = self.archive.logs();
         let mut firsts = self.log.heads.clone();
-        while let Some(before) = firsts.first().and_then(|id| pool.event(id)?.after.first().copied()) {
+        while let Some(before) = firsts
+            .first()
+            .and_then(|id| pool.event(id)?.after.first().copied())
+        {
             firsts = vec![before];
         }
-        let Some(adopted) = firsts.first().and_then(|first| pool.state_at(first).ok()) else { return false };
-        let Some(name) = pool.workflow_name(&firsts) else { return false };
-        let Some(Ok(text)) = self.record.state.as_ref().map(|file| std::str::from_utf8(&file.bytes)) else {
+        let Some(adopted) = firsts.first().and_then(|first| pool.state_at(first).ok()) else {
+            return false;
+        };
+        let Some(name) = pool.workflow_name(&firsts) else {
+            return false;
+        };
+        let Some(Ok(text)) = self
+            .record
+            .state
+            .as_ref()
+            .map(|file| std::str::from_utf8(&file.bytes))
+        else {
             return false;
         };
         let read = |setting: &&Setting| self.archive.foreign(setting, name.as_str(), text, value);
         self.settings.iter().filter_map(read).any(|foreign| {
             foreign.phase == adopted.phase
-                && foreign.extra.iter().all(|(key, value)| adopted.extra.get(key) == Some(value))
+                && foreign
+                    .extra
+                    .iter()
+                    .all(|(key, value)| adopted.extra.get(key) == Some(value))
         })
     }
 
@@ -292,8 +348,11 @@ impl StateCheck<'_> {
     fn heads(&self, value: &Value) -> Result<Vec<Digest>, String> {
         let pool = self.archive.logs();
         let named = value.get("heads").and_then(Value::as_array);
-        let heads = named.and_then(|heads| heads.iter().map(|id| Digest::parse(id.as_str()?)).collect());
-        let Some(heads): Option<Vec<Digest>> = heads.filter(|heads: &Vec<Digest>| !heads.is_empty()) else {
+        let heads =
+            named.and_then(|heads| heads.iter().map(|id| Digest::parse(id.as_str()?)).collect());
+        let Some(heads): Option<Vec<Digest>> =
+            heads.filter(|heads: &Vec<Digest>| !heads.is_empty())
+        else {
             return Err("state.json does not name the events that it is folded from".to_owned());
         };
         if let Some(lost) = heads.iter().find(|id| !pool.holds(self.log, id)) {
@@ -303,29 +362,52 @@ impl StateCheck<'_> {
             ));
         }
         let told = log_extent_in(value);
-        let format = told.and_then(|told| Some(told.digest?.format())).unwrap_or_default();
-        let extent = || self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes, format));
+        let format = told
+            .and_then(|told| Some(told.digest?.format()))
+            .unwrap_or_default();
+        let extent = || {
+            self.record
+                .log
+                .as_ref()
+                .map(|log| LogExtent::of(&log.bytes, format))
+        };
         // A reader trusts a state that names this size of the log, without folding the log.
         if heads != pool.sorted(self.log.heads.iter().copied()) && told == extent() {
-            return Err("state.json claims to fold all of transcript.jsonl, but leaves out events".to_owned());
+            return Err(
+                "state.json claims to fold all of transcript.jsonl, but leaves out events"
+                    .to_owned(),
+            );
         }
         Ok(heads)
     }
 
-    fn compared(&self, setting: &Setting, heads: &[Digest], value: &Value, text: &str) -> StateComparison {
+    fn compared(
+        &self,
+        setting: &Setting,
+        heads: &[Digest],
+        value: &Value,
+        text: &str,
+    ) -> StateComparison {
         let pool = self.archive.logs();
-        let Some(name) = pool.workflow_name(heads) else { return StateComparison::Fold };
+        let Some(name) = pool.workflow_name(heads) else {
+            return StateComparison::Fold;
+        };
         let loaded = setting.workflow(name.as_str()).ok();
         let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let folded = match pool.fold(workflow, heads) {
             Ok(Some(folded)) => folded,
             Ok(None) => return StateComparison::Fold,
             Err(why) => {
-                return StateComparison::Other(format!("state.json folds events that have no state: {why}"));
+                return StateComparison::Other(format!(
+                    "state.json folds events that have no state: {why}"
+                ));
             }
         };
         let phase_key = self.archive.phase_key(setting, name.as_str(), value);
-        let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let schema = value
+            .get("$schema")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let extent = log_extent_in(value).unwrap_or_default();
         if is_as_written(&folded, &phase_key, schema, extent, text) {
             return StateComparison::Fold;
@@ -344,7 +426,10 @@ impl StateCheck<'_> {
             }
             Err(fault) => {
                 let why = fault.map(|fault| format!("{}: {}", fault.pointer, fault.message));
-                format!("state.json is not the fold of its log: {}", why.unwrap_or_default())
+                format!(
+                    "state.json is not the fold of its log: {}",
+                    why.unwrap_or_default()
+                )
             }
         })
     }
@@ -361,15 +446,21 @@ pub(super) fn missing_end(
     let named = state.workflow.as_ref()?;
     let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
     let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
-    let last = state.last_entry_into(&phase.id).filter(|_| phase.terminal)?;
+    let last = state
+        .last_entry_into(&phase.id)
+        .filter(|_| phase.terminal)?;
     // Code changes later; the parent commit of the step proves it.
-    let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name) && !is_original(name));
+    let mut files = last
+        .evidence
+        .iter()
+        .filter(|(name, _)| !is_tree_name(name) && !is_original(name));
     files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
             Content::Absent | Content::TooLarge(_) => true,
             content => Digest::parse(digest).is_some_and(|digest| content.is_blob(digest)),
         };
-        (!is_there).then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
+        (!is_there)
+            .then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
     })
 }
 
@@ -381,10 +472,19 @@ mod tests {
     #[test]
     fn the_beginning_of_a_state_says_what_it_folds() {
         let head = Digest::of_blob(b"event");
-        let state = State { heads: vec![head], task: Some("t".to_owned()), rev: 3, ..State::default() };
-        let text = crate::record::write_state(&state, "phase", "system/s.json", LogExtent::default());
+        let state = State {
+            heads: vec![head],
+            task: Some("t".to_owned()),
+            rev: 3,
+            ..State::default()
+        };
+        let text =
+            crate::record::write_state(&state, "phase", "system/s.json", LogExtent::default());
         let stated = StatedFold::of(&text).expect("as it is written");
-        assert_eq!((stated.schema.as_str(), stated.heads), ("system/s.json", vec![head.to_string()]));
+        assert_eq!(
+            (stated.schema.as_str(), stated.heads),
+            ("system/s.json", vec![head.to_string()])
+        );
         assert!(log_extent_of(&stated.transcript).is_some());
     }
 }

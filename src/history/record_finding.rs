@@ -28,18 +28,26 @@ pub(super) fn record_finding(
     let (code, what) = match proof.standing {
         Standing::Forged => (Code::Forged, "is not what the rules yield"),
         _ if proof.is_loss => (Code::TranscriptCut, "lacks events that were recorded"),
-        _ => (Code::Unverifiable, "cannot be derived from the commits and blobs in this clone"),
+        _ => (
+            Code::Unverifiable,
+            "cannot be derived from the commits and blobs in this clone",
+        ),
     };
     let message = format!("the record of `{}` {what}: {why}", task.id);
     let record = [task.state_path(), task.transcript_path()];
     let is_there = |source: &dyn Source, path: &RepoPath| {
-        source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
+        source
+            .read(path, u64::MAX - 1)
+            .is_ok_and(|content| content != Content::Missing)
     };
     let before = compared.befores.first();
     let held = |path: &&RepoPath| before.is_some_and(|before| is_there(&before.source, path));
     let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
-    let staged: Vec<&str> =
-        record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
+    let staged: Vec<&str> = record
+        .iter()
+        .filter(|path| is_there(compared.after.source, path))
+        .map(RepoPath::as_str)
+        .collect();
     // The hint restores only the record, because all other files may be work in progress.
     let hint = match commit {
         Some(commit) => command(&["git", "revert", &commit.short()]),
@@ -47,12 +55,23 @@ pub(super) fn record_finding(
             command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
         }
         None => {
-            let restore = ["git", "restore", "--source=HEAD", "--staged", "--worktree", "--"];
+            let restore = [
+                "git",
+                "restore",
+                "--source=HEAD",
+                "--staged",
+                "--worktree",
+                "--",
+            ];
             command(&[&restore, put_back.as_slice()].concat())
         }
     };
     // A record that lost events says nothing about how the task moved.
-    let way = if proof.is_loss { "" } else { "let orch move the task; " };
+    let way = if proof.is_loss {
+        ""
+    } else {
+        "let orch move the task; "
+    };
     let hint = match commit {
         // To revert a merge takes back the other branch as a whole.
         Some(_) if compared.befores.len() > 1 => {

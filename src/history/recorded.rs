@@ -12,10 +12,18 @@ use serde_json::Value;
 impl NewSteps<'_> {
     /// The verdict about a step that follows from the log alone: a rename, an order that was taken back, or what says so
     /// in a detail.
-    pub(super) fn recorded(&self, step: &NewStep, workflow: &Workflow) -> Result<ProvenStep, Error> {
+    pub(super) fn recorded(
+        &self,
+        step: &NewStep,
+        workflow: &Workflow,
+    ) -> Result<ProvenStep, Error> {
         let (entry, pool) = (step.entry(), self.archive.logs());
         let Some(before) = &step.before else {
-            return Ok(verdict(entry, Standing::Forged, Some("no step comes before it".to_owned())));
+            return Ok(verdict(
+                entry,
+                Standing::Forged,
+                Some("no step comes before it".to_owned()),
+            ));
         };
         let taken = match entry.kind {
             Kind::Undo => pool.last_order(workflow, &step.event.after),
@@ -38,9 +46,11 @@ impl NewSteps<'_> {
             _ => None,
         };
         Ok(match doubt {
-            Some((standing, why)) if told.standing < standing => {
-                ProvenStep { standing, why: Some(why), ..told }
-            }
+            Some((standing, why)) if told.standing < standing => ProvenStep {
+                standing,
+                why: Some(why),
+                ..told
+            },
             _ => told,
         })
     }
@@ -52,22 +62,30 @@ impl NewSteps<'_> {
         run: &Verification,
     ) -> Result<Option<(Standing, String)>, Error> {
         let path = run.path();
-        let Ok(file) = self.task.file(&path) else { return Ok(None) };
+        let Ok(file) = self.task.file(&path) else {
+            return Ok(None);
+        };
         let unverifiable = |why: String| Ok(Some((Standing::Unverifiable, why)));
         let content = self.after.source.read(&file, u64::MAX - 1)?;
         let is_own = content.is_blob(run.result.digest);
         let bytes = match content {
             Content::Bytes(bytes) if is_own => bytes,
-            Content::Absent => return unverifiable(format!("its result, {path}, is not in this clone")),
+            Content::Absent => {
+                return unverifiable(format!("its result, {path}, is not in this clone"));
+            }
             // A later step of the same commit has put its own result in the place of this one.
             Content::Bytes(_) if self.is_verified_later(step, &path) => {
                 match self.archive.blob(run.result.digest)? {
                     Some(bytes) => bytes,
-                    None => return unverifiable(format!("its result, which {path} was, is not in git")),
+                    None => {
+                        return unverifiable(format!("its result, which {path} was, is not in git"));
+                    }
                 }
             }
             Content::Bytes(_) => {
-                return unverifiable(format!("{path} is not in this commit as the step recorded it"));
+                return unverifiable(format!(
+                    "{path} is not in this commit as the step recorded it"
+                ));
             }
             _ => return unverifiable(format!("its result, {path}, is not in this commit")),
         };
@@ -78,37 +96,57 @@ impl NewSteps<'_> {
         };
         let outcome = run.result.outcome;
         Ok((!outcome.is_said_by(said)).then(|| {
-            let why = format!("it says `{}`, and {path} says otherwise: {said:?}", outcome.as_str());
+            let why = format!(
+                "it says `{}`, and {path} says otherwise: {said:?}",
+                outcome.as_str()
+            );
             (Standing::Forged, why)
         }))
     }
 
     /// Whether a later new step records a result at the same path.
     fn is_verified_later(&self, step: &NewStep, path: &str) -> bool {
-        let later = self.steps.iter().filter(|later| later.entry().seq > step.entry().seq);
+        let later = self
+            .steps
+            .iter()
+            .filter(|later| later.entry().seq > step.entry().seq);
         let mut evidence = later.flat_map(|later| &later.entry().evidence);
         evidence.any(|(other, _)| other == path)
     }
 
     /// The verdict about a step, held against what its event says of its take-over and of other tasks.
-    pub(super) fn held_to_others(&self, step: &NewStep, told: ProvenStep) -> Result<ProvenStep, Error> {
+    pub(super) fn held_to_others(
+        &self,
+        step: &NewStep,
+        told: ProvenStep,
+    ) -> Result<ProvenStep, Error> {
         let entry = step.entry();
         if told.standing == Standing::Forged {
             return Ok(told);
         }
         if let Some(why) = other_generation(step) {
-            return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..told });
+            return Ok(ProvenStep {
+                standing: Standing::Forged,
+                why: Some(why),
+                ..told
+            });
         }
         let mut found = told;
         for other in &entry.others {
             found = match self.other_as_told(other)? {
                 OtherFound::AsTold => found,
-                OtherFound::Nowhere(why) if found.standing < Standing::Unverifiable => {
-                    ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..found }
-                }
+                OtherFound::Nowhere(why) if found.standing < Standing::Unverifiable => ProvenStep {
+                    standing: Standing::Unverifiable,
+                    why: Some(why),
+                    ..found
+                },
                 OtherFound::Nowhere(_) => found,
                 OtherFound::Other(why) => {
-                    return Ok(ProvenStep { standing: Standing::Forged, why: Some(why), ..found });
+                    return Ok(ProvenStep {
+                        standing: Standing::Forged,
+                        why: Some(why),
+                        ..found
+                    });
                 }
             };
         }
@@ -125,7 +163,9 @@ impl NewSteps<'_> {
                 other.id
             ))
         };
-        let Some(place) = self.after.place_of(self.task, &other.id) else { return Ok(nowhere()) };
+        let Some(place) = self.after.place_of(self.task, &other.id) else {
+            return Ok(nowhere());
+        };
         let is_here = events_of(pool, &place, self.after.source)?.contains(&other.head);
         let is_before = || -> Result<bool, Error> {
             let held = |log: &TaskRecord| pool.ids(&log.read(pool, None)).contains(&other.head);
@@ -142,9 +182,10 @@ impl NewSteps<'_> {
         if !is_here && !is_before()? {
             return Ok(nowhere());
         }
-        let (Some(event), Ok(state)) =
-            (pool.event(&other.head).map(|event| event.clone()), pool.state_at(&other.head))
-        else {
+        let (Some(event), Ok(state)) = (
+            pool.event(&other.head).map(|event| event.clone()),
+            pool.state_at(&other.head),
+        ) else {
             return Ok(nowhere());
         };
         if state.phase.as_deref() != Some(other.phase.as_str()) {
@@ -155,7 +196,9 @@ impl NewSteps<'_> {
             )));
         }
         let loaded = self.workflow_of(&event);
-        let phase = loaded.as_ref().and_then(|loaded| loaded.workflow()?.phase_named(other.phase.as_str()));
+        let phase = loaded
+            .as_ref()
+            .and_then(|loaded| loaded.workflow()?.phase_named(other.phase.as_str()));
         match phase.map(Phase::is_good_end) {
             Some(done) if done != other.done => {
                 let word = if done { "done" } else { "not done" };
@@ -180,14 +223,19 @@ enum OtherFound {
 fn other_generation(step: &NewStep) -> Option<String> {
     let named = step.entry().generation?;
     // A take-over is the first step of its own generation.
-    let holder =
-        if step.entry().kind == Kind::Take { &step.state.holder } else { &step.before.as_ref()?.holder };
+    let holder = if step.entry().kind == Kind::Take {
+        &step.state.holder
+    } else {
+        &step.before.as_ref()?.holder
+    };
     match holder {
         Some(holder) if holder.generation == named => None,
         Some(holder) => Some(format!(
             "it names generation {named}, and the task is held in generation {} by {}",
             holder.generation, holder.owner
         )),
-        None => Some(format!("it names generation {named}, and nobody has taken the task")),
+        None => Some(format!(
+            "it names generation {named}, and nobody has taken the task"
+        )),
     }
 }

@@ -64,9 +64,15 @@ fn is_continued(store: &Store, log: Digest, others: &[Digest]) -> Result<bool, E
             return Ok(true);
         }
         let bytes = store.blob(*other)?.unwrap_or_default();
-        let ends = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+        let ends = bytes
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, byte)| **byte == b'\n');
         // The events of one commit are few.
-        let mut begun = ends.take(MOST_ADDED).map(|(end, _)| log.format().blob(&bytes[..=end]));
+        let mut begun = ends
+            .take(MOST_ADDED)
+            .map(|(end, _)| log.format().blob(&bytes[..=end]));
         if begun.any(|begun| begun == log) {
             return Ok(true);
         }
@@ -88,16 +94,32 @@ impl<'a> RemovedRecords<'a> {
         let pool = archive.logs();
         let mut records = Vec::new();
         for removal in removals {
-            let Removal { commit, ref path, blob, ref added } = removal;
+            let Removal {
+                commit,
+                ref path,
+                blob,
+                ref added,
+            } = removal;
             let Some(task) = path.parent() else { continue };
             let Some(bytes) = store.blob(blob)? else {
                 // The record of a task that was renamed is in the new log.
                 if !is_continued(store, blob, added)? {
-                    records.push(RemovedRecord { commit, removal, task, read: None });
+                    records.push(RemovedRecord {
+                        commit,
+                        removal,
+                        task,
+                        read: None,
+                    });
                 }
                 continue;
             };
-            let log = pool.read(LogBytes { blob, bytes: &bytes }, None);
+            let log = pool.read(
+                LogBytes {
+                    blob,
+                    bytes: &bytes,
+                },
+                None,
+            );
             let events = pool.ids(&log);
             let states = log.heads.iter().filter_map(|head| pool.state_at(head).ok());
             let spent: HashSet<String> = states
@@ -109,28 +131,58 @@ impl<'a> RemovedRecords<'a> {
             if spent.is_empty() {
                 continue;
             }
-            let entries = events.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
+            let entries = events
+                .iter()
+                .filter_map(|id| Some(pool.event(id)?.entry.clone()));
             let entries: Vec<Arc<HistoryEntry>> = entries.collect();
-            let named = entries.iter().flat_map(|entry| &entry.evidence).map(|(_, digest)| digest.clone());
+            let named = entries
+                .iter()
+                .flat_map(|entry| &entry.evidence)
+                .map(|(_, digest)| digest.clone());
             let known = named.chain(spent.iter().cloned()).collect();
-            let read = Some(ReadRecord { events, known, spent });
-            records.push(RemovedRecord { commit, removal, task, read });
+            let read = Some(ReadRecord {
+                events,
+                known,
+                spent,
+            });
+            records.push(RemovedRecord {
+                commit,
+                removal,
+                task,
+                read,
+            });
         }
-        Ok(Self { store, archive, records })
+        Ok(Self {
+            store,
+            archive,
+            records,
+        })
     }
 
     /// The removals of these records.
     pub(super) fn into_removals(self) -> Vec<Removal> {
-        self.records.into_iter().map(|record| record.removal).collect()
+        self.records
+            .into_iter()
+            .map(|record| record.removal)
+            .collect()
     }
 
     /// Makes the steps of a change unverifiable whose task has nothing but what a removed record knew, and that
     /// rest on something which that record had used up; also if this clone lacks what would show that.
     pub(super) fn doubt(&self, change: &mut Audited) {
-        let Audited { commit, task, proof, .. } = change;
+        let Audited {
+            commit,
+            task,
+            proof,
+            ..
+        } = change;
         let rests_on_spent = |step: &ProvenStep| {
             let mut evidence = step.entry.evidence.iter();
-            evidence.any(|named| self.records.iter().any(|record| record.may_have_spent(named)))
+            evidence.any(|named| {
+                self.records
+                    .iter()
+                    .any(|record| record.may_have_spent(named))
+            })
         };
         if !proof.steps.iter().any(rests_on_spent) {
             return;
@@ -149,7 +201,9 @@ impl<'a> RemovedRecords<'a> {
             };
             // What cannot be read must not hide the verdicts about other changes.
             Ok(found.unwrap_or_else(|error| {
-                Some(format!("whether a removed record had used up its evidence is unknown: {error}"))
+                Some(format!(
+                    "whether a removed record had used up its evidence is unknown: {error}"
+                ))
             }))
         };
         proof.doubt(why).unwrap_or_else(|never| match never {});
@@ -164,16 +218,21 @@ impl<'a> RemovedRecords<'a> {
     ) -> Result<Option<String>, Error> {
         let pool = self.archive.logs();
         let own = pool.ids(log);
-        let before = own.iter().filter_map(|id| Some(pool.event(id)?.entry.clone()));
+        let before = own
+            .iter()
+            .filter_map(|id| Some(pool.event(id)?.entry.clone()));
         let mut entries: Vec<Arc<HistoryEntry>> =
             before.filter(|entry| entry.seq <= step.entry.seq).collect();
         entries.sort_by_key(|entry| entry.seq);
         // What the task has at the step: the newest evidence of each path.
         let named = entries.iter().flat_map(|entry| &entry.evidence).cloned();
-        let newest: BTreeMap<String, String> = named.filter(|(path, _)| !is_tree_name(path)).collect();
+        let newest: BTreeMap<String, String> =
+            named.filter(|(path, _)| !is_tree_name(path)).collect();
         for record in &self.records {
             let mut evidence = step.entry.evidence.iter();
-            let Some((path, digest)) = evidence.find(|named| record.may_have_spent(named)) else { continue };
+            let Some((path, digest)) = evidence.find(|named| record.may_have_spent(named)) else {
+                continue;
+            };
             let (task, commit) = (&record.task, record.commit.short());
             let Some(read) = &record.read else {
                 if self.is_removed_before(record, at)? && !self.was_there(own_task, record)? {
@@ -200,7 +259,9 @@ impl<'a> RemovedRecords<'a> {
     }
 
     fn is_removed_before(&self, record: &RemovedRecord, at: &Side<'_>) -> Result<bool, Error> {
-        let Some(commit) = at.source.commit() else { return Ok(false) };
+        let Some(commit) = at.source.commit() else {
+            return Ok(false);
+        };
         Ok(record.commit == commit || self.store.is_ancestor(record.commit, commit)?)
     }
 
@@ -210,7 +271,12 @@ impl<'a> RemovedRecords<'a> {
             return Ok(false);
         }
         for parent in self.store.visit(record.commit)?.parents {
-            if self.store.tree_source(parent).object(&task.transcript_path())?.is_some() {
+            if self
+                .store
+                .tree_source(parent)
+                .object(&task.transcript_path())?
+                .is_some()
+            {
                 return Ok(true);
             }
         }
@@ -221,7 +287,10 @@ impl<'a> RemovedRecords<'a> {
     fn lives_on(&self, record: &ReadRecord, at: &Side<'_>) -> Result<bool, Error> {
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
         for task in at.snapshot(&validations).tasks()? {
-            if record.events.is_subset(&events_of(pool, &task, &at.source)?) {
+            if record
+                .events
+                .is_subset(&events_of(pool, &task, &at.source)?)
+            {
                 return Ok(true);
             }
         }

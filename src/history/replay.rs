@@ -37,7 +37,15 @@ impl Audited {
         let found_in = commit.id;
         // Nearly every change has one step, and the changes of a whole history are kept.
         proof.steps.shrink_to_fit();
-        Self { commit, task, proof, found_in, is_by_signature: false, is_doubted: false, acknowledged: None }
+        Self {
+            commit,
+            task,
+            proof,
+            found_in,
+            is_by_signature: false,
+            is_doubted: false,
+            acknowledged: None,
+        }
     }
 
     /// Whether people may acknowledge the change: the audit fails because of it, with `--strict` at least.
@@ -87,28 +95,49 @@ pub(super) fn replay(
     for commit in commits {
         // Its directories are being read anyway.
         removed = removed.and_then(|mut removed: Vec<Removal>| {
-            removed.extend(store.removals_of(commit.id, &everywhere, TRANSCRIPT_FILE).ok()?);
+            removed.extend(
+                store
+                    .removals_of(commit.id, &everywhere, TRANSCRIPT_FILE)
+                    .ok()?,
+            );
             Some(removed)
         });
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
-        if !commit.parents.is_empty() && befores.iter().any(|before| !before.has_settings_of(&after)) {
+        if !commit.parents.is_empty()
+            && befores.iter().any(|before| !before.has_settings_of(&after))
+        {
             ruled.insert(commit.id);
         }
         let differing = after.differing(store);
         let message = store.message(commit.id)?;
-        let (snapshot, told) = (after.snapshot(validations), ToldSteps::of(&message, befores.len() > 1));
-        let compared =
-            Compared { befores: &befores, after: snapshot, differing: &differing, told, replaced: None };
+        let (snapshot, told) = (
+            after.snapshot(validations),
+            ToldSteps::of(&message, befores.len() > 1),
+        );
+        let compared = Compared {
+            befores: &befores,
+            after: snapshot,
+            differing: &differing,
+            told,
+            replaced: None,
+        };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_without_record(&recorded)? {
             changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
         }
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
-            for HiddenChange { commit: hiding, proof } in hidden_changes(&mut sides, &compared, &task)? {
+            for HiddenChange {
+                commit: hiding,
+                proof,
+            } in hidden_changes(&mut sides, &compared, &task)?
+            {
                 let change = Audited::new(hiding.into(), archive.shared(task.clone()), proof);
-                changes.push(Audited { found_in: commit.id, ..change });
+                changes.push(Audited {
+                    found_in: commit.id,
+                    ..change
+                });
             }
         }
         for task in recorded {
@@ -124,5 +153,9 @@ pub(super) fn replay(
             }
         }
     }
-    Ok(ReplayedCommits { changes, removed, ruled })
+    Ok(ReplayedCommits {
+        changes,
+        removed,
+        ruled,
+    })
 }

@@ -53,12 +53,20 @@ pub(super) struct SideCache<'a, 's> {
 
 impl<'a, 's> SideCache<'a, 's> {
     pub(super) fn new(store: &'s Store, archive: &'a Archive<'s>) -> Self {
-        Self { store, archive, recent: VecDeque::new() }
+        Self {
+            store,
+            archive,
+            recent: VecDeque::new(),
+        }
     }
 
     /// The side of a commit. Returns an error if git cannot read the commit.
     pub(super) fn of(&mut self, commit: Digest) -> Result<Rc<Side<'s>>, Error> {
-        if let Some(known) = self.recent.iter().find(|side| side.source.commit() == Some(commit)) {
+        if let Some(known) = self
+            .recent
+            .iter()
+            .find(|side| side.source.commit() == Some(commit))
+        {
             return Ok(Rc::clone(known));
         }
         let side = Rc::new(Side::new(self.archive, self.store.tree_source(commit))?);
@@ -71,8 +79,15 @@ impl<'a, 's> SideCache<'a, 's> {
     /// read a parent.
     pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Rc<Side<'s>>>, Error> {
         if commit.parents.is_empty() {
-            return Ok(vec![Rc::new(Side::new(self.archive, self.store.empty_source())?)]);
+            return Ok(vec![Rc::new(Side::new(
+                self.archive,
+                self.store.empty_source(),
+            )?)]);
         }
-        commit.parents.iter().map(|parent| self.of(*parent)).collect()
+        commit
+            .parents
+            .iter()
+            .map(|parent| self.of(*parent))
+            .collect()
     }
 }

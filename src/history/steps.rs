@@ -6,8 +6,8 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp, Standing,
-    State, choose, is_original, refute, replay,
+    Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp,
+    Standing, State, choose, is_original, refute, replay,
 };
 use crate::scan::{FileSet, Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -26,10 +26,15 @@ impl NewSteps<'_> {
             let event = &self.steps[index].event;
             let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
             let told = self.held_to_others(&self.steps[index], self.one(index)?)?;
-            let mut step = ProvenStep { event: id, workflow, ..told };
+            let mut step = ProvenStep {
+                event: id,
+                workflow,
+                ..told
+            };
             if step.standing < Standing::Unverifiable && self.is_before_move(&self.steps[index]) {
                 let former = self.steps[index].state.task.as_deref().unwrap_or_default();
-                let why = format!("it was recorded as `{former}`, and no commit here moved that task");
+                let why =
+                    format!("it was recorded as `{former}`, and no commit here moved that task");
                 (step.standing, step.why) = (Standing::Unverifiable, Some(why));
             }
             Ok(step)
@@ -49,19 +54,33 @@ impl NewSteps<'_> {
             // The document had another name before.
             && !loaded.as_ref().and_then(|loaded| loaded.workflow()).is_some_and(|workflow| workflow.is_named(other.name.as_str()))
         {
-            let why = format!("the task has workflow `{}`, but the step names `{}`", other.name, named.name);
+            let why = format!(
+                "the task has workflow `{}`, but the step names `{}`",
+                other.name, named.name
+            );
             return Ok(told(Standing::Forged, why));
         }
         let Some(loaded) = loaded else {
             let digest = named.digest.short();
-            let why = format!("workflow {}@{digest} is not the one in the parent commit", named.name);
-            return Ok(ProvenStep { is_judged: false, ..told(Standing::Unverifiable, why) });
+            let why = format!(
+                "workflow {}@{digest} is not the one in the parent commit",
+                named.name
+            );
+            return Ok(ProvenStep {
+                is_judged: false,
+                ..told(Standing::Unverifiable, why)
+            });
         };
-        let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
+        let Some(workflow) = loaded.workflow() else {
+            return Err(loaded.faulty());
+        };
         if entry.kind == Kind::Merge {
             return Ok(match self.chosen(step, workflow)? {
                 true => self.ordered(verdict(entry, Standing::Overridden, None), true),
-                false => told(Standing::Forged, "no two branches that it follows make this state".to_owned()),
+                false => told(
+                    Standing::Forged,
+                    "no two branches that it follows make this state".to_owned(),
+                ),
             });
         }
         if let Some(why) = &step.disputed {
@@ -79,7 +98,11 @@ impl NewSteps<'_> {
 
     /// What the settings asked of decisions before the commit; those of the first commit, if there is none before it.
     fn inputs(&self) -> Inputs {
-        let setting = if self.parents.is_empty() { self.after.setting } else { self.before.setting };
+        let setting = if self.parents.is_empty() {
+            self.after.setting
+        } else {
+            self.before.setting
+        };
         setting.config.inputs(setting.system.format())
     }
 
@@ -89,12 +112,23 @@ impl NewSteps<'_> {
         let people = &self.before.setting.config.people;
         let (kind, actor) = (step.entry.kind, &step.entry.actor);
         if let Some(who) = people.refuses_record(kind, by_human, actor.kind) {
-            let why =
-                format!("`{}` needs a person, and the record names {who}: {}", kind.as_str(), actor.name);
-            return ProvenStep { standing: Standing::Forged, why: Some(why), ..step };
+            let why = format!(
+                "`{}` needs a person, and the record names {who}: {}",
+                kind.as_str(),
+                actor.name
+            );
+            return ProvenStep {
+                standing: Standing::Forged,
+                why: Some(why),
+                ..step
+            };
         }
         let approval = people.asks(kind, by_human).then_some(Approval::Claimed);
-        ProvenStep { approval, needs_signature: people.asks_for_signature(kind, by_human), ..step }
+        ProvenStep {
+            approval,
+            needs_signature: people.asks_for_signature(kind, by_human),
+            ..step
+        }
     }
 
     /// Whether the state of a step results from a person's choice among the branches that the step follows.
@@ -107,18 +141,28 @@ impl NewSteps<'_> {
         let is_made = |chosen: &[Digest], other: &[Digest]| {
             let side = |heads: &[Digest]| pool.fold(Some(workflow), heads).ok()?;
             let sides = side(chosen).zip(side(other));
-            let made =
-                sides.and_then(|(one, other)| choose(workflow, &one, &other, &entry.reason, &stamp).ok());
+            let made = sides.and_then(|(one, other)| {
+                choose(workflow, &one, &other, &entry.reason, &stamp).ok()
+            });
             // The log determines the history of both sides.
-            made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry)).is_some_and(|made| {
-                let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
-                State { heads, history, entered: step.state.entered.clone(), ..made } == *step.state
-            })
+            made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry))
+                .is_some_and(|made| {
+                    let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
+                    State {
+                        heads,
+                        history,
+                        entered: step.state.entered.clone(),
+                        ..made
+                    } == *step.state
+                })
         };
         let is_by_heads = (1..(1_usize << after.len()).saturating_sub(1)).any(|chosen| {
             let side = |is_chosen: bool| -> Vec<Digest> {
                 let heads = after.iter().enumerate();
-                heads.filter(|(at, _)| (chosen >> at & 1 == 1) == is_chosen).map(|(_, id)| *id).collect()
+                heads
+                    .filter(|(at, _)| (chosen >> at & 1 == 1) == is_chosen)
+                    .map(|(_, id)| *id)
+                    .collect()
             };
             is_made(&side(true), &side(false))
         });
@@ -129,7 +173,11 @@ impl NewSteps<'_> {
         for before in self.befores {
             let log = TaskRecord::in_source(self.task, before.source)?.read(pool, None);
             let known = pool.ids(&log);
-            let rest: Vec<Digest> = after.iter().filter(|id| !known.contains(*id)).copied().collect();
+            let rest: Vec<Digest> = after
+                .iter()
+                .filter(|id| !known.contains(*id))
+                .copied()
+                .collect();
             let is_side = log.heads.len() > 1 && !rest.is_empty() && rest.len() < after.len();
             if is_side && (is_made(&log.heads, &rest) || is_made(&rest, &log.heads)) {
                 return Ok(true);
@@ -139,7 +187,12 @@ impl NewSteps<'_> {
     }
 
     /// Derives a step from the files of the commit, or else from reconstructed files.
-    fn derived(&self, index: usize, loaded: &Loaded, workflow: &Workflow) -> Result<ProvenStep, Error> {
+    fn derived(
+        &self,
+        index: usize,
+        loaded: &Loaded,
+        workflow: &Workflow,
+    ) -> Result<ProvenStep, Error> {
         let step = &self.steps[index];
         let line = self.line(index);
         let told = told(workflow, step.entry(), &step.state);
@@ -168,20 +221,29 @@ impl NewSteps<'_> {
             false => self.possible_files(loaded, step)?,
         };
         for files in &possible {
-            let Some(proven) = attempts.on(files)? else { continue };
+            let Some(proven) = attempts.on(files)? else {
+                continue;
+            };
             note(Some(files.clone()));
             let why = match self.not_kept(index) {
                 _ if step.is_aside => None,
-                _ if !several => {
-                    Some("it was recorded against different files and then rebased onto these".to_owned())
+                _ if !several => Some(
+                    "it was recorded against different files and then rebased onto these"
+                        .to_owned(),
+                ),
+                missing => {
+                    missing.map(|name| format!("{name} is not in this commit as the step saw it"))
                 }
-                missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
             };
             if why.is_some() && index + 1 == self.steps.len() {
                 attempts.on_edited(std::slice::from_ref(files))?;
             }
             return Ok(match why {
-                Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
+                Some(why) => ProvenStep {
+                    standing: Standing::Unverifiable,
+                    why: Some(why),
+                    ..proven
+                },
                 None => proven,
             });
         }
@@ -194,7 +256,11 @@ impl NewSteps<'_> {
                 let refused = attempts.refused.unwrap_or_default();
                 let edited_later = || format!("{refused}, as after an edit that came later");
                 let why = attempts.excuse.unwrap_or_else(edited_later);
-                ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..edited }
+                ProvenStep {
+                    standing: Standing::Unverifiable,
+                    why: Some(why),
+                    ..edited
+                }
             }
             None => attempts.failed(),
         })
@@ -204,11 +270,20 @@ impl NewSteps<'_> {
     /// that evidence: a rebase puts a step on top of later work. The next step of an open task is judged on
     /// those files. A finished task has no next step, so this is `false` for it.
     fn is_rebased(&self, step: &NewStep, workflow: &Workflow) -> Result<bool, Error> {
-        let phase = step.state.phase.as_deref().and_then(|phase| workflow.phase_named(phase));
+        let phase = step
+            .state
+            .phase
+            .as_deref()
+            .and_then(|phase| workflow.phase_named(phase));
         if phase.is_none_or(|phase| phase.terminal) {
             return Ok(false);
         }
-        for (name, digest) in step.entry().evidence.iter().filter(|(name, _)| !is_tree_name(name)) {
+        for (name, digest) in step
+            .entry()
+            .evidence
+            .iter()
+            .filter(|(name, _)| !is_tree_name(name))
+        {
             let (Ok(path), Some(digest)) = (self.task.file(name), Digest::parse(digest)) else {
                 return Ok(false);
             };
@@ -228,16 +303,29 @@ impl NewSteps<'_> {
     fn not_kept(&self, index: usize) -> Option<String> {
         let later = &self.steps[index + 1..];
         let is_renewed = |name: &String| {
-            later.iter().flat_map(|step| &step.entry().evidence).any(|(other, _)| other == name)
+            later
+                .iter()
+                .flat_map(|step| &step.entry().evidence)
+                .any(|(other, _)| other == name)
         };
         let kept = |name: &str, digest: &str| {
-            let content = || self.after.source.read(&self.task.file(name).ok()?, u64::MAX - 1).ok();
-            let is_here =
-                || content().zip(Digest::parse(digest)).is_some_and(|(here, digest)| here.is_blob(digest));
+            let content = || {
+                self.after
+                    .source
+                    .read(&self.task.file(name).ok()?, u64::MAX - 1)
+                    .ok()
+            };
+            let is_here = || {
+                content()
+                    .zip(Digest::parse(digest))
+                    .is_some_and(|(here, digest)| here.is_blob(digest))
+            };
             is_tree_name(name) || is_original(name) || is_here()
         };
         let mut evidence = self.steps[index].entry().evidence.iter();
-        evidence.find(|(name, digest)| !is_renewed(name) && !kept(name, digest)).map(|(name, _)| name.clone())
+        evidence
+            .find(|(name, digest)| !is_renewed(name) && !kept(name, digest))
+            .map(|(name, _)| name.clone())
     }
 
     /// Why the evidence here differs from the record, if it does.
@@ -262,7 +350,12 @@ impl NewSteps<'_> {
 
     /// Why a step may be honest although it does not derive. `line` contains the new steps that lead to it,
     /// and the step as the last.
-    fn excuse(&self, line: &[&NewStep], workflow: &Workflow, observed: &Observed) -> Option<String> {
+    fn excuse(
+        &self,
+        line: &[&NewStep],
+        workflow: &Workflow,
+        observed: &Observed,
+    ) -> Option<String> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
         }
@@ -277,16 +370,33 @@ impl NewSteps<'_> {
             return Some(missing);
         }
         // Any rule of the phase may have been tried before the one that fired.
-        let entered = workflow.phase(&own.entry().to).and_then(|phase| phase.substate.as_ref());
-        let from = own.entry().from.iter().flat_map(|from| expressions_in(workflow, from));
+        let entered = workflow
+            .phase(&own.entry().to)
+            .and_then(|phase| phase.substate.as_ref());
+        let from = own
+            .entry()
+            .from
+            .iter()
+            .flat_map(|from| expressions_in(workflow, from));
         let guards: Vec<&Guard> = from.chain(entered).collect();
-        let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
-        let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
-        let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
+        let reads =
+            |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
+        let asked = |artifact: &Artifact| {
+            guards
+                .iter()
+                .any(|guard| reads(guard, artifact.name.as_str()))
+        };
+        let elsewhere = workflow
+            .artifacts
+            .iter()
+            .find(|artifact| !artifact.commit && asked(artifact));
         if let Some(artifact) = elsewhere {
             return Some(format!("`{}` is not committed", artifact.name));
         }
-        let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
+        let filtered = observed
+            .files
+            .iter()
+            .find(|file| self.archive.is_filtered(&file.path));
         filtered.map(|file| format!("a filter changes the bytes of {}", file.path))
     }
 
@@ -299,20 +409,34 @@ impl NewSteps<'_> {
         for (name, digest) in evidence {
             let digest = Digest::parse(&digest)?;
             if is_tree_name(&name) {
-                return Some(format!("{name} at that time, {}, is not in git", digest.short()));
+                return Some(format!(
+                    "{name} at that time, {}, is not in git",
+                    digest.short()
+                ));
             }
             if !is_here(digest) {
-                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
+                return Some(format!(
+                    "the blob of {name}, {}, is not in git",
+                    digest.short()
+                ));
             }
         }
         let told = told(workflow, own.entry(), &own.state);
         // Code is not a blob; it is compared with the trees of commits.
-        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
-        let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
+        let is_told =
+            |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
+        let mut noted = own
+            .noted
+            .digests()
+            .filter(|(name, digest)| !is_told(name, *digest));
         // A step needs no file to use up a digest that the state before it names.
         let is_known = |name: &ArtifactName, digest: Digest| own.spends_what_was_left(name, digest);
-        let (name, digest) = noted.find(|(name, digest)| !is_here(*digest) && !is_known(name, *digest))?;
-        Some(format!("`{name}` at that time, {}, is not in git", digest.short()))
+        let (name, digest) =
+            noted.find(|(name, digest)| !is_here(*digest) && !is_known(name, *digest))?;
+        Some(format!(
+            "`{name}` at that time, {}, is not in git",
+            digest.short()
+        ))
     }
 }
 
@@ -349,13 +473,17 @@ impl Attempts<'_> {
     fn on_edited(&mut self, others: &[FileSet]) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
         let before = at.files_before_edits(step)?;
-        let (refused, excuse, impossible) =
-            (self.refused.clone(), self.excuse.clone(), self.impossible.clone());
+        let (refused, excuse, impossible) = (
+            self.refused.clone(),
+            self.excuse.clone(),
+            self.impossible.clone(),
+        );
         let mut found = None;
         for way in EditedFiles::ways() {
             self.edited = Some(way);
-            let files =
-                [at.after.source, &before].into_iter().chain(others.iter().map(|one| one as &dyn Source));
+            let files = [at.after.source, &before]
+                .into_iter()
+                .chain(others.iter().map(|one| one as &dyn Source));
             found = first(files, |files| self.on(files))?;
             if found.is_some() {
                 at.edited.borrow_mut().insert(step.event.id);
@@ -363,7 +491,8 @@ impl Attempts<'_> {
             }
         }
         // Why the step does not derive is a question about the files as they are.
-        (self.refused, self.excuse, self.impossible, self.edited) = (refused, excuse, impossible, None);
+        (self.refused, self.excuse, self.impossible, self.edited) =
+            (refused, excuse, impossible, None);
         Ok(found)
     }
 
@@ -392,7 +521,11 @@ impl Attempts<'_> {
         let why = "it was recorded where git had no code, for example before `git init`";
         let unverifiable = |proven: ProvenStep| match proven.standing {
             Standing::Forged => proven,
-            _ => ProvenStep { standing: Standing::Unverifiable, why: Some(why.to_owned()), ..proven },
+            _ => ProvenStep {
+                standing: Standing::Unverifiable,
+                why: Some(why.to_owned()),
+                ..proven
+            },
         };
         Ok(proven.map(unverifiable))
     }
@@ -406,15 +539,26 @@ impl Attempts<'_> {
 
     /// Derives the step with the code of a commit, or else the code that the step recorded, or else code that
     /// it may have seen.
-    fn with_code_of(&mut self, files: &dyn Source, code: StepCode) -> Result<Option<ProvenStep>, Error> {
+    fn with_code_of(
+        &mut self,
+        files: &dyn Source,
+        code: StepCode,
+    ) -> Result<Option<ProvenStep>, Error> {
         if let Some(proven) = self.by(files, &[], code)? {
             return Ok(Some(proven));
         }
         let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
-        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told, code))
+        first(possible.filter(|told| !told.is_empty()), |told| {
+            self.by(files, told, code)
+        })
     }
 
-    fn by(&mut self, source: &dyn Source, told: &[Told], of: StepCode) -> Result<Option<ProvenStep>, Error> {
+    fn by(
+        &mut self,
+        source: &dyn Source,
+        told: &[Told],
+        of: StepCode,
+    ) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
         let is_own = of == StepCode::Own;
         let code = match of {
@@ -422,7 +566,11 @@ impl Attempts<'_> {
             StepCode::Own => at.own_code,
             StepCode::None => CodeAt::Nowhere,
         };
-        let snapshot = Snapshot { source, code, ..at.after };
+        let snapshot = Snapshot {
+            source,
+            code,
+            ..at.after
+        };
         let before = step.recorded();
         let task = at.task_then(step);
         let (workflow, mut observed, untrue) =
@@ -436,12 +584,16 @@ impl Attempts<'_> {
         }
         let entry = step.entry();
         match replay(workflow, &before, &observed.facts, entry, Some(&step.state)) {
-            Ok(replayed) => self.proven(step, (&snapshot, is_own), workflow, &replayed, &untrue).map(Some),
+            Ok(replayed) => self
+                .proven(step, (&snapshot, is_own), workflow, &replayed, &untrue)
+                .map(Some),
             Err(disproof) => {
                 let other = at.other_evidence(entry, &observed);
-                self.refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
+                self.refused
+                    .get_or_insert_with(|| other.unwrap_or(disproof.message));
                 if self.impossible.is_none() {
-                    self.impossible = refute(workflow, &before, &observed.facts, entry, &step.state);
+                    self.impossible =
+                        refute(workflow, &before, &observed.facts, entry, &step.state);
                 }
                 if self.excuse.is_none() {
                     self.excuse = at.excuse(self.line, workflow, &observed);
@@ -466,36 +618,47 @@ impl Attempts<'_> {
             return Ok(verdict(entry, Standing::Forged, Some(why)));
         }
         let moved = |artifact: &ArtifactName, digest| {
-            at.moved_code(step, workflow, snapshot, artifact, digest).unwrap_or_else(|error| {
-                // What git cannot read proves nothing.
-                Some(format!(", and its history cannot be read: {error}"))
-            })
+            at.moved_code(step, workflow, snapshot, artifact, digest)
+                .unwrap_or_else(|error| {
+                    // What git cannot read proves nothing.
+                    Some(format!(", and its history cannot be read: {error}"))
+                })
         };
         // What git cannot read proves nothing.
         let is_apart = |artifact: &ArtifactName, digest| {
-            at.entered_apart(step, workflow, artifact, digest).unwrap_or_default()
+            at.entered_apart(step, workflow, artifact, digest)
+                .unwrap_or_default()
         };
         let is_moved = untrue.iter().any(|told| !told.is_base());
-        let code = match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved, is_apart)? {
-            None if is_own => {
-                let own = snapshot.code_here(workflow)?;
-                let own = own.iter().filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));
-                own.into_iter().find_map(|(name, digest)| moved(name, *digest))
-            }
-            None => {
-                let told = self.told.iter().filter(|told| !untrue.contains(told));
-                snapshot.miscounted(at.task, workflow, &step.recorded(), told)?
-            }
-            unknown => unknown,
-        };
+        let code =
+            match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved, is_apart)? {
+                None if is_own => {
+                    let own = snapshot.code_here(workflow)?;
+                    let own = own
+                        .iter()
+                        .filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));
+                    own.into_iter()
+                        .find_map(|(name, digest)| moved(name, *digest))
+                }
+                None => {
+                    let told = self.told.iter().filter(|told| !untrue.contains(told));
+                    snapshot.miscounted(at.task, workflow, &step.recorded(), told)?
+                }
+                unknown => unknown,
+            };
         if code.is_some() {
             return Ok(verdict(entry, Standing::Unverifiable, code));
         }
         let why = match (replayed.doubt, replayed.lost.as_slice()) {
             (Some(why), _) => Some(why.to_owned()),
-            (_, []) if is_moved => Some("the code here is other code with the same change".to_owned()),
+            (_, []) if is_moved => {
+                Some("the code here is other code with the same change".to_owned())
+            }
             (_, []) => None,
-            (_, lost) => Some(format!("evidence of earlier phases is gone: {}", lost.join(", "))),
+            (_, lost) => Some(format!(
+                "evidence of earlier phases is gone: {}",
+                lost.join(", ")
+            )),
         };
         Ok(at.ordered(verdict(entry, replayed.standing, why), replayed.by_human))
     }
@@ -511,7 +674,11 @@ impl Attempts<'_> {
     }
 }
 
-pub(super) fn verdict(entry: &Arc<HistoryEntry>, standing: Standing, why: Option<String>) -> ProvenStep {
+pub(super) fn verdict(
+    entry: &Arc<HistoryEntry>,
+    standing: Standing,
+    why: Option<String>,
+) -> ProvenStep {
     ProvenStep {
         entry: Arc::clone(entry),
         event: None,
@@ -526,15 +693,24 @@ pub(super) fn verdict(entry: &Arc<HistoryEntry>, standing: Standing, why: Option
 
 /// All expressions that may be evaluated for a task in a phase.
 fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Guard> {
-    let mut found: Vec<&Guard> =
-        workflow.phase(phase).and_then(|phase| phase.substate.as_ref()).into_iter().collect();
+    let mut found: Vec<&Guard> = workflow
+        .phase(phase)
+        .and_then(|phase| phase.substate.as_ref())
+        .into_iter()
+        .collect();
     for rule in workflow.rules_from(phase) {
         found.push(&rule.when);
         found.extend(rule.set.iter().map(|(_, guard)| guard));
-        let actions = rule.outcome.actions().iter().filter_map(|action| workflow.action(action));
+        let actions = rule
+            .outcome
+            .actions()
+            .iter()
+            .filter_map(|action| workflow.action(action));
         found.extend(actions.flat_map(|action| [&action.when, &action.ensures]));
         let ask = rule.ask.as_deref().and_then(|ask| workflow.ask(ask));
-        let asks = ask.into_iter().flat_map(|ask| ask.options.iter().chain(&ask.set));
+        let asks = ask
+            .into_iter()
+            .flat_map(|ask| ask.options.iter().chain(&ask.set));
         found.extend(asks.map(|(_, guard)| guard));
     }
     found

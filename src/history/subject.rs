@@ -30,13 +30,17 @@ impl ToldMove {
     pub(super) fn all(message: &str, is_step: bool) -> Vec<Self> {
         let mut lines = message.lines().map(str::trim_end);
         let subject = lines.next().unwrap_or_default();
-        let named = subject.strip_prefix("orch(").and_then(|rest| rest.split_once("): "));
+        let named = subject
+            .strip_prefix("orch(")
+            .and_then(|rest| rest.split_once("): "));
         let mut told: Vec<Self> = match named {
             Some((task, moved)) => Self::of(Some(task), moved).into_iter().collect(),
             None if is_step => Self::of(None, subject).into_iter().collect(),
             None => Vec::new(),
         };
-        let items = lines.filter(|_| is_step).filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
+        let items = lines
+            .filter(|_| is_step)
+            .filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
         told.extend(items.filter_map(|(task, moved)| Self::of(Some(task), moved)));
         told
     }
@@ -65,7 +69,12 @@ impl ToldMove {
 
     /// Whether the move is about a task. A line that names no task is about the only task of which the commit adds
     /// events, if the line names phases: `is_phase` says which names are phases of the task.
-    pub(super) fn is_about(&self, task: &TaskId, is_only: bool, is_phase: impl Fn(&str) -> bool) -> bool {
+    pub(super) fn is_about(
+        &self,
+        task: &TaskId,
+        is_only: bool,
+        is_phase: impl Fn(&str) -> bool,
+    ) -> bool {
         let is_known = |name: &str| name == NEW || is_phase(name);
         match &self.task {
             Some(told) => told == task.as_str(),
@@ -77,8 +86,11 @@ impl ToldMove {
     /// states the first phase and the last one.
     pub(super) fn contradicts(&self, steps: &[&HistoryEntry]) -> Option<String> {
         let Self { from, to, .. } = self;
-        let starts = steps.iter().position(|step| step.from.as_ref().map_or(NEW, PhaseId::as_str) == from);
-        let makes = starts.is_some_and(|first| steps[first..].iter().any(|step| step.to.as_str() == to));
+        let starts = steps
+            .iter()
+            .position(|step| step.from.as_ref().map_or(NEW, PhaseId::as_str) == from);
+        let makes =
+            starts.is_some_and(|first| steps[first..].iter().any(|step| step.to.as_str() == to));
         if makes {
             return None;
         }
@@ -112,7 +124,9 @@ mod tests {
     fn only_moves_in_the_form_that_orch_writes_are_stated() {
         let told = |message: &str, is_step: bool| -> Vec<String> {
             let moves = ToldMove::all(message, is_step).into_iter();
-            moves.map(|told| format!("{:?} {} {}", told.task.as_deref(), told.from, told.to)).collect()
+            moves
+                .map(|told| format!("{:?} {} {}", told.task.as_deref(), told.from, told.to))
+                .collect()
         };
         for (message, is_step, expected) in [
             (
@@ -120,22 +134,46 @@ mod tests {
                 false,
                 &["Some(\"t\") planning plan_review"][..],
             ),
-            ("orch(team/u): new -> planning", false, &["Some(\"team/u\") new planning"]),
-            ("orch(t): codegen -> codegen (run fix)", false, &["Some(\"t\") codegen codegen"]),
+            (
+                "orch(team/u): new -> planning",
+                false,
+                &["Some(\"team/u\") new planning"],
+            ),
+            (
+                "orch(t): codegen -> codegen (run fix)",
+                false,
+                &["Some(\"t\") codegen codegen"],
+            ),
             ("chore: t planning -> done", true, &["None planning done"]),
             (
                 "orch(t): planning -> codegen\n\n- t: planning -> plan_review: ready\n- t: a -> b",
                 true,
-                &["Some(\"t\") planning codegen", "Some(\"t\") planning plan_review", "Some(\"t\") a b"],
+                &[
+                    "Some(\"t\") planning codegen",
+                    "Some(\"t\") planning plan_review",
+                    "Some(\"t\") a b",
+                ],
             ),
             // What hosts and git make of it.
             ("chore: t planning -> done", false, &[]),
-            ("Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): a -> b", true, &[]),
-            ("Squashed\n\n    orch(t): planning -> done\n- t: planning -> done", false, &[]),
+            (
+                "Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): a -> b",
+                true,
+                &[],
+            ),
+            (
+                "Squashed\n\n    orch(t): planning -> done\n- t: planning -> done",
+                false,
+                &[],
+            ),
             ("Revert \"orch(t): planning -> done\"", false, &[]),
             ("fixup! orch(t): planning -> done", false, &[]),
             // Moves of several tasks.
-            ("orch(t, u): planning, review -> plan_review, test", true, &[]),
+            (
+                "orch(t, u): planning, review -> plan_review, test",
+                true,
+                &[],
+            ),
             ("orch(t, u): planning -> plan_review", true, &[]),
             ("orch(4 tasks): planning -> plan_review", true, &[]),
             ("planning, test -> plan_review", true, &[]),
@@ -162,7 +200,9 @@ mod tests {
             ("orch(u): planning -> done", true, false),
         ] {
             let told = ToldMove::all(subject, true);
-            let is_about = told.iter().any(|told| told.is_about(&task, is_only, is_phase));
+            let is_about = told
+                .iter()
+                .any(|told| told.is_about(&task, is_only, is_phase));
             assert_eq!(is_about, expected, "{subject}");
         }
     }

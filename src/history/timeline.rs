@@ -39,16 +39,27 @@ struct TaskLog {
 /// # Errors
 ///
 /// git cannot read the history.
-pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Result<Story, Error>>, Error> {
+pub fn stories(
+    workspace: &Workspace,
+    tasks: &[TaskRef],
+) -> Result<Vec<Result<Story, Error>>, Error> {
     let logs = workspace.map_each(tasks, TaskLog::of);
-    let paths: Vec<RepoPath> = logs.iter().flatten().flat_map(|log| &log.paths).cloned().collect();
+    let paths: Vec<RepoPath> = logs
+        .iter()
+        .flatten()
+        .flat_map(|log| &log.paths)
+        .cloned()
+        .collect();
     let history = match &workspace.store {
         Some(store) if !paths.is_empty() => store.history(&paths)?,
         _ => BTreeMap::new(),
     };
     let story = |workspace: &Workspace, log: &Result<TaskLog, Error>| {
         let log = log.as_ref().map_err(Error::clone)?;
-        Ok(Story { steps: steps(workspace, log, &history)?, is_damaged: log.is_damaged })
+        Ok(Story {
+            steps: steps(workspace, log, &history)?,
+            is_damaged: log.is_damaged,
+        })
     };
     Ok(workspace.map_each(&logs, story))
 }
@@ -59,9 +70,14 @@ impl TaskLog {
         let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
         let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
         let events = log.events().map(|event| event.entry.as_ref());
-        let places = workspace.snapshot(|snapshot| snapshot.places_of(task, events.filter_map(former_id)));
+        let places =
+            workspace.snapshot(|snapshot| snapshot.places_of(task, events.filter_map(former_id)));
         let paths = places.iter().map(TaskRef::transcript_path).collect();
-        Ok(Self { log, is_damaged: !faults.is_empty(), paths })
+        Ok(Self {
+            log,
+            is_damaged: !faults.is_empty(),
+            paths,
+        })
     }
 }
 
@@ -74,17 +90,24 @@ fn steps(
     for path in paths {
         for PathChange { commit, blob } in history.get(path).into_iter().flatten() {
             // History runs from new to old, so the oldest commit with an event wins.
-            let (Some(store), Some(blob)) = (&workspace.store, blob) else { continue };
+            let (Some(store), Some(blob)) = (&workspace.store, blob) else {
+                continue;
+            };
             let held = store.blob(*blob)?.unwrap_or_default();
             recorded.extend(LogPeek::new(0, &held).last.map(|last| (last, *commit)));
         }
     }
     let events = log.in_order();
     for event in events.iter().rev() {
-        let Some(commit) = recorded.get(&event.id).copied() else { continue };
+        let Some(commit) = recorded.get(&event.id).copied() else {
+            continue;
+        };
         for before in &event.after {
             recorded.entry(*before).or_insert(commit);
         }
     }
-    Ok(events.into_iter().map(|event| (event.entry.clone(), recorded.get(&event.id).copied())).collect())
+    Ok(events
+        .into_iter()
+        .map(|event| (event.entry.clone(), recorded.get(&event.id).copied()))
+        .collect())
 }

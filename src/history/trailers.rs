@@ -30,7 +30,11 @@ impl ToldSteps {
     pub(super) fn of(message: &str, is_merge: bool) -> Self {
         let steps = ToldStep::all(message);
         let moves = ToldMove::all(message, !steps.is_empty());
-        Self { steps, moves, is_merge }
+        Self {
+            steps,
+            moves,
+            is_merge,
+        }
     }
 
     /// Whether it states nothing.
@@ -50,23 +54,34 @@ impl ToldSteps {
 
     /// Why trailers that describe a step without naming a task are wrong; `None` if there are none.
     pub(super) fn unnamed_step(&self) -> Option<String> {
-        self.steps.iter().find(|told| told.task.is_empty()).map(ToldStep::not_recorded)
+        self.steps
+            .iter()
+            .find(|told| told.task.is_empty())
+            .map(ToldStep::not_recorded)
     }
 
     /// Each task that the message names for a step or a move.
     pub(super) fn tasks(&self) -> impl Iterator<Item = NamedTask<'_>> {
-        let steps = self.steps.iter().filter(|told| !told.task.is_empty()).map(|told| NamedTask {
-            name: &told.task,
-            is_by_trailers: true,
-            why: told.not_recorded(),
-        });
-        let moves = self.moves.iter().filter(|_| !self.is_merge).filter_map(|told| {
-            Some(NamedTask {
-                name: told.task.as_deref()?,
-                is_by_trailers: false,
-                why: told.contradicts(&[])?,
-            })
-        });
+        let steps = self
+            .steps
+            .iter()
+            .filter(|told| !told.task.is_empty())
+            .map(|told| NamedTask {
+                name: &told.task,
+                is_by_trailers: true,
+                why: told.not_recorded(),
+            });
+        let moves = self
+            .moves
+            .iter()
+            .filter(|_| !self.is_merge)
+            .filter_map(|told| {
+                Some(NamedTask {
+                    name: told.task.as_deref()?,
+                    is_by_trailers: false,
+                    why: told.contradicts(&[])?,
+                })
+            });
         steps.chain(moves)
     }
 
@@ -81,14 +96,24 @@ impl ToldSteps {
         is_phase: impl Fn(&str) -> bool,
     ) -> Option<Proof> {
         let is_only = is_only && !events.is_empty();
-        let mut steps = self.steps.iter().filter(|told| told.task.is_empty() || told.task == task.as_str());
+        let mut steps = self
+            .steps
+            .iter()
+            .filter(|told| told.task.is_empty() || told.task == task.as_str());
         let entries: Vec<&HistoryEntry> = events.iter().map(|event| event.entry.as_ref()).collect();
         let has_moves = !(self.is_merge && entries.is_empty());
-        let mut moves = self.moves.iter().filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
-        let forged = steps.clone().find_map(|told| told.contradicts(task, events));
+        let mut moves = self
+            .moves
+            .iter()
+            .filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
+        let forged = steps
+            .clone()
+            .find_map(|told| told.contradicts(task, events));
         let forged = forged.or_else(|| moves.find_map(|told| told.contradicts(&entries)));
         let unclear = |why| Proof::bare(Standing::Unverifiable, why);
-        forged.map(Proof::forged).or_else(|| steps.find_map(|told| told.unclear(events)).map(unclear))
+        forged
+            .map(Proof::forged)
+            .or_else(|| steps.find_map(|told| told.unclear(events)).map(unclear))
     }
 }
 
@@ -121,11 +146,19 @@ impl ToldStep {
     /// The steps that a commit message states. Trailers without any but `Orch-Task` only name the task that a commit
     /// of code belongs to, and state no step.
     fn all(message: &str) -> Vec<Self> {
-        if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
+        if !message
+            .to_ascii_lowercase()
+            .contains(&OURS.to_ascii_lowercase())
+        {
             return Vec::new();
         }
         let (told, is_git) = told_trailers(message);
-        Self::grouped(told.into_iter().filter(|(token, _)| is_ours(token)).collect(), is_git)
+        Self::grouped(
+            told.into_iter()
+                .filter(|(token, _)| is_ours(token))
+                .collect(),
+            is_git,
+        )
     }
 
     /// Divides trailers of `orch` into steps. `orch` begins each step with `Orch-Task`; a tool that rewrites history
@@ -133,16 +166,34 @@ impl ToldStep {
     fn grouped(trailers: Vec<(String, String)>, is_git: bool) -> Vec<Self> {
         let is_task = |(token, _): &(String, String)| token.eq_ignore_ascii_case(TASK);
         let of = |group: &[(String, String)]| {
-            let task = group.iter().find(|one| is_task(one)).map(|(_, value)| value.clone());
+            let task = group
+                .iter()
+                .find(|one| is_task(one))
+                .map(|(_, value)| value.clone());
             let rest = group.iter().filter(|one| !is_task(one)).cloned().collect();
-            Self { task: task.unwrap_or_default(), rest, steps: 1, is_shared: false, is_git }
+            Self {
+                task: task.unwrap_or_default(),
+                rest,
+                steps: 1,
+                is_shared: false,
+                is_git,
+            }
         };
-        let tasks: Vec<&String> =
-            trailers.iter().filter(|one| is_task(one)).map(|(_, value)| value).collect();
+        let tasks: Vec<&String> = trailers
+            .iter()
+            .filter(|one| is_task(one))
+            .map(|(_, value)| value)
+            .collect();
         if tasks.len() < 2 {
-            return Some(of(&trailers)).filter(|step| !step.rest.is_empty()).into_iter().collect();
+            return Some(of(&trailers))
+                .filter(|step| !step.rest.is_empty())
+                .into_iter()
+                .collect();
         }
-        let forwards: Vec<Self> = trailers.chunk_by(|_, next| !is_task(next)).map(of).collect();
+        let forwards: Vec<Self> = trailers
+            .chunk_by(|_, next| !is_task(next))
+            .map(of)
+            .collect();
         let backwards: Vec<Self> = trailers.chunk_by(|one, _| !is_task(one)).map(of).collect();
         for mut steps in [forwards, backwards] {
             steps.retain(|step| !step.rest.is_empty());
@@ -153,8 +204,12 @@ impl ToldStep {
         let names: BTreeSet<&String> = tasks.iter().copied().collect();
         let is_shared = names.len() > 1;
         let steps = |name: &&String| tasks.iter().filter(|task| task == &name).count();
-        let shared =
-            |name| Self { task: String::clone(name), steps: steps(&name), is_shared, ..of(&trailers) };
+        let shared = |name| Self {
+            task: String::clone(name),
+            steps: steps(&name),
+            is_shared,
+            ..of(&trailers)
+        };
         names.into_iter().map(shared).collect()
     }
 
@@ -167,7 +222,8 @@ impl ToldStep {
     fn unclear(&self, events: &[LogEvent]) -> Option<String> {
         let is_unclear = self.is_shared || (self.steps > 1 && self.steps != events.len());
         is_unclear.then(|| {
-            "the trailers of several steps are mixed, so each line may describe any of them".to_owned()
+            "the trailers of several steps are mixed, so each line may describe any of them"
+                .to_owned()
         })
     }
 
@@ -184,9 +240,14 @@ impl ToldStep {
         for events in events.chunks(self.steps) {
             let recorded: Vec<_> = events
                 .iter()
-                .flat_map(|event| StepTrailers::recorded(task, &event.entry, &event.workflow).list())
+                .flat_map(|event| {
+                    StepTrailers::recorded(task, &event.entry, &event.workflow).list()
+                })
                 .collect();
-            let agreed = recorded.iter().filter(|(token, value)| self.tells(token, value)).count();
+            let agreed = recorded
+                .iter()
+                .filter(|(token, value)| self.tells(token, value))
+                .count();
             whys.push((agreed, self.differs(task, events, &recorded)?));
         }
         let nearest = whys.into_iter().max_by_key(|(agreed, _)| *agreed);
@@ -204,7 +265,11 @@ impl ToldStep {
     /// The reason if the commit adds no event of the task.
     fn not_recorded(&self) -> String {
         if self.task.is_empty() {
-            let told = self.rest.iter().map(|(token, value)| format!("{token}: {value}")).next();
+            let told = self
+                .rest
+                .iter()
+                .map(|(token, value)| format!("{token}: {value}"))
+                .next();
             let told = told.unwrap_or_default();
             return self.as_seen(format!(
                 "the trailers describe a step ({told}) without {TASK}, and this commit records none"
@@ -218,21 +283,30 @@ impl ToldStep {
 
     /// The values of the trailers with this token.
     fn values<'t>(&'t self, token: &'static str) -> impl Iterator<Item = &'t str> {
-        let own = self.rest.iter().filter(move |(told, _)| told.eq_ignore_ascii_case(token));
+        let own = self
+            .rest
+            .iter()
+            .filter(move |(told, _)| told.eq_ignore_ascii_case(token));
         own.map(|(_, value)| value.as_str())
     }
 
     /// Whether a trailer has this token and value.
     fn tells(&self, token: &str, value: &str) -> bool {
-        self.rest.iter().any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
+        self.rest
+            .iter()
+            .any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
     }
 
     /// The files that steps rest on and that no trailer names one by one.
     fn unlisted<'e>(&self, events: &'e [LogEvent]) -> Vec<(&'e str, Digest)> {
-        let is_listed =
-            |path: &str, digest: &str| self.values(EVIDENCE).any(|value| is_evidence(value, path, digest));
+        let is_listed = |path: &str, digest: &str| {
+            self.values(EVIDENCE)
+                .any(|value| is_evidence(value, path, digest))
+        };
         let evidence = evidence_of(events).filter(|(path, digest)| !is_listed(path, digest));
-        evidence.filter_map(|(path, digest)| Some((path.as_str(), Digest::parse(digest)?))).collect()
+        evidence
+            .filter_map(|(path, digest)| Some((path.as_str(), Digest::parse(digest)?)))
+            .collect()
     }
 
     /// Whether the values that stand for several files account for the files that are not listed one by one.
@@ -254,7 +328,10 @@ impl ToldStep {
         recorded: &[(&'static str, String)],
     ) -> Option<String> {
         if self.task.is_empty() {
-            return Some(format!("the trailer {TASK} is missing; the record says {:?}", task.as_str()));
+            return Some(format!(
+                "the trailer {TASK} is missing; the record says {:?}",
+                task.as_str()
+            ));
         }
         let mut wanted = recorded.iter().filter(|(token, _)| *token != TASK);
         if let Some((token, value)) = wanted.find(|(token, value)| !self.tells(token, value)) {
@@ -274,18 +351,28 @@ impl ToldStep {
             } else if token.eq_ignore_ascii_case(UNPROVEN) {
                 evidence_of(events).any(|(path, _)| *value == quoted(path))
             } else {
-                let has = |(known, text): &(&str, String)| token.eq_ignore_ascii_case(known) && text == value;
+                let has = |(known, text): &(&str, String)| {
+                    token.eq_ignore_ascii_case(known) && text == value
+                };
                 recorded.iter().any(has)
             };
             if !is_known {
-                return Some(format!("the trailer {token} says {value:?}, which the record does not say"));
+                return Some(format!(
+                    "the trailer {token} says {value:?}, which the record does not say"
+                ));
             }
         }
         let has_several = self.rest.iter().any(|(_, value)| several(value).is_some());
         let is_unproven = |path: &str| self.values(UNPROVEN).any(|value| value == quoted(path));
-        let missing = unlisted.iter().find(|(path, _)| !has_several && !is_unproven(path));
-        missing
-            .map(|(path, digest)| format!("the trailers do not list the evidence {path}@{}", digest.short()))
+        let missing = unlisted
+            .iter()
+            .find(|(path, _)| !has_several && !is_unproven(path));
+        missing.map(|(path, digest)| {
+            format!(
+                "the trailers do not list the evidence {path}@{}",
+                digest.short()
+            )
+        })
     }
 }
 
@@ -299,7 +386,9 @@ fn is_ours(token: &str) -> bool {
     if token.eq_ignore_ascii_case(WRITER) {
         return false;
     }
-    token.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS))
+    token
+        .get(..OURS.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(OURS))
 }
 
 /// The trailers of a message that people read as such, and whether git takes them for trailers. Blocks of other
@@ -333,19 +422,28 @@ fn trailers_at_end(paragraph: &[&str]) -> Vec<(String, String)> {
     let read = |line: &&str| -> Option<(String, String)> {
         let (token, value) = line.split_once(':')?;
         let is_token = |token: &str| {
-            !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            !token.is_empty()
+                && token
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         };
         is_token(token.trim_end()).then(|| (token.trim_end().to_owned(), value.trim().to_owned()))
     };
     let below = paragraph.get(1..).unwrap_or_default();
     let mut found: Vec<_> = below.iter().rev().map_while(read).collect();
     found.reverse();
-    if found.iter().any(|(token, _)| is_ours(token)) { found } else { Vec::new() }
+    if found.iter().any(|(token, _)| is_ours(token)) {
+        found
+    } else {
+        Vec::new()
+    }
 }
 
 /// Whether the value of a trailer names this file.
 fn is_evidence(value: &str, path: &str, digest: &str) -> bool {
-    value.rsplit_once('@').is_some_and(|(name, told)| told == digest && name == quoted(path))
+    value
+        .rsplit_once('@')
+        .is_some_and(|(name, told)| told == digest && name == quoted(path))
 }
 
 /// The number of files and the digest in `ARTIFACT (N files)@DIGEST`, which stands for several files.
@@ -365,7 +463,12 @@ mod tests {
             let rest: Vec<&str> = step.rest.iter().map(|(_, value)| value.as_str()).collect();
             let mixed = if step.is_shared { " shared" } else { "" };
             let git = if step.is_git { "" } else { " text" };
-            format!("{} {} {}{mixed}{git}", step.steps, step.task, rest.join(","))
+            format!(
+                "{} {} {}{mixed}{git}",
+                step.steps,
+                step.task,
+                rest.join(",")
+            )
         };
         ToldStep::all(message).iter().map(shown).collect()
     }
@@ -377,14 +480,27 @@ mod tests {
             (&["Task: t", "From: a", "To: b"], &["1 t a,b"]),
             (&["From: a", "To: b", "Task: t"], &["1 t a,b"]),
             (&["To: b"], &["1  b"]),
-            (&["Task: t", "To: a", "Task: u", "To: b", "Task: v"], &["1 t a", "1 u b"]),
-            (&["To: a", "Task: t", "From: c", "To: b", "Task: u"], &["1 t a", "1 u c,b"]),
+            (
+                &["Task: t", "To: a", "Task: u", "To: b", "Task: v"],
+                &["1 t a", "1 u b"],
+            ),
+            (
+                &["To: a", "Task: t", "From: c", "To: b", "Task: u"],
+                &["1 t a", "1 u c,b"],
+            ),
             (&["Task: t", "Task: t", "To: a", "To: b"], &["2 t a,b"]),
-            (&["From: c", "Task: t", "Task: u", "To: a", "To: b"], &["1 t c,a,b shared", "1 u c,a,b shared"]),
+            (
+                &["From: c", "Task: t", "Task: u", "To: a", "To: b"],
+                &["1 t c,a,b shared", "1 u c,a,b shared"],
+            ),
         ];
         for (lines, expected) in cases {
             let lines: Vec<String> = lines.iter().map(|line| format!("Orch-{line}")).collect();
-            assert_eq!(told(&format!("Subject\n\n{}\n", lines.join("\n"))), expected, "{lines:?}");
+            assert_eq!(
+                told(&format!("Subject\n\n{}\n", lines.join("\n"))),
+                expected,
+                "{lines:?}"
+            );
         }
     }
 
@@ -392,18 +508,42 @@ mod tests {
     fn lines_that_people_read_as_trailers_count() {
         for (message, expected) in [
             ("Subject\n\nOrch-To: b\n", &["1  b"][..]),
-            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n", &["1 t b text"]),
-            ("Subject\r\n\r\nText.\r\nOrch-Task: t\r\nOrch-To: b\r\n", &["1 t b text"]),
+            (
+                "Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n",
+                &["1 t b text"],
+            ),
+            (
+                "Subject\r\n\r\nText.\r\nOrch-Task: t\r\nOrch-To: b\r\n",
+                &["1 t b text"],
+            ),
             ("Subject\nOrch-Task: t\nOrch-To: b", &["1 t b text"]),
-            ("Subject\n\nText.\norch-task : t\nFixes: 1\nOrch-To: b\n \n", &["1 t b text"]),
-            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>", &["1 t b text"]),
-            ("Subject\n\nText.\nOrch-Task: t\nOrch-To: b\nSigned-off-by: A <a@b>", &["1 t b"]),
-            ("Subject\n\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>", &["1 t b text"]),
+            (
+                "Subject\n\nText.\norch-task : t\nFixes: 1\nOrch-To: b\n \n",
+                &["1 t b text"],
+            ),
+            (
+                "Subject\n\nText.\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>",
+                &["1 t b text"],
+            ),
+            (
+                "Subject\n\nText.\nOrch-Task: t\nOrch-To: b\nSigned-off-by: A <a@b>",
+                &["1 t b"],
+            ),
+            (
+                "Subject\n\nOrch-Task: t\nOrch-To: b\n\nSigned-off-by: A <a@b>",
+                &["1 t b text"],
+            ),
             ("Subject\n\nOrch-To: b\nText.", &[]),
             ("Subject\n\nOrch-To: b\n\nText.", &[]),
             ("Subject\n\nIt sets\nOrch-To: as before.\nSo", &[]),
-            ("Squash\n\n    orch(t): a -> b\n\n    Orch-Task: t\n    Orch-To: b\n", &[]),
-            ("Subject\n\n---\nText.\n\nOrch-Task: t\nOrch-To: b\n", &["1 t b"]),
+            (
+                "Squash\n\n    orch(t): a -> b\n\n    Orch-Task: t\n    Orch-To: b\n",
+                &[],
+            ),
+            (
+                "Subject\n\n---\nText.\n\nOrch-Task: t\nOrch-To: b\n",
+                &["1 t b"],
+            ),
             ("Orch-To: b", &[]),
         ] {
             assert_eq!(told(message), expected, "{message:?}");

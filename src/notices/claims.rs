@@ -27,16 +27,24 @@ pub(super) struct NoticeClaims {
 impl NoticeClaims {
     /// Returns an error if there is no directory for them.
     pub(super) fn of(workspace: &Workspace) -> Result<Self, Error> {
-        let Some(store) = workspace.store() else { return Ok(Self { directory: None }) };
+        let Some(store) = workspace.store() else {
+            return Ok(Self { directory: None });
+        };
         let own = store.own_directory()?;
-        let directory = own.make_child(PLACE).map_err(|error| io_error(&own.path().join(PLACE), error))?;
-        Ok(Self { directory: Some(directory) })
+        let directory = own
+            .make_child(PLACE)
+            .map_err(|error| io_error(&own.path().join(PLACE), error))?;
+        Ok(Self {
+            directory: Some(directory),
+        })
     }
 
     /// Claims to be the first watch of this work tree that tells events. Returns whether it is, and an error if that
     /// cannot be found out.
     pub(super) fn claim_first_watch(&self) -> Result<bool, Error> {
-        let Some(directory) = &self.directory else { return Ok(true) };
+        let Some(directory) = &self.directory else {
+            return Ok(true);
+        };
         match directory.create_new(WATCHED) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
@@ -68,7 +76,9 @@ impl NoticeClaims {
 
     /// A task has left its last event, and may come to the same again. Returns an error if that cannot be kept.
     pub(super) fn forget(&self, task: &TaskId) -> Result<(), Error> {
-        let Some(directory) = &self.directory else { return Ok(()) };
+        let Some(directory) = &self.directory else {
+            return Ok(());
+        };
         if fs::symlink_metadata(directory.path().join(name(task))).is_err() {
             return Ok(());
         }
@@ -78,13 +88,21 @@ impl NoticeClaims {
 
     /// Removes old files of tasks that are not in the work tree.
     pub(super) fn remove_gone(&self, writer: &Writer<'_>) -> Result<(), Error> {
-        let Some(directory) = &self.directory else { return Ok(()) };
+        let Some(directory) = &self.directory else {
+            return Ok(());
+        };
         let fail = |error| io_error(directory.path(), error);
         let mut old = BTreeSet::new();
         for entry in fs::read_dir(directory.path()).map_err(fail)? {
             let entry = entry.map_err(fail)?;
-            let changed = entry.metadata().and_then(|metadata| metadata.modified()).map_err(fail)?;
-            let changed = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+            let changed = entry
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .map_err(fail)?;
+            let changed = changed
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_secs();
             let age = writer.now().seconds().saturating_sub_unsigned(changed);
             if entry.file_name() != WATCHED && age > KEPT {
                 old.insert(entry.file_name());
@@ -96,7 +114,9 @@ impl NoticeClaims {
         for task in writer.workspace.tasks()? {
             old.remove(OsStr::new(&name(&task.id)));
         }
-        old.into_iter().try_for_each(|name| directory.remove_if_there(name)).map_err(fail)
+        old.into_iter()
+            .try_for_each(|name| directory.remove_if_there(name))
+            .map_err(fail)
     }
 
     /// Changes the file of a task while no other process does. Returns `None` outside git.
@@ -105,7 +125,9 @@ impl NoticeClaims {
         task: &TaskId,
         change: impl FnOnce(&mut File) -> io::Result<T>,
     ) -> Result<Option<T>, Error> {
-        let Some(directory) = &self.directory else { return Ok(None) };
+        let Some(directory) = &self.directory else {
+            return Ok(None);
+        };
         let name = name(task);
         let changed = directory.edit(&name).and_then(|mut file| {
             match file.lock() {
@@ -115,7 +137,9 @@ impl NoticeClaims {
             }
             change(&mut file)
         });
-        changed.map(Some).map_err(|error| io_error(&directory.path().join(name), error))
+        changed
+            .map(Some)
+            .map_err(|error| io_error(&directory.path().join(name), error))
     }
 }
 

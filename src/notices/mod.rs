@@ -83,10 +83,16 @@ impl Notifier {
             }
             // `[[notify]]` may be new.
             WatchEffect::Reloaded => self.begin_watch(writer.workspace),
-            WatchEffect::CameTo { task, notice: None, .. } => {
+            WatchEffect::CameTo {
+                task, notice: None, ..
+            } => {
                 self.with_claims(writer.workspace, |claims| claims.forget(task));
             }
-            WatchEffect::CameTo { notice: Some((notice, sight)), at_start, .. } => {
+            WatchEffect::CameTo {
+                notice: Some((notice, sight)),
+                at_start,
+                ..
+            } => {
                 let is_known = *at_start && self.is_first_watch;
                 return self.claim(writer.workspace, sight, *notice)
                     && !is_known
@@ -129,7 +135,8 @@ impl Notifier {
             sight.runner = Some(Runner::Stalled(end.reason.clone()));
         }
         // A watch that looks at the task from now on knows of this.
-        let is_new = TaskNotice::of(&sight).is_none_or(|notice| self.claim(writer.workspace, &sight, notice));
+        let is_new = TaskNotice::of(&sight)
+            .is_none_or(|notice| self.claim(writer.workspace, &sight, notice));
         let mut rings = false;
         for kind in run_notices(end.ending, of_task.map(|notice| notice.kind)) {
             let is_of_task = of_task.is_some_and(|notice| notice.kind == kind);
@@ -142,7 +149,8 @@ impl Notifier {
 
     /// Claims an event of a task. Returns whether it is new; what cannot be found out is not.
     fn claim(&mut self, workspace: &Workspace, sight: &Sight, notice: TaskNotice) -> bool {
-        self.with_claims(workspace, |claims| claims.claim(&sight.task.id, notice)).unwrap_or(false)
+        self.with_claims(workspace, |claims| claims.claim(&sight.task.id, notice))
+            .unwrap_or(false)
     }
 
     /// Calls `act` with the claims if anything is configured. Reports each problem once.
@@ -154,7 +162,10 @@ impl Notifier {
         if workspace.config().notify.is_empty() {
             return None;
         }
-        let opened = self.claims.take().map_or_else(|| NoticeClaims::of(workspace), Ok);
+        let opened = self
+            .claims
+            .take()
+            .map_or_else(|| NoticeClaims::of(workspace), Ok);
         let done = opened.and_then(|claims| act(self.claims.insert(claims)));
         let had_reported = std::mem::replace(&mut self.has_reported, done.is_err());
         match done {
@@ -169,15 +180,28 @@ impl Notifier {
     }
 
     /// Starts what is configured for an event. Returns whether to ring the bell.
-    fn tell(&mut self, writer: &Writer<'_>, kind: NoticeKind, sight: &Sight, run: Option<&EndedRun>) -> bool {
+    fn tell(
+        &mut self,
+        writer: &Writer<'_>,
+        kind: NoticeKind,
+        sight: &Sight,
+        run: Option<&EndedRun>,
+    ) -> bool {
         let workspace = writer.workspace;
         let config = workspace.config();
         tracing::info!(task = %sight.task.id, event = kind.as_str(), "notice");
         let mut text = None;
-        for (name, entry, action) in config.notify_actions().filter(|(_, entry, _)| entry.on.contains(&kind))
+        for (name, entry, action) in config
+            .notify_actions()
+            .filter(|(_, entry, _)| entry.on.contains(&kind))
         {
-            let Some(leave) = self.leave(writer, &name, action) else { continue };
-            let input = match text.take().map_or_else(|| word(writer, kind, sight, run), Ok) {
+            let Some(leave) = self.leave(writer, &name, action) else {
+                continue;
+            };
+            let input = match text
+                .take()
+                .map_or_else(|| word(writer, kind, sight, run), Ok)
+            {
                 Ok(input) => input,
                 Err(error) => {
                     (self.report)(error.into_warning());
@@ -199,14 +223,26 @@ impl Notifier {
                 problem.into_iter().for_each(|problem| report(problem));
             }));
         }
-        config.notify.iter().any(|entry| entry.bell && entry.on.contains(&kind))
+        config
+            .notify
+            .iter()
+            .any(|entry| entry.bell && entry.on.contains(&kind))
     }
 
     /// What an entry does with a document. It returns what failed, and how.
-    fn job(&mut self, writer: &Writer<'_>, action: &NotifyAction, input: String, limit: Period) -> NotifyJob {
+    fn job(
+        &mut self,
+        writer: &Writer<'_>,
+        action: &NotifyAction,
+        input: String,
+        limit: Period,
+    ) -> NotifyJob {
         match action.clone() {
             NotifyAction::Webhook(webhook) => {
-                let key = webhook.secret.as_deref().map(|name| writer.caller.variables.get(name));
+                let key = webhook
+                    .secret
+                    .as_deref()
+                    .map(|name| writer.caller.variables.get(name));
                 let limit = Duration::from_millis(limit.milliseconds());
                 Box::new(move || {
                     let sent = match &key {
@@ -214,9 +250,12 @@ impl Notifier {
                             "the variable {} is not set, so the document cannot be signed and was not sent",
                             webhook.secret.as_deref().unwrap_or_default()
                         )),
-                        key => {
-                            webhook::post(&webhook, key.as_ref().and_then(Option::as_deref), &input, limit)
-                        }
+                        key => webhook::post(
+                            &webhook,
+                            key.as_ref().and_then(Option::as_deref),
+                            &input,
+                            limit,
+                        ),
                     };
                     sent.map_err(|how| (webhook.url.clone(), how))
                 })
@@ -227,18 +266,31 @@ impl Notifier {
                     directory: writer.workspace.root().to_owned(),
                     environment: Vec::new(),
                     input,
-                    times: Times { hard: Some(limit), ..Times::default() },
+                    times: Times {
+                        hard: Some(limit),
+                        ..Times::default()
+                    },
                     grace: GRACE,
                 };
                 self.count += 1;
-                let mark = (MARK.to_owned(), format!("{}-{}", std::process::id(), self.count));
-                Box::new(move || perform(&program, &mark).map_err(|how| (command(&program.argv), how)))
+                let mark = (
+                    MARK.to_owned(),
+                    format!("{}-{}", std::process::id(), self.count),
+                );
+                Box::new(move || {
+                    perform(&program, &mark).map_err(|how| (command(&program.argv), how))
+                })
             }
         }
     }
 
     /// The leave to start an entry, if there is one. Reports once that there is none, until it is trusted.
-    fn leave(&mut self, writer: &Writer<'_>, name: &str, action: &NotifyAction) -> Option<NotificationLeave> {
+    fn leave(
+        &mut self,
+        writer: &Writer<'_>,
+        name: &str,
+        action: &NotifyAction,
+    ) -> Option<NotificationLeave> {
         let entry = format!("{name} {action:?}");
         // The trust is read each time, since it may be given or taken back at any time.
         match NotificationLeave::of(writer, name, action, self.trusts) {
@@ -262,7 +314,13 @@ fn word(
 ) -> Result<String, Error> {
     let workspace = writer.workspace;
     let suggestion = Suggestion::of(&workspace.subject(sight, sight.commit));
-    Ok(line(&Notice::new(writer.now(), kind, workspace.repository()?, suggestion, run.cloned())))
+    Ok(line(&Notice::new(
+        writer.now(),
+        kind,
+        workspace.repository()?,
+        suggestion,
+        run.cloned(),
+    )))
 }
 
 /// Runs a program to its end. Returns what went wrong.

@@ -60,9 +60,15 @@ impl QueueParts {
             state = match left {
                 Some(Duration::ZERO) => return,
                 Some(left) => {
-                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.changed
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
@@ -70,7 +76,10 @@ impl QueueParts {
 
 impl NoticeQueue {
     pub(super) fn new(report: FaultSink) -> Self {
-        Self { shared: Arc::default(), report }
+        Self {
+            shared: Arc::default(),
+            report,
+        }
     }
 
     /// Adds a program, which starts as soon as there is room. If too many wait, it is dropped.
@@ -80,7 +89,9 @@ impl NoticeQueue {
             let is_new = !std::mem::replace(&mut state.is_full, true);
             drop(state);
             if is_new {
-                self.tell(format!("{MOST_WAITING} notifications wait already; further ones are dropped"));
+                self.tell(format!(
+                    "{MOST_WAITING} notifications wait already; further ones are dropped"
+                ));
             }
             return;
         }
@@ -118,7 +129,9 @@ impl Drop for NoticeQueue {
         self.shared.await_end(Some(Instant::now() + PATIENCE));
         let left = self.drop_waiting();
         if left > 0 {
-            self.tell(format!("{left} notifications were not sent: earlier ones take too long"));
+            self.tell(format!(
+                "{left} notifications were not sent: earlier ones take too long"
+            ));
         }
         self.shared.await_end(None);
     }
@@ -142,7 +155,11 @@ mod tests {
             let keep = Arc::clone(&told);
             let report: FaultSink =
                 Arc::new(move |found| keep.lock().expect("unpoisoned").push(found.message));
-            Self { queue: NoticeQueue::new(report), began: channel(), told }
+            Self {
+                queue: NoticeQueue::new(report),
+                began: channel(),
+                told,
+            }
         }
 
         /// Adds a job; it ends when the returned sender is used or dropped.
@@ -201,7 +218,10 @@ mod tests {
         }
         (0..MOST_WAITING + 5).for_each(|number| drop(world.push(number)));
         let told = world.told.lock().expect("unpoisoned").clone();
-        assert_eq!(told, ["100 notifications wait already; further ones are dropped"]);
+        assert_eq!(
+            told,
+            ["100 notifications wait already; further ones are dropped"]
+        );
         drop(ends);
         world.queue.shared.await_end(None);
         assert_eq!(world.began.1.try_iter().count(), MOST_WAITING);

@@ -22,7 +22,12 @@ const DELIVERY: &str = "X-Orch-Delivery";
 /// server cannot be reached or is at fault, but not if it has answered what is no HTTP, because then it has the
 /// document. No redirect is followed, and the proxies of the environment are not used. Returns why the document was not
 /// taken.
-pub(super) fn post(webhook: &Webhook, key: Option<&str>, body: &str, limit: Duration) -> Result<(), String> {
+pub(super) fn post(
+    webhook: &Webhook,
+    key: Option<&str>,
+    body: &str,
+    limit: Duration,
+) -> Result<(), String> {
     let until = Instant::now() + limit;
     let mut pause = PAUSE;
     let mut last = String::new();
@@ -79,19 +84,27 @@ fn attempt(
     let request = Agent::new_with_config(config)
         .post(&webhook.url)
         .header("Content-Type", "application/json")
-        .header(DELIVERY, &hexadecimal(&Sha256::digest(body.as_bytes())[..16]));
+        .header(
+            DELIVERY,
+            &hexadecimal(&Sha256::digest(body.as_bytes())[..16]),
+        );
     let request = match key {
         Some(key) => request.header(SIGNATURE, &format!("sha256={}", signature(key, body))),
         None => request,
     };
     match request.send(body) {
         Ok(answer) => Ok(answer.status()),
-        Err(ureq::Error::Timeout(_)) => Err(FailedTry::Passing("there was no answer in time".to_owned())),
+        Err(ureq::Error::Timeout(_)) => {
+            Err(FailedTry::Passing("there was no answer in time".to_owned()))
+        }
         // It answers only what it has got.
         Err(
-            error @ (ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..)),
+            error @ (ureq::Error::Protocol(_)
+            | ureq::Error::Http(_)
+            | ureq::Error::LargeResponseHeader(..)),
         ) => {
-            let why = format!("it has got the document, but its answer cannot be read as HTTP: {error}");
+            let why =
+                format!("it has got the document, but its answer cannot be read as HTTP: {error}");
             Err(FailedTry::Final(why))
         }
         Err(error) => Err(FailedTry::Passing(error.to_string())),
@@ -101,7 +114,9 @@ fn attempt(
 /// The HMAC-SHA256 of a body, in hexadecimal digits.
 fn signature(key: &str, body: &str) -> String {
     // A key of any length is one.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else { return String::new() };
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else {
+        return String::new();
+    };
     mac.update(body.as_bytes());
     hexadecimal(&mac.finalize().into_bytes())
 }

@@ -39,7 +39,9 @@ pub fn sides(text: &str) -> Option<ConflictSides> {
             In::Ours if is("|||||||") => (place, shown) = (In::Base, shown + 1),
             In::Ours | In::Base if is("=======") => place = In::Theirs,
             In::Theirs if is(">>>>>>>") => place = In::Both,
-            In::Both => [&mut ours, &mut base, &mut theirs].into_iter().for_each(|side| side.push_str(line)),
+            In::Both => [&mut ours, &mut base, &mut theirs]
+                .into_iter()
+                .for_each(|side| side.push_str(line)),
             In::Ours => ours.push_str(line),
             In::Base => base.push_str(line),
             In::Theirs => theirs.push_str(line),
@@ -58,7 +60,10 @@ pub fn sides(text: &str) -> Option<ConflictSides> {
 /// "ours".
 #[must_use]
 pub fn united_lines(ours: &str, theirs: &str) -> String {
-    let shared = ours.split_inclusive('\n').zip(theirs.split_inclusive('\n')).take_while(|(a, b)| a == b);
+    let shared = ours
+        .split_inclusive('\n')
+        .zip(theirs.split_inclusive('\n'))
+        .take_while(|(a, b)| a == b);
     let shared: usize = shared.map(|(line, _)| line.len()).sum();
     let (mut first, mut second) = (&ours[shared..], &theirs[shared..]);
     if second < first {
@@ -66,7 +71,11 @@ pub fn united_lines(ours: &str, theirs: &str) -> String {
     }
     let mut told = HashSet::new();
     let mut united = ours[..shared].to_owned();
-    for line in first.lines().chain(second.lines()).filter(|line| told.insert(*line)) {
+    for line in first
+        .lines()
+        .chain(second.lines())
+        .filter(|line| told.insert(*line))
+    {
         united.push_str(line);
         united.push('\n');
     }
@@ -79,14 +88,21 @@ mod tests {
 
     #[test]
     fn both_sides_are_cut_out() {
-        let text =
-            "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nd\n>>>>>>> x\ne\n<<<<<<<\n=======\nf\n>>>>>>>\n";
+        let text = "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nd\n>>>>>>> x\ne\n<<<<<<<\n=======\nf\n>>>>>>>\n";
         let found = sides(text).expect("markers");
-        assert_eq!((found.ours.as_str(), found.theirs.as_str()), ("a\nb\ne\n", "a\nc\nd\ne\nf\n"));
+        assert_eq!(
+            (found.ours.as_str(), found.theirs.as_str()),
+            ("a\nb\ne\n", "a\nc\nd\ne\nf\n")
+        );
         assert_eq!(found.base, None, "only one of the two conflicts shows it");
         let shown = sides("<<<<<<< a\n1\n||||||| b\n0\n=======\n2\n>>>>>>> c\n").expect("markers");
         assert_eq!(shown.base.as_deref(), Some("0\n"));
-        for whole in ["", "a\n=======\nb\n", "<<<<<<<<< a\nb\n", "<<<<<<< a\nb\n=======\nc\n"] {
+        for whole in [
+            "",
+            "a\n=======\nb\n",
+            "<<<<<<<<< a\nb\n",
+            "<<<<<<< a\nb\n=======\nc\n",
+        ] {
             assert_eq!(sides(whole), None, "{whole:?}");
         }
     }

@@ -31,7 +31,11 @@ impl LogExtent {
     pub fn of(log: &[u8], format: ObjectFormat) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let lines = log.iter().filter(|byte| **byte == b'\n').count();
-        Self { lines: count(lines), bytes: count(log.len()), digest: digest_of(log, format) }
+        Self {
+            lines: count(lines),
+            bytes: count(log.len()),
+            digest: digest_of(log, format),
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use super::log_event::LogEvent;
 use super::state::read_standing;
 use crate::base::{Digest, Error, PhaseId};
 use crate::decide::{
-    Conflict, HistoryEntry, RecordVersion, Stamp, State, choose, join, keep_latest, standing_document,
+    Conflict, HistoryEntry, RecordVersion, Stamp, State, choose, join, keep_latest,
+    standing_document,
 };
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
@@ -75,7 +76,12 @@ impl FoldCache {
     /// A cache of so many states.
     #[must_use]
     pub fn of_at_most(most: usize) -> Self {
-        Self { folded: HashMap::new(), kept: VecDeque::new(), followed: VecDeque::new(), most }
+        Self {
+            folded: HashMap::new(),
+            kept: VecDeque::new(),
+            followed: VecDeque::new(),
+            most,
+        }
     }
 
     fn keep(&mut self, event: &LogEvent, folded: Folded) {
@@ -83,7 +89,10 @@ impl FoldCache {
             self.kept.push_back(event.id);
             self.followed.extend(event.after.first());
         }
-        for (ids, most) in [(&mut self.followed, MOST_FOLLOWED), (&mut self.kept, self.most)] {
+        for (ids, most) in [
+            (&mut self.followed, MOST_FOLLOWED),
+            (&mut self.kept, self.most),
+        ] {
             while ids.len() > most {
                 ids.pop_front().map(|oldest| self.folded.remove(&oldest));
             }
@@ -110,9 +119,13 @@ impl EventLog {
         let entry = &event.entry;
         // Usually the state before is known, and has found it.
         let before = event.after.first().filter(|_| event.after.len() == 1);
-        let before = before.and_then(|before| cache.folded.get(before)).map(|known| &known.state);
+        let before = before
+            .and_then(|before| cache.folded.get(before))
+            .map(|known| &known.state);
         let history = self.history(&[event.id]);
-        let known = before.and_then(|before| before.last_entry_into(&entry.to)).cloned();
+        let known = before
+            .and_then(|before| before.last_entry_into(&entry.to))
+            .cloned();
         let entered = self.entered_before(&history, &event.after, &entry.to, known);
         let state = Arc::new(State {
             heads: vec![event.id],
@@ -124,7 +137,13 @@ impl EventLog {
             updated_at: Some(entry.at),
             ..standing
         });
-        cache.keep(event, Folded { document, state: Arc::clone(&state) });
+        cache.keep(
+            event,
+            Folded {
+                document,
+                state: Arc::clone(&state),
+            },
+        );
         Ok(state)
     }
 
@@ -136,7 +155,9 @@ impl EventLog {
         phase: &PhaseId,
         known: Option<Arc<HistoryEntry>>,
     ) -> Option<Arc<HistoryEntry>> {
-        let is_later = history.last().is_some_and(|last| last.version > RecordVersion::First);
+        let is_later = history
+            .last()
+            .is_some_and(|last| last.version > RecordVersion::First);
         if !is_later || history.iter().any(|entry| entry.enters(phase)) {
             return None;
         }
@@ -144,7 +165,11 @@ impl EventLog {
     }
 
     /// The step that entered the phase of a state, if this history of its heads does not have it.
-    fn entered_in(&self, state: &State, history: &[Arc<HistoryEntry>]) -> Option<Arc<HistoryEntry>> {
+    fn entered_in(
+        &self,
+        state: &State,
+        history: &[Arc<HistoryEntry>],
+    ) -> Option<Arc<HistoryEntry>> {
         let phase = PhaseId::new(state.phase.as_deref()?).ok()?;
         self.entered_before(history, &state.heads, &phase, None)
     }
@@ -161,15 +186,15 @@ impl EventLog {
             chain.push(event);
             next = match event.after.first() {
                 None => None,
-                Some(before) => Some(
-                    self.get(before)
-                        .ok_or_else(|| self.fault_of(&event.id, LogFaultKind::UnknownPredecessor(*before)))?,
-                ),
+                Some(before) => Some(self.get(before).ok_or_else(|| {
+                    self.fault_of(&event.id, LogFaultKind::UnknownPredecessor(*before))
+                })?),
             };
         }
         for event in chain.into_iter().rev() {
-            apply_patch(&mut document, &event.changes.ops())
-                .map_err(|place| self.fault_of(&event.id, LogFaultKind::Inapplicable(place.to_string())))?;
+            apply_patch(&mut document, &event.changes.ops()).map_err(|place| {
+                self.fault_of(&event.id, LogFaultKind::Inapplicable(place.to_string()))
+            })?;
         }
         Ok(document)
     }
@@ -188,7 +213,12 @@ impl EventLog {
         heads: &[Digest],
         cache: &mut FoldCache,
     ) -> Result<Option<Arc<State>>, FoldError> {
-        let mut joiner = Joiner { log: self, workflow, cache, known: HashMap::new() };
+        let mut joiner = Joiner {
+            log: self,
+            workflow,
+            cache,
+            known: HashMap::new(),
+        };
         joiner.state(&self.tips(heads), 0)
     }
 
@@ -205,16 +235,23 @@ impl EventLog {
         stamp: &Stamp,
         cache: &mut FoldCache,
     ) -> Result<Result<State, Error>, FoldError> {
-        let mut side = |heads| Ok::<_, FoldError>(self.fold(workflow, heads, cache)?.unwrap_or_default());
+        let mut side =
+            |heads| Ok::<_, FoldError>(self.fold(workflow, heads, cache)?.unwrap_or_default());
         let (one, another) = (side(chosen)?, side(other)?);
-        Ok(choose(workflow, &one, &another, reason, stamp).map(|mut state| {
-            state.heads = self.tips(&[chosen, other].concat());
-            let mut history = self.history(&state.heads);
-            history.extend(state.history.pop());
-            keep_latest(&mut history);
-            let entered = self.entered_in(&state, &history);
-            State { history, entered, ..state }
-        }))
+        Ok(
+            choose(workflow, &one, &another, reason, stamp).map(|mut state| {
+                state.heads = self.tips(&[chosen, other].concat());
+                let mut history = self.history(&state.heads);
+                history.extend(state.history.pop());
+                keep_latest(&mut history);
+                let entered = self.entered_in(&state, &history);
+                State {
+                    history,
+                    entered,
+                    ..state
+                }
+            }),
+        )
     }
 }
 
@@ -229,7 +266,9 @@ struct Joiner<'l> {
 
 impl Joiner<'_> {
     fn state(&mut self, heads: &[Digest], depth: usize) -> Result<Option<Arc<State>>, FoldError> {
-        let Some((first, rest)) = heads.split_first() else { return Ok(None) };
+        let Some((first, rest)) = heads.split_first() else {
+            return Ok(None);
+        };
         if rest.is_empty() {
             return Ok(Some(self.log.state_at(first, self.cache)?));
         }
@@ -240,12 +279,19 @@ impl Joiner<'_> {
             let one = joined.map_or_else(|| self.log.state_at(first, self.cache), Ok)?;
             let another = self.log.state_at(head, self.cache)?;
             let both = join(self.workflow, base.as_deref(), &one, &another);
-            let both = both.map_err(|conflict| FoldError::Disputed { conflict, heads: heads.to_vec() })?;
+            let both = both.map_err(|conflict| FoldError::Disputed {
+                conflict,
+                heads: heads.to_vec(),
+            })?;
             let heads = heads[..=many].to_vec();
             let history = self.log.history(&heads);
             let both = State { heads, ..both };
             let entered = self.log.entered_in(&both, &history);
-            joined = Some(Arc::new(State { history, entered, ..both }));
+            joined = Some(Arc::new(State {
+                history,
+                entered,
+                ..both
+            }));
         }
         Ok(joined)
     }
@@ -253,7 +299,9 @@ impl Joiner<'_> {
     /// The common ancestor of both sides. If there are several merge bases, it is their join; if they cannot
     /// be joined, it is the state after the first of them.
     fn base(&mut self, bases: &[Digest], depth: usize) -> Result<Option<Arc<State>>, FoldError> {
-        let Some(first) = bases.first() else { return Ok(None) };
+        let Some(first) = bases.first() else {
+            return Ok(None);
+        };
         if bases.len() == 1 {
             return Ok(Some(self.log.state_at(first, self.cache)?));
         }
@@ -295,10 +343,13 @@ pub fn record_steps<'s>(
 ) -> Vec<RecordedStep> {
     let mut recorded: Vec<RecordedStep> = Vec::new();
     for step in steps {
-        let (heads, base) =
-            recorded.last().map_or((&before.heads, base), |last| (&last.state.heads, &last.state));
+        let (heads, base) = recorded.last().map_or((&before.heads, base), |last| {
+            (&last.state.heads, &last.state)
+        });
         let base = (!heads.is_empty()).then_some(base);
-        let Some(event) = LogEvent::new(heads.clone(), base, step) else { break };
+        let Some(event) = LogEvent::new(heads.clone(), base, step) else {
+            break;
+        };
         let mut document = base.map_or_else(|| Value::Object(Map::new()), standing_document);
         let Ok(standing) =
             apply_patch(&mut document, &event.changes.ops()).map(|()| read_standing(&document))

@@ -6,20 +6,39 @@ use crate::workflow::RESERVED_KEYS;
 use serde_json::Value;
 
 /// The reserved keys that are kept from the state of another tool, if their values have the right form.
-const KEPT: [&str; 7] = ["task", "task_id", "title", "workflow", "actors", "waived", "errors"];
+const KEPT: [&str; 7] = [
+    "task", "task_id", "title", "workflow", "actors", "waived", "errors",
+];
 /// Reserved keys that say nothing about the task.
 const ABOUT_THE_FILE: [&str; 3] = ["$schema", "version", "seal"];
 
 /// JSON pointers to what is lost when a state of another tool with this text is adopted by a workflow.
-pub(super) fn left_out(workflow: &WorkflowName, phase_key: &str, value: &Value, text: &str) -> Vec<String> {
+pub(super) fn left_out(
+    workflow: &WorkflowName,
+    phase_key: &str,
+    value: &Value,
+    text: &str,
+) -> Vec<String> {
     let is_reserved = |key: &str| RESERVED_KEYS.contains(&key) || KEPT.contains(&key);
-    let is_other = |key: &&String| key.as_str() != phase_key && key.as_str() != "phase" && is_reserved(key);
-    let members = value.as_object().into_iter().flatten().filter(|(key, _)| is_other(key));
+    let is_other =
+        |key: &&String| key.as_str() != phase_key && key.as_str() != "phase" && is_reserved(key);
+    let members = value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| is_other(key));
     let mut left: Vec<String> = members
-        .filter(|(key, value)| !ABOUT_THE_FILE.contains(&key.as_str()) && !is_kept(workflow, key, value))
+        .filter(|(key, value)| {
+            !ABOUT_THE_FILE.contains(&key.as_str()) && !is_kept(workflow, key, value)
+        })
         .map(|(key, _)| child("", key))
         .collect();
-    left.extend(rounded(value, text).into_iter().filter(|place| !left.contains(place)).collect::<Vec<_>>());
+    left.extend(
+        rounded(value, text)
+            .into_iter()
+            .filter(|place| !left.contains(place))
+            .collect::<Vec<_>>(),
+    );
     left
 }
 
@@ -52,8 +71,14 @@ fn rounded(value: &Value, text: &str) -> Vec<String> {
     if literals.len() != parsed.len() {
         return Vec::new();
     }
-    let differ = |(literal, (_, number)): &(&&str, &(String, String))| digits(literal) != digits(number);
-    literals.iter().zip(&parsed).filter(differ).map(|(_, (place, _))| place.clone()).collect()
+    let differ =
+        |(literal, (_, number)): &(&&str, &(String, String))| digits(literal) != digits(number);
+    literals
+        .iter()
+        .zip(&parsed)
+        .filter(differ)
+        .map(|(_, (place, _))| place.clone())
+        .collect()
 }
 
 /// The numbers of a value with their places, in the order of the text.
@@ -65,9 +90,9 @@ fn numbers(value: &Value, place: &str, found: &mut Vec<(String, String)>) {
                 numbers(item, &format!("{place}/{index}"), found);
             }
         }
-        Value::Object(members) => {
-            members.iter().for_each(|(key, value)| numbers(value, &child(place, key), found))
-        }
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(key, value)| numbers(value, &child(place, key), found)),
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
@@ -87,7 +112,8 @@ fn literals(text: &str) -> Vec<&str> {
             });
             end.map_or(rest.len(), |end| end + 2)
         } else {
-            let is_of_number = |c: char| c.is_ascii_digit() || ['+', '-', '.', 'e', 'E'].contains(&c);
+            let is_of_number =
+                |c: char| c.is_ascii_digit() || ['+', '-', '.', 'e', 'E'].contains(&c);
             let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
             found.push(&rest[..end]);
             end
@@ -109,7 +135,9 @@ fn digits(number: &str) -> (bool, String, i64) {
     let zeros = all.len() - all.trim_end_matches('0').len();
     let length = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let exponent: i64 = exponent.trim_start_matches('+').parse().unwrap_or(i64::MAX);
-    let power = exponent.saturating_add(length(zeros)).saturating_sub(length(fraction.len()));
+    let power = exponent
+        .saturating_add(length(zeros))
+        .saturating_sub(length(fraction.len()));
     (number.starts_with('-'), significant.to_owned(), power)
 }
 
@@ -121,23 +149,49 @@ mod tests {
     fn what_a_record_has_no_place_for_is_listed() {
         let workflow = WorkflowName::new("w").expect("valid");
         for (text, expected) in [
-            (r#"{"phase": "a", "title": "T", "ticket": 1, "$schema": "x", "version": 1}"#, &[][..]),
-            (r#"{"history": [], "title": null, "waived": {}, "workflow": "w"}"#, &[]),
-            (r#"{"workflow": {"name": "w", "digest": "x"}, "errors": [1], "actors": {"a": {}}}"#, &[]),
-            (r#"{"history": [{"at": 1}], "title": 7, "task": true}"#, &["/history", "/title", "/task"]),
+            (
+                r#"{"phase": "a", "title": "T", "ticket": 1, "$schema": "x", "version": 1}"#,
+                &[][..],
+            ),
+            (
+                r#"{"history": [], "title": null, "waived": {}, "workflow": "w"}"#,
+                &[],
+            ),
+            (
+                r#"{"workflow": {"name": "w", "digest": "x"}, "errors": [1], "actors": {"a": {}}}"#,
+                &[],
+            ),
+            (
+                r#"{"history": [{"at": 1}], "title": 7, "task": true}"#,
+                &["/history", "/title", "/task"],
+            ),
             (
                 r#"{"workflow": "v", "updated_at": "2024-01-01", "rev": 3}"#,
                 &["/workflow", "/updated_at", "/rev"],
             ),
-            (r#"{"actors": {"a": "b"}, "waived": ["a"], "errors": "e"}"#, &["/actors", "/waived", "/errors"]),
+            (
+                r#"{"actors": {"a": "b"}, "waived": ["a"], "errors": "e"}"#,
+                &["/actors", "/waived", "/errors"],
+            ),
             (r#"{"state": "a", "phase": [1]}"#, &[]),
             (r#"{"history": {}, "waived": {"a": 3}, "seal": 1}"#, &[]),
             // A number that is rounded is named once, also where its member is left out.
-            (r#"{"rev": 12345678901234567890123, "n": 12345678901234567890123}"#, &["/rev", "/n"]),
+            (
+                r#"{"rev": 12345678901234567890123, "n": 12345678901234567890123}"#,
+                &["/rev", "/n"],
+            ),
         ] {
             let value = serde_json::from_str(text).expect("JSON");
-            let phase_key = if text.contains("\"state\"") { "state" } else { "phase" };
-            assert_eq!(left_out(&workflow, phase_key, &value, text), expected, "{text}");
+            let phase_key = if text.contains("\"state\"") {
+                "state"
+            } else {
+                "phase"
+            };
+            assert_eq!(
+                left_out(&workflow, phase_key, &value, text),
+                expected,
+                "{text}"
+            );
         }
     }
 

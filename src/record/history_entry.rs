@@ -2,8 +2,8 @@
 
 use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use crate::decide::{
-    ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance, RecordVersion,
-    RestsOn,
+    ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance,
+    RecordVersion, RestsOn,
 };
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -123,13 +123,14 @@ impl EntryMembers {
             "performance" => self.performance = performance(members.next_value()?),
             _ => match Kind::named(key).filter(|kind| Detail::is_of(*kind)) {
                 Some(kind) => {
-                    let read =
-                        Detail::read(kind, members.next_value()?).map_err(|fault| Strict::of(key, &fault));
+                    let read = Detail::read(kind, members.next_value()?)
+                        .map_err(|fault| Strict::of(key, &fault));
                     let is_second = self.detail.is_some();
                     self.detail = self.strictly(read).flatten();
                     if is_second {
-                        self.invalid
-                            .get_or_insert_with(|| format!("`{key}` is not its only member of a kind"));
+                        self.invalid.get_or_insert_with(|| {
+                            format!("`{key}` is not its only member of a kind")
+                        });
                     }
                 }
                 None => self.set(key, members.next_value()?),
@@ -156,7 +157,10 @@ impl EntryMembers {
             "from" => {
                 self.from = match value {
                     Scalar::Null => Some(None),
-                    value => value.text().and_then(|phase| PhaseId::new(phase).ok()).map(Some),
+                    value => value
+                        .text()
+                        .and_then(|phase| PhaseId::new(phase).ok())
+                        .map(Some),
                 }
             }
             "to" => self.to = value.text().and_then(|phase| PhaseId::new(phase).ok()),
@@ -171,7 +175,9 @@ impl EntryMembers {
             },
             "rule" => self.rule = value.text().map(Cow::into_owned),
             "reason" => self.reason = value.text().map(Cow::into_owned),
-            "confirmed" => self.confirmed = value.text().and_then(|name| ArtifactName::new(name).ok()),
+            "confirmed" => {
+                self.confirmed = value.text().and_then(|name| ArtifactName::new(name).ok())
+            }
             "action" => self.action = value.text().and_then(|name| ActionName::new(name).ok()),
             _ => self.note_unknown(key.to_owned()),
         }
@@ -192,8 +198,15 @@ impl EntryMembers {
         if self.version == Some(RecordVersion::First) {
             return None;
         }
-        let kind = self.other_kind.as_ref().map(|kind| format!("the kind `{kind}`"));
-        kind.or_else(|| self.unknown.as_ref().map(|member| format!("the member `{member}`")))
+        let kind = self
+            .other_kind
+            .as_ref()
+            .map(|kind| format!("the kind `{kind}`"));
+        kind.or_else(|| {
+            self.unknown
+                .as_ref()
+                .map(|member| format!("the member `{member}`"))
+        })
     }
 
     /// What is wrong with a member of the second version, in words. Events of the first version may have members of any
@@ -211,7 +224,10 @@ impl EntryMembers {
             (Some(kind), None) => Some(format!("`{}` is missing", kind.as_str())),
             (_, Some(said)) if needed != Some(said) => {
                 let kind = self.kind.map_or("?", Kind::as_str);
-                Some(format!("`{}` is no member of an event of the kind `{kind}`", said.as_str()))
+                Some(format!(
+                    "`{}` is no member of an event of the kind `{kind}`",
+                    said.as_str()
+                ))
             }
             _ => None,
         }
@@ -225,7 +241,10 @@ impl EntryMembers {
             version,
             seq: self.seq.ok_or("seq")?,
             at: self.at.ok_or("at")?,
-            kind: self.kind.filter(|kind| kind.since() <= version).ok_or("kind")?,
+            kind: self
+                .kind
+                .filter(|kind| kind.since() <= version)
+                .ok_or("kind")?,
             to: self.to.ok_or("to")?,
             actor: self.actor.ok_or("actor")?,
             from: self.from.ok_or("from")?,
@@ -280,7 +299,10 @@ impl<'de> Deserialize<'de> for EntryMembers {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<EntryMembers, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut members: A,
+            ) -> Result<EntryMembers, A::Error> {
                 let mut read = EntryMembers::NONE;
                 while let Some(key) = members.next_key::<Scalar<'_>>()? {
                     read.read(&key.text().unwrap_or_default(), &mut members)?;
@@ -393,18 +415,25 @@ fn string(value: Value) -> Option<String> {
 /// The members that are texts.
 fn texts(value: Value) -> Vec<(String, String)> {
     let members = object(value).into_iter().flatten();
-    members.filter_map(|(name, value)| Some((name, string(value)?))).collect()
+    members
+        .filter_map(|(name, value)| Some((name, string(value)?)))
+        .collect()
 }
 
 fn names(value: Value) -> Vec<ArtifactName> {
     let names = value.as_array().into_iter().flatten();
-    names.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect()
+    names
+        .filter_map(|name| ArtifactName::new(name.as_str()?).ok())
+        .collect()
 }
 
 fn by(value: Value) -> Option<By> {
     let mut members = object(value)?;
     let kind = ActorKind::named(members.get("kind")?.as_str()?)?;
-    Some(By { kind, name: members.remove("name").and_then(string).unwrap_or_default() })
+    Some(By {
+        kind,
+        name: members.remove("name").and_then(string).unwrap_or_default(),
+    })
 }
 
 fn performance(value: Value) -> Option<Performance> {
@@ -437,7 +466,9 @@ mod tests {
         for (name, value) in object(changed).expect("members") {
             members[&name] = value;
         }
-        let entry = EntryMembers::deserialize(&members).expect("an object").entry();
+        let entry = EntryMembers::deserialize(&members)
+            .expect("an object")
+            .entry();
         let of_text: EntryMembers = serde_json::from_str(&members.to_string()).expect("an object");
         assert_eq!(of_text.entry(), entry, "{members}");
         assert_eq!(history_entry(&members), entry.clone().ok());
@@ -486,14 +517,33 @@ mod tests {
             others: Vec::new(),
             ..read(json!({}))
         };
-        for odd in [json!(null), json!(7), json!(true), json!([[{}]]), json!("\u{1}")] {
-            let names =
-                ["reason", "rule", "evidence", "waives", "confirmed", "action", "performance", "more"];
-            let members: Map<String, Value> =
-                names.iter().map(|name| ((*name).to_owned(), odd.clone())).collect();
+        for odd in [
+            json!(null),
+            json!(7),
+            json!(true),
+            json!([[{}]]),
+            json!("\u{1}"),
+        ] {
+            let names = [
+                "reason",
+                "rule",
+                "evidence",
+                "waives",
+                "confirmed",
+                "action",
+                "performance",
+                "more",
+            ];
+            let members: Map<String, Value> = names
+                .iter()
+                .map(|name| ((*name).to_owned(), odd.clone()))
+                .collect();
             let text = odd.as_str().map(str::to_owned);
-            let expected =
-                HistoryEntry { rule: text.clone(), reason: text.unwrap_or_default(), ..bare.clone() };
+            let expected = HistoryEntry {
+                rule: text.clone(),
+                reason: text.unwrap_or_default(),
+                ..bare.clone()
+            };
             assert_eq!(read(Value::Object(members)), expected);
         }
         let odd = json!({
@@ -503,14 +553,23 @@ mod tests {
         let found = read(odd);
         assert_eq!(found.evidence, [("b".to_owned(), "2".to_owned())]);
         assert_eq!(found.waived, [ArtifactName::new("plan").expect("valid")]);
-        assert_eq!(found.actor, By { kind: ActorKind::Orch, name: String::new() });
+        assert_eq!(
+            found.actor,
+            By {
+                kind: ActorKind::Orch,
+                name: String::new()
+            }
+        );
         assert_eq!(found.performance, Some(Box::default()));
     }
 
     #[test]
     fn of_two_members_of_one_name_the_last_counts() {
-        let text =
-            whole().to_string().replacen('{', r#"{"seq":1,"evidence":{"z":"1"},"waived":["other"],"#, 1);
+        let text = whole().to_string().replacen(
+            '{',
+            r#"{"seq":1,"evidence":{"z":"1"},"waived":["other"],"#,
+            1,
+        );
         let text = text.replace(r#""b":"1""#, r#""b":"0","b":"1""#);
         let read: EntryMembers = serde_json::from_str(&text).expect("an object");
         assert_eq!(read.entry().ok(), history_entry(&whole()));

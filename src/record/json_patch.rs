@@ -64,7 +64,10 @@ fn diff_at(path: &mut String, old: &Value, new: &Value, ops: &mut Vec<JsonPatchO
         (Value::Object(old), Value::Object(new)) => diff_objects(path, old, new, ops),
         (Value::Array(old), Value::Array(new)) => diff_arrays(path, old, new, ops),
         _ if old == new => {}
-        _ => ops.push(JsonPatchOp::Replace { path: path.clone(), value: new.clone() }),
+        _ => ops.push(JsonPatchOp::Replace {
+            path: path.clone(),
+            value: new.clone(),
+        }),
     }
 }
 
@@ -76,13 +79,18 @@ fn diff_objects(
 ) {
     let mut removed: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
     removed.sort();
-    ops.extend(removed.into_iter().map(|key| JsonPatchOp::Remove { path: child(path, key) }));
+    ops.extend(removed.into_iter().map(|key| JsonPatchOp::Remove {
+        path: child(path, key),
+    }));
     let mut members: Vec<(&String, &Value)> = new.iter().collect();
     members.sort_by_key(|(key, _)| *key);
     for (key, value) in members {
         match old.get(key) {
             Some(before) => within(path, key, |path| diff_at(path, before, value, ops)),
-            None => ops.push(JsonPatchOp::Add { path: child(path, key), value: value.clone() }),
+            None => ops.push(JsonPatchOp::Add {
+                path: child(path, key),
+                value: value.clone(),
+            }),
         }
     }
 }
@@ -94,22 +102,39 @@ fn diff_arrays(path: &mut String, old: &[Value], new: &[Value], ops: &mut Vec<Js
     let end = (0..shorter - start).take_while(same_end).count();
     let (lost, gained) = (&old[start..old.len() - end], &new[start..new.len() - end]);
     if gained.is_empty() {
-        ops.extend(lost.iter().map(|_| JsonPatchOp::Remove { path: format!("{path}/{start}") }));
+        ops.extend(lost.iter().map(|_| JsonPatchOp::Remove {
+            path: format!("{path}/{start}"),
+        }));
     } else if lost.is_empty() {
         ops.extend(gained.iter().enumerate().map(|(offset, value)| {
-            let at = if end == 0 { "-".to_owned() } else { (start + offset).to_string() };
-            JsonPatchOp::Add { path: format!("{path}/{at}"), value: value.clone() }
+            let at = if end == 0 {
+                "-".to_owned()
+            } else {
+                (start + offset).to_string()
+            };
+            JsonPatchOp::Add {
+                path: format!("{path}/{at}"),
+                value: value.clone(),
+            }
         }));
     } else if let Some(dropped) = dropped_from_front(old, new) {
-        ops.extend((0..dropped).map(|_| JsonPatchOp::Remove { path: format!("{path}/0") }));
+        ops.extend((0..dropped).map(|_| JsonPatchOp::Remove {
+            path: format!("{path}/0"),
+        }));
         let added = new[old.len() - dropped..].iter();
-        ops.extend(added.map(|value| JsonPatchOp::Add { path: format!("{path}/-"), value: value.clone() }));
+        ops.extend(added.map(|value| JsonPatchOp::Add {
+            path: format!("{path}/-"),
+            value: value.clone(),
+        }));
     } else if old.len() == new.len() {
         for (at, (old, new)) in old.iter().zip(new).enumerate() {
             within(path, &at.to_string(), |path| diff_at(path, old, new, ops));
         }
     } else {
-        ops.push(JsonPatchOp::Replace { path: path.clone(), value: Value::from(new.to_vec()) });
+        ops.push(JsonPatchOp::Replace {
+            path: path.clone(),
+            value: Value::from(new.to_vec()),
+        });
     }
 }
 
@@ -141,12 +166,16 @@ pub fn apply_patch(document: &mut Value, ops: &[JsonPatchOp]) -> Result<(), Miss
             JsonPatchOp::Remove { path } => remove(document, path),
             JsonPatchOp::Replace { path, value } => replace(document, path, value),
         };
-        done.ok_or_else(|| MissingPlace { pointer: op.path().to_owned() })
+        done.ok_or_else(|| MissingPlace {
+            pointer: op.path().to_owned(),
+        })
     })
 }
 
 fn add(document: &mut Value, path: &str, value: &Value) -> Option<()> {
-    let Some((parent, key)) = path.rsplit_once('/') else { return replace(document, path, value) };
+    let Some((parent, key)) = path.rsplit_once('/') else {
+        return replace(document, path, value);
+    };
     match document.pointer_mut(parent)? {
         Value::Object(members) => {
             members.insert(unescape(key), value.clone());
@@ -179,7 +208,8 @@ fn replace(document: &mut Value, path: &str, value: &Value) -> Option<()> {
 
 /// Parses an index as RFC 6901 spells it: digits without a sign or a leading zero.
 fn index(key: &str) -> Option<usize> {
-    let plain = key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
+    let plain =
+        key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
     plain.then(|| key.parse().ok())?
 }
 
@@ -206,7 +236,9 @@ pub(super) struct RawOp<'t, V> {
     pub value: Option<V>,
 }
 
-fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
     V::deserialize(deserializer).map(Some)
 }
 
@@ -215,7 +247,10 @@ impl<V> RawOp<'_, V> {
     pub fn check<E: Error>(&self) -> Result<(), E> {
         match (&*self.op, &self.value) {
             ("add" | "replace", Some(_)) | ("remove", None) => Ok(()),
-            (op, _) => Err(E::custom(format!("`{op}` of {} is not a known operation", self.path))),
+            (op, _) => Err(E::custom(format!(
+                "`{op}` of {} is not a known operation",
+                self.path
+            ))),
         }
     }
 }
@@ -254,8 +289,16 @@ mod tests {
     fn a_patch_says_no_more_than_what_changed() {
         for (old, new, expected) in [
             (json!({"a": 1}), json!({"a": 1}), json!([])),
-            (json!({}), json!({"a": null}), json!([{"op": "add", "path": "/a", "value": null}])),
-            (json!({"a": null}), json!({}), json!([{"op": "remove", "path": "/a"}])),
+            (
+                json!({}),
+                json!({"a": null}),
+                json!([{"op": "add", "path": "/a", "value": null}]),
+            ),
+            (
+                json!({"a": null}),
+                json!({}),
+                json!([{"op": "remove", "path": "/a"}]),
+            ),
             (json!({"a/b": {"~": 1}}), json!({"a/b": {"~": 2}}), {
                 json!([{"op": "replace", "path": "/a~1b/~0", "value": 2}])
             }),
@@ -265,16 +308,24 @@ mod tests {
             (json!({"l": [1, 3]}), json!({"l": [1, 2, 3]}), {
                 json!([{"op": "add", "path": "/l/1", "value": 2}])
             }),
-            (json!({"l": [1, 2, 3]}), json!({"l": [1, 3]}), json!([{"op": "remove", "path": "/l/1"}])),
+            (
+                json!({"l": [1, 2, 3]}),
+                json!({"l": [1, 3]}),
+                json!([{"op": "remove", "path": "/l/1"}]),
+            ),
             (json!({"l": [1, 2, 3]}), json!({"l": [2, 3, 4]}), {
                 json!([{"op": "remove", "path": "/l/0"}, {"op": "add", "path": "/l/-", "value": 4}])
             }),
-            (json!({"l": [1, {"a": 1}, 3]}), json!({"l": [0, {"a": 2}, 3]}), {
-                json!([
-                    {"op": "replace", "path": "/l/0", "value": 0},
-                    {"op": "replace", "path": "/l/1/a", "value": 2},
-                ])
-            }),
+            (
+                json!({"l": [1, {"a": 1}, 3]}),
+                json!({"l": [0, {"a": 2}, 3]}),
+                {
+                    json!([
+                        {"op": "replace", "path": "/l/0", "value": 0},
+                        {"op": "replace", "path": "/l/1/a", "value": 2},
+                    ])
+                },
+            ),
             (json!({"l": [1, 2]}), json!({"l": [3]}), {
                 json!([{"op": "replace", "path": "/l", "value": [3]}])
             }),
@@ -293,30 +344,56 @@ mod tests {
     #[test]
     fn a_patch_that_does_not_fit_is_refused_with_the_place() {
         let read = |value: Value| serde_json::from_value::<Vec<JsonPatchOp>>(value);
-        for (op, path) in [("remove", "/x"), ("remove", "/l/2"), ("remove", ""), ("remove", "/l/01")] {
+        for (op, path) in [
+            ("remove", "/x"),
+            ("remove", "/l/2"),
+            ("remove", ""),
+            ("remove", "/l/01"),
+        ] {
             let ops = read(json!([{"op": op, "path": path}])).expect("an operation");
             let mut document = json!({"l": [1, 2], "s": "text"});
-            assert_eq!(apply_patch(&mut document, &ops), Err(MissingPlace { pointer: path.to_owned() }));
+            assert_eq!(
+                apply_patch(&mut document, &ops),
+                Err(MissingPlace {
+                    pointer: path.to_owned()
+                })
+            );
         }
-        for (op, path) in
-            [("replace", "/x"), ("add", "/x/y"), ("add", "/l/3"), ("add", "/s/a"), ("add", "/l/+1")]
-        {
+        for (op, path) in [
+            ("replace", "/x"),
+            ("add", "/x/y"),
+            ("add", "/l/3"),
+            ("add", "/s/a"),
+            ("add", "/l/+1"),
+        ] {
             let ops = read(json!([{"op": op, "path": path, "value": 1}])).expect("an operation");
             let mut document = json!({"l": [1, 2], "s": "text"});
-            assert_eq!(apply_patch(&mut document, &ops), Err(MissingPlace { pointer: path.to_owned() }));
+            assert_eq!(
+                apply_patch(&mut document, &ops),
+                Err(MissingPlace {
+                    pointer: path.to_owned()
+                })
+            );
         }
-        for odd in [json!({"op": "add", "path": "/a"}), json!({"op": "move", "path": "/a"}), json!({})] {
+        for odd in [
+            json!({"op": "add", "path": "/a"}),
+            json!({"op": "move", "path": "/a"}),
+            json!({}),
+        ] {
             assert!(read(json!([odd])).is_err(), "{odd}");
         }
     }
 
     fn value() -> impl Strategy<Value = Value> {
-        let key = select(vec!["", "a", "b", "~", "/", "~1", "0", "-", "ä b"]).prop_map(str::to_owned);
+        let key =
+            select(vec!["", "a", "b", "~", "/", "~1", "0", "-", "ä b"]).prop_map(str::to_owned);
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             (0_u8..4).prop_map(Value::from),
-            any::<f64>().prop_filter("JSON", |n| n.is_finite()).prop_map(Value::from),
+            any::<f64>()
+                .prop_filter("JSON", |n| n.is_finite())
+                .prop_map(Value::from),
             ".{0,3}".prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 40, 6, move |inner| {

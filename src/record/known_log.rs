@@ -33,7 +33,12 @@ impl KnownLog {
             if !faults.is_empty() {
                 return Err(faults);
             }
-            *self = Self { text: text.to_vec(), log, folds: FoldCache::default(), lines: self.lines };
+            *self = Self {
+                text: text.to_vec(),
+                log,
+                folds: FoldCache::default(),
+                lines: self.lines,
+            };
         }
         Ok((&self.log, &mut self.folds))
     }
@@ -41,7 +46,9 @@ impl KnownLog {
     /// Reads what a log adds to the known one. Returns false if it does not begin with that, or if a new line is at fault.
     fn extend(&mut self, text: &[u8]) -> bool {
         // The last line must have ended, or more of it may have come.
-        let new = text.strip_prefix(self.text.as_slice()).filter(|_| self.text.ends_with(b"\n"));
+        let new = text
+            .strip_prefix(self.text.as_slice())
+            .filter(|_| self.text.ends_with(b"\n"));
         let Some(new) = new else { return false };
         let before = self.log.ended_lines();
         let is_whole = self.log.parse_on(new).is_empty();
@@ -50,7 +57,10 @@ impl KnownLog {
             self.text.extend_from_slice(new);
         } else {
             // The log contains events of a faulty text now.
-            *self = Self { lines: self.lines, ..Self::default() };
+            *self = Self {
+                lines: self.lines,
+                ..Self::default()
+            };
         }
         is_whole
     }
@@ -77,7 +87,10 @@ mod tests {
                 assert!(read.events().eq(log.events()), "{text}");
                 assert_eq!(read.heads(), log.heads());
                 for head in log.heads() {
-                    assert_eq!(read.state_at(&head, folds), log.state_at(&head, &mut FoldCache::default()));
+                    assert_eq!(
+                        read.state_at(&head, folds),
+                        log.state_at(&head, &mut FoldCache::default())
+                    );
                 }
             }
             Err(found) => assert_eq!(found, faults, "{text}"),
@@ -123,8 +136,14 @@ mod tests {
         let lines = lines(2);
         let (log, _) = EventLog::parse(lines[0].as_bytes());
         // Nobody would take this text for that log.
-        let mut known = KnownLog { text: b"no event\n".to_vec(), log, ..KnownLog::default() };
-        let (read, _) = known.read(format!("no event\n{}", lines[1]).as_bytes()).expect("no faults");
+        let mut known = KnownLog {
+            text: b"no event\n".to_vec(),
+            log,
+            ..KnownLog::default()
+        };
+        let (read, _) = known
+            .read(format!("no event\n{}", lines[1]).as_bytes())
+            .expect("no faults");
         assert_eq!(read.len(), 2);
         assert_eq!(known.lines_read(), 1);
     }
@@ -134,10 +153,14 @@ mod tests {
         let lines = lines(2);
         let mut known = KnownLog::default();
         known.read(lines[0].as_bytes()).unwrap();
-        let faults = known.read(format!("{}\nno event\n", lines[0]).as_bytes()).unwrap_err();
+        let faults = known
+            .read(format!("{}\nno event\n", lines[0]).as_bytes())
+            .unwrap_err();
         assert_eq!(faults[0].line, 3);
         known.read(lines[0].as_bytes()).unwrap();
-        known.read(format!("{}\n{}", lines[0], lines[1]).as_bytes()).unwrap();
+        known
+            .read(format!("{}\n{}", lines[0], lines[1]).as_bytes())
+            .unwrap();
         let id = known.log.heads()[0];
         let fault = known.log.fault_of(&id, LogFaultKind::NotUtf8);
         assert_eq!(fault.line, 3, "also of a line that was read later");

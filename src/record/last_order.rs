@@ -44,7 +44,9 @@ impl EventLog {
                 Kind::Advance | Kind::Regress if undone == 0 => steps.insert(0, entry.clone()),
                 kind if undone == 0 => {
                     let (kind, seq) = (kind.as_str(), entry.seq);
-                    return Err(format!("step {seq} ({kind}) has recorded work since the last order"));
+                    return Err(format!(
+                        "step {seq} ({kind}) has recorded work since the last order"
+                    ));
                 }
                 _ => {}
             }
@@ -61,8 +63,14 @@ impl EventLog {
         let order = event.entry.clone();
         match event.after.as_slice() {
             [only] => {
-                let before = self.state_at(only, cache).map_err(|fault| fault.kind.to_string())?;
-                Ok(TakenBack { order, steps, before: Arc::unwrap_or_clone(before) })
+                let before = self
+                    .state_at(only, cache)
+                    .map_err(|fault| fault.kind.to_string())?;
+                Ok(TakenBack {
+                    order,
+                    steps,
+                    before: Arc::unwrap_or_clone(before),
+                })
             }
             _ => Err(format!(
                 "step {} ({}) joined branches, and cannot be taken back",

@@ -22,7 +22,11 @@ impl StateLayout {
     /// The layout in which a sealed text was written, as far as its seal shows it.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        if text.contains(SEAL_LINE) { Self::Pretty } else { Self::Lines }
+        if text.contains(SEAL_LINE) {
+            Self::Pretty
+        } else {
+            Self::Lines
+        }
     }
 }
 
@@ -45,7 +49,11 @@ pub(super) struct StateLines<'s> {
 impl<'s> StateLines<'s> {
     /// No member so far.
     pub(super) fn new(phase_key: &'s str) -> Self {
-        Self { phase_key, members: Vec::new(), key: None }
+        Self {
+            phase_key,
+            members: Vec::new(),
+            key: None,
+        }
     }
 
     /// The text of the whole, without a final line feed.
@@ -61,7 +69,14 @@ impl<'s> StateLines<'s> {
             None => history,
         });
         let changing = CHANGING.into_iter().filter_map(&mut take);
-        lines.push(history.into_iter().chain(phase).chain(changing).collect::<Vec<_>>().join(", "));
+        lines.push(
+            history
+                .into_iter()
+                .chain(phase)
+                .chain(changing)
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
         lines.extend(self.members.into_iter().map(|(_, text)| text));
         format!("{{\n  {}\n}}", lines.join(",\n  "))
     }
@@ -86,9 +101,16 @@ impl SerializeMap for StateLines<'_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Self::Error> {
-        let Some(key) = self.key.take() else { return Err(Self::Error::custom("a member without a name")) };
+        let Some(key) = self.key.take() else {
+            return Err(Self::Error::custom("a member without a name"));
+        };
         let mut text = format!("{}: ", Value::from(key.as_str()));
-        put(&mut text, &serde_json::to_value(value)?, self.broken(&key), 1);
+        put(
+            &mut text,
+            &serde_json::to_value(value)?,
+            self.broken(&key),
+            1,
+        );
         self.members.push((key, text));
         Ok(())
     }
@@ -144,7 +166,9 @@ fn new_line(text: &mut String, depth: usize) {
 
 /// Whether `text`, of which `value` was read, has the values of the state `written`, each member once.
 pub(super) fn has_values_of(text: &str, value: &Value, written: &str) -> bool {
-    let Ok(own) = serde_json::from_str(written) else { return false };
+    let Ok(own) = serde_json::from_str(written) else {
+        return false;
+    };
     // Of a member that is there twice, programs differ in which they take.
     is_same(value, &own) && members_in(text) == members_in(written)
 }
@@ -156,7 +180,11 @@ fn is_same(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().all(has_same)
         }
         (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_same(one, other))
         }
         (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => {
             one.as_f64() == other.as_f64()

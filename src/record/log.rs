@@ -56,7 +56,9 @@ pub enum LogFaultKind {
         expected: u64,
     },
     /// The event is of an earlier version of the record than one that it follows.
-    #[error("the event follows one of a later version, at which an orch that writes this version stops")]
+    #[error(
+        "the event follows one of a later version, at which an orch that writes this version stops"
+    )]
     Downgraded,
     /// The changes of the event do not apply to the state before it, or the result is not a state.
     #[error("the changes of the event do not apply: {0}")]
@@ -75,7 +77,9 @@ impl LogFaultKind {
             Self::NotAnEvent(NotAnEvent::Newer | NotAnEvent::Unknown(_)) => Code::LogNewer,
             Self::NotAnEvent(_) => Code::LogInvalid,
             Self::UnknownPredecessor(_) => Code::LogIncomplete,
-            Self::Misnumbered { .. } | Self::Downgraded | Self::Inapplicable(_) => Code::LogInconsistent,
+            Self::Misnumbered { .. } | Self::Downgraded | Self::Inapplicable(_) => {
+                Code::LogInconsistent
+            }
         }
     }
 }
@@ -95,7 +99,11 @@ impl<'t> LogPeek<'t> {
     /// a state all of a log of up to 64 KiB.
     #[must_use]
     pub fn new(bytes: u64, tail: &'t [u8]) -> Self {
-        Self { bytes, last: last_line(tail).and_then(LogEvent::stated_id), tail }
+        Self {
+            bytes,
+            last: last_line(tail).and_then(LogEvent::stated_id),
+            tail,
+        }
     }
 
     /// Whether the last line has the id that its text hashes to.
@@ -119,7 +127,11 @@ impl<'t> LogPeek<'t> {
 
 /// The last line of a log that is not blank; `None` if it is not UTF-8.
 fn last_line(tail: &[u8]) -> Option<&str> {
-    let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = tail
+        .trim_ascii_end()
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     std::str::from_utf8(last).ok()
 }
 
@@ -148,7 +160,10 @@ impl EventLog {
             match read_line(line, self.ended_lines) {
                 Ok(None) => {}
                 Ok(Some(event)) => self.push(event, self.ended_lines),
-                Err(kind) => faults.push(LogFault { line: self.ended_lines, kind }),
+                Err(kind) => faults.push(LogFault {
+                    line: self.ended_lines,
+                    kind,
+                }),
             }
         }
         // The text after the last newline is not counted; more of it may come.
@@ -186,16 +201,23 @@ impl EventLog {
             }
         }
         let expected = largest.saturating_add(1);
-        (event.entry.seq != expected).then(|| self.fault(at, LogFaultKind::Misnumbered { expected }))
+        (event.entry.seq != expected)
+            .then(|| self.fault(at, LogFaultKind::Misnumbered { expected }))
     }
 
     fn fault(&self, at: usize, kind: LogFaultKind) -> LogFault {
-        LogFault { line: self.lines[at], kind }
+        LogFault {
+            line: self.lines[at],
+            kind,
+        }
     }
 
     /// A fault of the event `id` of this log.
     pub(super) fn fault_of(&self, id: &Digest, kind: LogFaultKind) -> LogFault {
-        LogFault { line: self.places.get(id).map_or(0, |at| self.lines[*at]), kind }
+        LogFault {
+            line: self.places.get(id).map_or(0, |at| self.lines[*at]),
+            kind,
+        }
     }
 
     /// Whether the log has no event.
@@ -237,7 +259,10 @@ impl EventLog {
         let faulty: HashSet<usize> = faults.iter().map(|fault| fault.line).collect();
         let mut intact = HashSet::new();
         for event in self.in_order() {
-            let is_faulty = self.places.get(&event.id).is_some_and(|at| faulty.contains(&self.lines[*at]));
+            let is_faulty = self
+                .places
+                .get(&event.id)
+                .is_some_and(|at| faulty.contains(&self.lines[*at]));
             if !is_faulty && event.after.iter().all(|before| intact.contains(before)) {
                 intact.insert(event.id);
             }
@@ -248,8 +273,14 @@ impl EventLog {
     /// The ids of the events that no other event follows, in the order in which `after` lists them.
     #[must_use]
     pub fn heads(&self) -> Vec<Digest> {
-        let followed: HashSet<&Digest> = self.events.iter().flat_map(|event| &event.after).collect();
-        self.sorted(self.events.iter().map(|event| event.id).filter(|id| !followed.contains(id)))
+        let followed: HashSet<&Digest> =
+            self.events.iter().flat_map(|event| &event.after).collect();
+        self.sorted(
+            self.events
+                .iter()
+                .map(|event| event.id)
+                .filter(|id| !followed.contains(id)),
+        )
     }
 
     /// The ids, without duplicates, in the order in which `after` lists them: by `seq`, then by id.
@@ -266,7 +297,10 @@ impl EventLog {
     pub fn tips(&self, ids: &[Digest]) -> Vec<Digest> {
         let mut tips: Vec<Digest> = Vec::new();
         for id in self.sorted(ids.iter().copied()).into_iter().rev() {
-            if !tips.iter().any(|tip| self.merge_bases(&[*tip], &id) == [id]) {
+            if !tips
+                .iter()
+                .any(|tip| self.merge_bases(&[*tip], &id) == [id])
+            {
                 tips.push(id);
             }
         }
@@ -292,7 +326,10 @@ impl EventLog {
         let mut entries: Vec<Arc<HistoryEntry>> = Vec::new();
         for event in self.newest_first(heads) {
             entries.push(event.entry.clone());
-            if entries.first().is_some_and(|newest| entries.len() == newest.version.history_window()) {
+            if entries
+                .first()
+                .is_some_and(|newest| entries.len() == newest.version.history_window())
+            {
                 break;
             }
         }
@@ -309,12 +346,18 @@ impl EventLog {
     /// The last step up to these heads that entered a phase; `None` if it never was.
     #[must_use]
     pub fn last_entry_into(&self, heads: &[Digest], phase: &PhaseId) -> Option<&Arc<HistoryEntry>> {
-        self.newest_first(heads).map(|event| &event.entry).find(|entry| entry.enters(phase))
+        self.newest_first(heads)
+            .map(|event| &event.entry)
+            .find(|entry| entry.enters(phase))
     }
 
     /// The events up to these heads, each before those that it follows.
     fn newest_first(&self, heads: &[Digest]) -> impl Iterator<Item = &LogEvent> {
-        let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
+        let mut open: BinaryHeap<Rank> = heads
+            .iter()
+            .filter_map(|id| self.get(id))
+            .map(rank)
+            .collect();
         let mut last = None;
         std::iter::from_fn(move || {
             loop {
@@ -358,7 +401,10 @@ impl EventLog {
                 *marks.entry(*before).or_default() |= mark;
                 open.extend(key(before));
             }
-            if open.iter().all(|(_, Reverse(id))| marks.get(id).is_some_and(|mark| mark & PAST != 0)) {
+            if open
+                .iter()
+                .all(|(_, Reverse(id))| marks.get(id).is_some_and(|mark| mark & PAST != 0))
+            {
                 break;
             }
         }
@@ -374,7 +420,10 @@ pub fn lost_events(held: &[u8], now: &[u8]) -> Vec<LogEvent> {
         return Vec::new();
     }
     let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
-    let lost = held.in_order().into_iter().filter(|event| now.get(&event.id).is_none());
+    let lost = held
+        .in_order()
+        .into_iter()
+        .filter(|event| now.get(&event.id).is_none());
     lost.cloned().collect()
 }
 
@@ -387,8 +436,15 @@ pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
 /// Events in words: the first of them, and how many more there are.
 #[must_use]
 pub fn told_events(events: &[LogEvent]) -> String {
-    let Some(first) = events.first() else { return String::new() };
-    let told = format!("{} to {} ({})", first.entry.kind.as_str(), first.entry.to, first.id.short());
+    let Some(first) = events.first() else {
+        return String::new();
+    };
+    let told = format!(
+        "{} to {} ({})",
+        first.entry.kind.as_str(),
+        first.entry.to,
+        first.id.short()
+    );
     match events.len() {
         1 => told,
         many => format!("{told} and {} more", many - 1),
@@ -418,7 +474,9 @@ pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
         let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
         // A damaged line states the id of the whole one.
-        LogEvent::read(line).is_ok_and(|event| whole.remove(&event.id)).then(|| format!("{line}\n"))
+        LogEvent::read(line)
+            .is_ok_and(|event| whole.remove(&event.id))
+            .then(|| format!("{line}\n"))
     });
     lines.collect::<String>().into_bytes()
 }
@@ -433,7 +491,10 @@ fn read_line(line: &[u8], number: usize) -> Result<Option<LogEvent>, LogFaultKin
     if line.trim().is_empty() {
         return Ok(None);
     }
-    if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"].iter().any(|marker| line.starts_with(marker)) {
+    if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
+        .iter()
+        .any(|marker| line.starts_with(marker))
+    {
         return Err(LogFaultKind::ConflictMarker);
     }
     Ok(Some(LogEvent::read(line)?))

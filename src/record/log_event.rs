@@ -48,7 +48,9 @@ pub enum NotAnEvent {
     #[error("the line does not begin with `id` and `after`")]
     NoId,
     /// The text of the line does not match its id.
-    #[error("the id of the event is {stated}, but its text hashes to {computed}: the line was changed")]
+    #[error(
+        "the id of the event is {stated}, but its text hashes to {computed}: the line was changed"
+    )]
     OtherId {
         /// The id that the line states.
         stated: Digest,
@@ -92,7 +94,13 @@ impl LogEvent {
         let old = base.map_or_else(|| json!({}), standing_document);
         let changes = PatchText::of(&diff(&old, &standing_document(state)));
         let format = state.format();
-        let mut event = Self { id: format.null(), after, entry, workflow, changes };
+        let mut event = Self {
+            id: format.null(),
+            after,
+            entry,
+            workflow,
+            changes,
+        };
         event.renew_id(format);
         Some(event)
     }
@@ -136,7 +144,9 @@ impl LogEvent {
     ///
     /// The line is not an event, or its text does not match its id.
     pub fn read(line: &str) -> Result<Self, NotAnEvent> {
-        let parts = line.strip_prefix(BEFORE_ID).and_then(|rest| rest.split_once(AFTER_ID));
+        let parts = line
+            .strip_prefix(BEFORE_ID)
+            .and_then(|rest| rest.split_once(AFTER_ID));
         let parts = parts.and_then(|(id, rest)| Some((Digest::parse(id)?, rest)));
         let Some((stated, rest)) =
             parts.filter(|(_, rest)| rest.starts_with("\"after\":") || rest.starts_with("\"v\":"))
@@ -155,8 +165,8 @@ impl LogEvent {
                 Ok(_) => NotAnEvent::OtherId { stated, computed },
             });
         }
-        let raw: RawEvent =
-            serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
+        let raw: RawEvent = serde_json::from_str(&body)
+            .map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
         if raw.entry.is_newer() {
             return Err(NotAnEvent::Newer);
         }
@@ -203,14 +213,19 @@ impl<'de> Visitor<'de> for RawEventVisitor {
         let mut once = |name| {
             let is_new = !seen.contains(&name);
             seen.push(name);
-            is_new.then_some(()).ok_or_else(|| A::Error::duplicate_field(name))
+            is_new
+                .then_some(())
+                .ok_or_else(|| A::Error::duplicate_field(name))
         };
         while let Some(key) = members.next_key::<Scalar<'_>>()? {
             match &*key.text().unwrap_or_default() {
                 "after" => {
                     once("after")?;
                     let ids: Vec<Scalar<'_>> = members.next_value()?;
-                    read.after = ids.into_iter().map(|id| Digest::parse(&id.text()?)).collect();
+                    read.after = ids
+                        .into_iter()
+                        .map(|id| Digest::parse(&id.text()?))
+                        .collect();
                 }
                 "workflow" => {
                     once("workflow")?;
@@ -233,7 +248,12 @@ struct EventMembers<'e>(&'e LogEvent);
 
 impl Serialize for EventMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let LogEvent { after, entry, workflow, .. } = self.0;
+        let LogEvent {
+            after,
+            entry,
+            workflow,
+            ..
+        } = self.0;
         let mut members = serializer.serialize_map(None)?;
         let version = Some(&entry.version).filter(|version| **version != RecordVersion::First);
         put_member(&mut members, "v", version)?;
@@ -247,21 +267,44 @@ impl Serialize for EventMembers<'_> {
         members.serialize_entry("reason", &entry.reason)?;
         members.serialize_entry("actor", &entry.actor)?;
         let evidence = FilesByPath(&entry.evidence);
-        put_member(&mut members, "evidence", Some(&evidence).filter(|evidence| !evidence.0.is_empty()))?;
-        put_member(&mut members, "files", Some(&entry.files).filter(|files| !files.is_empty()))?;
+        put_member(
+            &mut members,
+            "evidence",
+            Some(&evidence).filter(|evidence| !evidence.0.is_empty()),
+        )?;
+        put_member(
+            &mut members,
+            "files",
+            Some(&entry.files).filter(|files| !files.is_empty()),
+        )?;
         put_member(&mut members, "inputs", entry.inputs.as_ref())?;
-        put_member(&mut members, "rests_on", Some(&entry.rests_on).filter(|rests_on| !rests_on.is_empty()))?;
+        put_member(
+            &mut members,
+            "rests_on",
+            Some(&entry.rests_on).filter(|rests_on| !rests_on.is_empty()),
+        )?;
         put_member(&mut members, "base", entry.base.as_ref())?;
-        put_member(&mut members, "waives", Some(&entry.waived).filter(|waived| !waived.is_empty()))?;
+        put_member(
+            &mut members,
+            "waives",
+            Some(&entry.waived).filter(|waived| !waived.is_empty()),
+        )?;
         put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
         put_member(&mut members, "action", entry.action.as_ref())?;
-        let performance = entry.performance.as_ref().filter(|known| ***known != Performance::default());
+        let performance = entry
+            .performance
+            .as_ref()
+            .filter(|known| ***known != Performance::default());
         put_member(&mut members, "performance", performance)?;
         if let Some(detail) = &entry.detail {
             entry_detail(&mut members, detail)?;
         }
         put_member(&mut members, "generation", entry.generation.as_ref())?;
-        put_member(&mut members, "others", Some(&entry.others).filter(|others| !others.is_empty()))?;
+        put_member(
+            &mut members,
+            "others",
+            Some(&entry.others).filter(|others| !others.is_empty()),
+        )?;
         members.serialize_entry("workflow", &workflow.to_string())?;
         members.end()
     }

@@ -30,17 +30,19 @@ pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use known_log::KnownLog;
 pub use layout::{AFTER_CHANGING, StateLayout};
 pub use log::{
-    EventLog, LogFault, LogFaultKind, LogPeek, has_later_version, has_lost_events, lost_events, told_events,
-    whole_lines,
+    EventLog, LogFault, LogFaultKind, LogPeek, has_later_version, has_lost_events, lost_events,
+    told_events, whole_lines,
 };
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};
 pub use parts::LogPart;
 pub use patch_text::PatchText;
-pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record};
+pub use reading::{
+    RecordReading, StateDefect, StateText, believed_state, read_foreign, read_record,
+};
 pub use state::{
-    StateFault, is_as_written, is_other_layout, log_extent_in, log_extent_of, phase_key_in, read_state,
-    write_state,
+    StateFault, is_as_written, is_other_layout, log_extent_in, log_extent_of, phase_key_in,
+    read_state, write_state,
 };
 
 /// The file name of a task's state.

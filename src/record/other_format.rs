@@ -30,7 +30,10 @@ pub fn log_in_format(
     format: ObjectFormat,
     known: impl Fn(Digest) -> Option<Digest>,
 ) -> Option<String> {
-    let events: Vec<LogEvent> = log.lines().map(|line| LogEvent::read(line).ok()).collect::<Option<_>>()?;
+    let events: Vec<LogEvent> = log
+        .lines()
+        .map(|line| LogEvent::read(line).ok())
+        .collect::<Option<_>>()?;
     if events.iter().all(|event| event.id.format() == format) {
         return None;
     }
@@ -47,7 +50,10 @@ pub fn log_in_format(
         }
         event.workflow.digest = convert(event.workflow.digest);
         let entry = Arc::make_mut(&mut event.entry);
-        let files = entry.performance.iter_mut().flat_map(|performance| &mut performance.files);
+        let files = entry
+            .performance
+            .iter_mut()
+            .flat_map(|performance| &mut performance.files);
         for (_, digest) in entry.evidence.iter_mut().chain(files) {
             convert_text(digest, &convert);
         }
@@ -63,7 +69,9 @@ pub fn log_in_format(
         let mut changes = event.changes.ops();
         for change in &mut changes {
             if let JsonPatchOp::Add { path, value } | JsonPatchOp::Replace { path, value } = change
-                && WITH_DIGESTS.iter().any(|member| pointer::is_at_or_below(path, member))
+                && WITH_DIGESTS
+                    .iter()
+                    .any(|member| pointer::is_at_or_below(path, member))
             {
                 convert_value(value, &convert);
             }
@@ -103,8 +111,12 @@ fn convert_detail(detail: &mut Detail, convert: &impl Fn(Digest) -> Digest) {
 fn convert_value(value: &mut Value, convert: &impl Fn(Digest) -> Digest) {
     match value {
         Value::String(text) => convert_text(text, convert),
-        Value::Array(items) => items.iter_mut().for_each(|item| convert_value(item, convert)),
-        Value::Object(members) => members.values_mut().for_each(|member| convert_value(member, convert)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| convert_value(item, convert)),
+        Value::Object(members) => members
+            .values_mut()
+            .for_each(|member| convert_value(member, convert)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -33,7 +33,11 @@ impl EventLog {
     pub fn heads_of(&self, ids: &HashSet<Digest>) -> Vec<Digest> {
         let events = || ids.iter().filter_map(|id| self.get(id));
         let followed: HashSet<&Digest> = events().flat_map(|event| &event.after).collect();
-        self.sorted(events().map(|event| event.id).filter(|id| !followed.contains(id)))
+        self.sorted(
+            events()
+                .map(|event| event.id)
+                .filter(|id| !followed.contains(id)),
+        )
     }
 
     /// The parts that end with these events, in the order of their first events.
@@ -41,9 +45,14 @@ impl EventLog {
     pub fn parts_of(&self, heads: &[Digest]) -> Vec<LogPart> {
         let mut parts: Vec<LogPart> = Vec::new();
         for head in heads.iter().copied() {
-            let mut part = LogPart { first: head, heads: vec![head], ids: self.ancestry(&[head]) };
+            let mut part = LogPart {
+                first: head,
+                heads: vec![head],
+                ids: self.ancestry(&[head]),
+            };
             let is_connected = |other: &LogPart| !other.ids.is_disjoint(&part.ids);
-            let (connected, apart): (Vec<LogPart>, Vec<LogPart>) = parts.into_iter().partition(is_connected);
+            let (connected, apart): (Vec<LogPart>, Vec<LogPart>) =
+                parts.into_iter().partition(is_connected);
             for other in connected {
                 part.heads.extend(other.heads);
                 part.ids.extend(other.ids);
@@ -58,7 +67,8 @@ impl EventLog {
             part.first = first.map_or(part.first, |event| event.id);
         }
         parts.sort_by_key(|part| {
-            self.get(&part.first).map(|first| (first.entry.seq, first.entry.at, first.id))
+            self.get(&part.first)
+                .map(|first| (first.entry.seq, first.entry.at, first.id))
         });
         parts
     }
@@ -76,7 +86,9 @@ impl EventLog {
         parts: &[LogPart],
         cache: &mut FoldCache,
     ) -> Result<Option<Conflict>, LogFault> {
-        let Some((one, others)) = parts.split_first() else { return Ok(None) };
+        let Some((one, others)) = parts.split_first() else {
+            return Ok(None);
+        };
         let mut are_same = true;
         for other in others {
             are_same = are_same && self.are_of_one_task(one, other, cache)?;
@@ -84,7 +96,10 @@ impl EventLog {
         if are_same {
             return Ok(None);
         }
-        let tasks = parts.iter().map(|part| self.created_as(part, cache)).collect::<Result<_, _>>()?;
+        let tasks = parts
+            .iter()
+            .map(|part| self.created_as(part, cache))
+            .collect::<Result<_, _>>()?;
         Ok(Some(Conflict::SeveralTasks { tasks }))
     }
 
@@ -114,7 +129,10 @@ impl EventLog {
         if title.is_some() || other_title.is_some() {
             return Ok(title == other_title);
         }
-        let evidence = |part: &LogPart| self.get(&part.first).map(|event| event.entry.evidence.clone());
+        let evidence = |part: &LogPart| {
+            self.get(&part.first)
+                .map(|event| event.entry.evidence.clone())
+        };
         let [own, others] = [evidence(one), evidence(other)].map(Option::unwrap_or_default);
         Ok(own.iter().any(|file| others.contains(file)))
     }
@@ -122,7 +140,10 @@ impl EventLog {
     /// The lines of some of the events, each after the events that it follows.
     #[must_use]
     pub fn lines_of(&self, ids: &HashSet<Digest>) -> Vec<u8> {
-        let events = self.in_order().into_iter().filter(|event| ids.contains(&event.id));
+        let events = self
+            .in_order()
+            .into_iter()
+            .filter(|event| ids.contains(&event.id));
         events.map(LogEvent::line).collect::<String>().into_bytes()
     }
 }

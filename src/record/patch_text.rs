@@ -194,7 +194,11 @@ mod tests {
         ] {
             let whole: Vec<JsonPatchOp> = serde_json::from_value(ops.clone()).expect("operations");
             for text in [ops.to_string(), format!("{ops:#}")] {
-                assert_eq!(read(&text).expect("operations"), PatchText::of(&whole), "{text}");
+                assert_eq!(
+                    read(&text).expect("operations"),
+                    PatchText::of(&whole),
+                    "{text}"
+                );
                 assert_eq!(read(&text).expect("operations").ops(), whole);
             }
         }
@@ -207,7 +211,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_applied_later_is_refused() {
-        let deep = format!(r#"[{{"op":"add","path":"/a","value":{}{}}}]"#, "[".repeat(200), "]".repeat(200));
+        let deep = format!(
+            r#"[{{"op":"add","path":"/a","value":{}{}}}]"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
         for odd in [
             r#"{}"#,
             r#"null"#,
@@ -222,7 +230,10 @@ mod tests {
             r#"[{"op":"add","path":"/a","value":[1,]}]"#,
             &deep,
         ] {
-            assert!(serde_json::from_str::<Vec<JsonPatchOp>>(odd).is_err(), "{odd}");
+            assert!(
+                serde_json::from_str::<Vec<JsonPatchOp>>(odd).is_err(),
+                "{odd}"
+            );
             assert!(read(odd).is_err(), "{odd}");
         }
     }

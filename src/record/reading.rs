@@ -7,7 +7,9 @@ use super::known_log::KnownLog;
 use super::log::{LogFault, LogPeek};
 use super::state::{StateFault, is_other_layout, log_extent_in, read_state};
 use crate::base::{Code, Digest};
-use crate::decide::{Conflict, ImportFault, Original, State, difference, document, import, import_of};
+use crate::decide::{
+    Conflict, ImportFault, Original, State, difference, document, import, import_of,
+};
 use crate::workflow::Workflow;
 use serde_json::Value;
 use std::sync::Arc;
@@ -114,7 +116,11 @@ pub fn read_record(
         Err(faults) => return RecordReading::LogFaults(faults),
     };
     let heads = log.heads();
-    let parts = if heads.len() > 1 { log.parts() } else { Vec::new() };
+    let parts = if heads.len() > 1 {
+        log.parts()
+    } else {
+        Vec::new()
+    };
     match log.tasks_in_one(&parts, cache) {
         Ok(None) => {}
         Ok(Some(conflict)) => return RecordReading::Disputed { conflict, heads },
@@ -126,7 +132,10 @@ pub fn read_record(
     match log.fold(workflow, &heads, cache) {
         Ok(Some(folded)) => {
             let because = own.defect(workflow, &folded);
-            RecordReading::Folded { state: Box::new(Arc::unwrap_or_clone(folded)), because }
+            RecordReading::Folded {
+                state: Box::new(Arc::unwrap_or_clone(folded)),
+                because,
+            }
         }
         Ok(None) => without_log(workflow, state),
         Err(FoldError::Fault(fault)) => RecordReading::LogFaults(vec![fault]),
@@ -143,14 +152,25 @@ fn has_one_head(state: &State) -> bool {
 ///
 /// `None` means that the whole log has to be read.
 #[must_use]
-pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek<'_>) -> Option<State> {
+pub fn believed_state(
+    workflow: &Workflow,
+    state: StateText<'_>,
+    log: LogPeek<'_>,
+) -> Option<State> {
     let own = OwnState::of(workflow, Some(state));
-    own.read.as_ref().filter(|state| has_one_head(state) && own.is_of(log)).cloned()
+    own.read
+        .as_ref()
+        .filter(|state| has_one_head(state) && own.is_of(log))
+        .cloned()
 }
 
 fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReading {
-    let Some(StateText { text, value }) = state else { return RecordReading::New };
-    let Some(value) = value else { return RecordReading::StateUnreadable };
+    let Some(StateText { text, value }) = state else {
+        return RecordReading::New;
+    };
+    let Some(value) = value else {
+        return RecordReading::StateUnreadable;
+    };
     if value.get("heads").is_some() {
         return RecordReading::LogGone;
     }
@@ -170,9 +190,17 @@ pub fn read_foreign(workflow: &Workflow, text: &str, value: &Value) -> RecordRea
     let digest = workflow.digest.format().blob(text.as_bytes());
     let Some(map) = map else {
         let left_out = left_out(&workflow.name, phase_key, value, text);
-        let original =
-            (!left_out.is_empty()).then(|| Box::new(Original { digest, left_out, is_mapped: false }));
-        return RecordReading::Foreign(Box::new(State { original, ..foreign }));
+        let original = (!left_out.is_empty()).then(|| {
+            Box::new(Original {
+                digest,
+                left_out,
+                is_mapped: false,
+            })
+        });
+        return RecordReading::Foreign(Box::new(State {
+            original,
+            ..foreign
+        }));
     };
     match import(workflow, map, value, digest, foreign) {
         Ok(state) => RecordReading::Foreign(Box::new(state)),
@@ -207,12 +235,18 @@ impl<'t> OwnState<'t> {
 
     /// Whether the state was written with exactly this log.
     fn is_of(&self, log: LogPeek<'_>) -> bool {
-        self.extent().zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
+        self.extent()
+            .zip(self.read.as_ref())
+            .is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
     }
 
     fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {
-        let Some(StateText { text, value }) = self.file else { return StateDefect::Missing };
-        let Some(value) = value.filter(|value| value.is_object()) else { return StateDefect::Unreadable };
+        let Some(StateText { text, value }) = self.file else {
+            return StateDefect::Missing;
+        };
+        let Some(value) = value.filter(|value| value.is_object()) else {
+            return StateDefect::Unreadable;
+        };
         let heads: Vec<String> = folded.heads.iter().map(Digest::to_string).collect();
         // Of the same heads, a state that could be read would have been believed.
         if value.get("heads") != Some(&Value::from(heads)) {
@@ -228,6 +262,8 @@ impl<'t> OwnState<'t> {
                 .for_each(|key| drop(members.shift_remove(*key)));
         }
         let difference = difference(&document(folded, &workflow.phase_key), &found, "");
-        StateDefect::Edited { difference: difference.unwrap_or_else(|| "its seal is broken".to_owned()) }
+        StateDefect::Edited {
+            difference: difference.unwrap_or_else(|| "its seal is broken".to_owned()),
+        }
     }
 }

@@ -36,7 +36,11 @@ pub(super) fn is_whole(text: &str) -> Option<bool> {
         StateLayout::Lines => (INLINE, text[..text.find(AFTER_CHANGING)?].rfind(INLINE)?),
     };
     let (seal, rest) = text[start + begin.len()..].split_once('"')?;
-    let rest = if begin == SEAL_LINE { rest.strip_prefix(',').unwrap_or(rest) } else { rest };
+    let rest = if begin == SEAL_LINE {
+        rest.strip_prefix(',').unwrap_or(rest)
+    } else {
+        rest
+    };
     let without = format!("{}{rest}", &text[..start]);
     Some(Digest::parse(seal).is_some_and(|seal| seal == seal.format().blob(without.as_bytes())))
 }

@@ -5,7 +5,9 @@ use super::history_entry::history_entry;
 use super::layout::{StateLayout, StateLines, has_values_of};
 use super::seal;
 use crate::base::pointer::child;
-use crate::base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds};
+use crate::base::{
+    ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds,
+};
 use crate::decide::{
     Actor, ActorStatus, HistoryEntry, Holder, Mode, Relations, RunRecord, STATE_VERSION, State,
     StateDocument, Tally, WorkflowRef,
@@ -32,28 +34,51 @@ pub struct StateFault {
 /// Renders a `state.json` that accompanies a log of the size `log`. `schema` becomes `$schema`.
 #[must_use]
 pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
-    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+    let file = WrittenState {
+        schema,
+        log,
+        state: StateDocument { state, phase_key },
+    };
     file.text(StateLayout::Lines)
 }
 
 /// Whether `text` is exactly what `orch` writes of a state, or wrote before.
 #[must_use]
-pub fn is_as_written(state: &State, phase_key: &str, schema: &str, log: LogExtent, text: &str) -> bool {
-    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+pub fn is_as_written(
+    state: &State,
+    phase_key: &str,
+    schema: &str,
+    log: LogExtent,
+    text: &str,
+) -> bool {
+    let file = WrittenState {
+        schema,
+        log,
+        state: StateDocument { state, phase_key },
+    };
     file.text(StateLayout::of(text)) == text
 }
 
 /// Whether a `state.json`, of which `value` was read, has all values that `orch` writes of `state`, and another layout.
 #[must_use]
 pub fn is_other_layout(state: &State, phase_key: &str, value: &Value, text: &str) -> bool {
-    let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let schema = value
+        .get("$schema")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let log = log_extent_in(value).unwrap_or_default();
     if is_as_written(state, phase_key, schema, log, &with_line_feeds(text)) {
         return false;
     }
-    let file = WrittenState { schema, log, state: StateDocument { state, phase_key } };
+    let file = WrittenState {
+        schema,
+        log,
+        state: StateDocument { state, phase_key },
+    };
     // The seal is that of the layout from which the text was made.
-    [StateLayout::Lines, StateLayout::Pretty].iter().any(|one| has_values_of(text, value, &file.text(*one)))
+    [StateLayout::Lines, StateLayout::Pretty]
+        .iter()
+        .any(|one| has_values_of(text, value, &file.text(*one)))
 }
 
 /// What a `state.json` contains, apart from its seal.
@@ -78,7 +103,9 @@ impl WrittenState<'_> {
         let format = self.state.state.format();
         let text = match layout {
             StateLayout::Lines => self.lines(),
-            StateLayout::Pretty if self.has_name_twice() => serde_json::to_string_pretty(&self.members()),
+            StateLayout::Pretty if self.has_name_twice() => {
+                serde_json::to_string_pretty(&self.members())
+            }
             StateLayout::Pretty => serde_json::to_string_pretty(self),
         };
         seal::put_on(&format!("{}\n", text.unwrap_or_default()), layout, format)
@@ -100,13 +127,14 @@ impl WrittenState<'_> {
     /// Writes its members.
     fn write<M: SerializeMap>(&self, members: &mut M) -> Result<(), M::Error> {
         members.serialize_entry("$schema", self.schema)?;
-        self.state.write(members, |members| match self.state.state.foreign {
-            true => Ok(()),
-            false => {
-                members.serialize_entry("heads", &self.state.state.heads)?;
-                members.serialize_entry("transcript", &self.log)
-            }
-        })
+        self.state
+            .write(members, |members| match self.state.state.foreign {
+                true => Ok(()),
+                false => {
+                    members.serialize_entry("heads", &self.state.state.heads)?;
+                    members.serialize_entry("transcript", &self.log)
+                }
+            })
     }
 
     /// Whether the workflow, or a log that no workflow makes, gives something else a name that a member has.
@@ -140,7 +168,11 @@ pub fn log_extent_of(transcript: &Value) -> Option<LogExtent> {
         Value::Null => None,
         digest => Some(Digest::parse(digest.as_str()?)?),
     };
-    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")?, digest })
+    Some(LogExtent {
+        lines: count("lines")?,
+        bytes: count("bytes")?,
+        digest,
+    })
 }
 
 /// The name of the key that holds the phase in a state that `orch` wrote: the first text after `workflow`.
@@ -164,7 +196,11 @@ pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, V
     }
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "the file was edited by hand: its seal is broken".to_owned();
-        return Err(vec![StateFault { code: Code::StateSeal, pointer: "/seal".to_owned(), message }]);
+        return Err(vec![StateFault {
+            code: Code::StateSeal,
+            pointer: "/seal".to_owned(),
+            message,
+        }]);
     }
     Ok(state)
 }
@@ -175,18 +211,36 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
     let mut reader = StateReader { faults: Vec::new() };
     let empty = Value::Object(Map::new());
     let run = document.get("run").map(|run| reader.run(Some(run), false));
-    let ReadRelations { relations, holder, former } = reader.relations(document.get("relations"));
+    let ReadRelations {
+        relations,
+        holder,
+        former,
+    } = reader.relations(document.get("relations"));
     let state = State {
-        task: document.get("task").and_then(Value::as_str).map(str::to_owned),
-        title: document.get("title").and_then(Value::as_str).map(str::to_owned),
+        task: document
+            .get("task")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        title: document
+            .get("title")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         actors: reader.actors(Some(document.get("actors").unwrap_or(&empty)), false),
         waived: waived(document.get("waived")),
-        errors: document.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+        errors: document
+            .get("errors")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
         run: run.unwrap_or_default(),
         relations,
         former,
         holder,
-        extra: document.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
+        extra: document
+            .get("data")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default(),
         ..State::default()
     };
     reader.faults.into_iter().next().map_or(Ok(state), Err)
@@ -194,7 +248,9 @@ pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
 
 fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
     let members = value.and_then(Value::as_object).into_iter().flatten();
-    members.filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?))).collect()
+    members
+        .filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?)))
+        .collect()
 }
 
 /// Whether a top-level key belongs to the workflow or to another tool. If the phase has another key, `phase` is
@@ -217,7 +273,11 @@ struct StateReader {
 
 impl StateReader {
     fn fault(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) {
-        self.faults.push(StateFault { code, pointer: pointer.into(), message: message.into() });
+        self.faults.push(StateFault {
+            code,
+            pointer: pointer.into(),
+            message: message.into(),
+        });
     }
 
     fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
@@ -230,9 +290,14 @@ impl StateReader {
             return State::default();
         };
         let foreign = self.is_foreign(members);
-        let mut history: Vec<Arc<HistoryEntry>> =
-            self.history(members.get("history"), foreign).into_iter().map(Arc::new).collect();
-        let window = history.last().map_or(0, |last| last.version.history_window());
+        let mut history: Vec<Arc<HistoryEntry>> = self
+            .history(members.get("history"), foreign)
+            .into_iter()
+            .map(Arc::new)
+            .collect();
+        let window = history
+            .last()
+            .map_or(0, |last| last.version.history_window());
         // One more is the step that entered the phase.
         let entered = (history.len() == window + 1).then(|| history.remove(0));
         let rev = members.get("rev").and_then(Value::as_u64);
@@ -244,15 +309,21 @@ impl StateReader {
             Some(Value::String(phase)) if phase.is_empty() => None,
             Some(Value::String(phase)) => Some(phase.clone()),
             Some(_) => {
-                self.invalid(format!("/{phase_key}"), format!("`{phase_key}` should be a string"));
+                self.invalid(
+                    format!("/{phase_key}"),
+                    format!("`{phase_key}` should be a string"),
+                );
                 None
             }
         };
         if !foreign && phase.is_none() {
             self.invalid("", format!("`{phase_key}` is missing"));
         }
-        let ReadRelations { relations, holder, former } =
-            self.relations(members.get("relations").filter(|_| !foreign));
+        let ReadRelations {
+            relations,
+            holder,
+            former,
+        } = self.relations(members.get("relations").filter(|_| !foreign));
         State {
             task: text(members, "task").or_else(|| text(members, "task_id")),
             title: text(members, "title"),
@@ -264,7 +335,11 @@ impl StateReader {
             waived: waived(members.get("waived")),
             history,
             entered,
-            errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+            errors: members
+                .get("errors")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default(),
             run: self.run(members.get("run"), foreign),
             relations,
             holder,
@@ -281,9 +356,14 @@ impl StateReader {
     }
 
     fn heads(&mut self, value: Option<&Value>) -> Vec<Digest> {
-        let Some(value) = value else { return Vec::new() };
+        let Some(value) = value else {
+            return Vec::new();
+        };
         let heads = value.as_array().and_then(|heads| {
-            heads.iter().map(|head| head.as_str().and_then(Digest::parse)).collect::<Option<Vec<_>>>()
+            heads
+                .iter()
+                .map(|head| head.as_str().and_then(Digest::parse))
+                .collect::<Option<Vec<_>>>()
         });
         if heads.is_none() {
             self.invalid("/heads", "`heads` should be a list of event ids");
@@ -292,7 +372,9 @@ impl StateReader {
     }
 
     fn run(&mut self, value: Option<&Value>, foreign: bool) -> RunRecord {
-        let Some(value) = value.filter(|_| !foreign) else { return RunRecord::default() };
+        let Some(value) = value.filter(|_| !foreign) else {
+            return RunRecord::default();
+        };
         let run = run_record(value);
         if run.is_none() {
             self.invalid("/run", "`run` should record the results of actions");
@@ -303,12 +385,19 @@ impl StateReader {
     /// How the task stands to others, and who holds it.
     fn relations(&mut self, value: Option<&Value>) -> ReadRelations {
         let mut relations = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
-        let mut take = |key: &str| relations.as_object_mut().and_then(|members| members.shift_remove(key));
+        let mut take = |key: &str| {
+            relations
+                .as_object_mut()
+                .and_then(|members| members.shift_remove(key))
+        };
         let (holder, former) = (take("holder"), take("former"));
         let read = || -> Result<ReadRelations, serde_json::Error> {
             Ok(ReadRelations {
                 holder: holder.map(serde_json::from_value).transpose()?,
-                former: former.map(serde_json::from_value).transpose()?.unwrap_or_default(),
+                former: former
+                    .map(serde_json::from_value)
+                    .transpose()?
+                    .unwrap_or_default(),
                 relations: serde_json::from_value(relations)?,
             })
         };
@@ -322,8 +411,14 @@ impl StateReader {
     }
 
     /// The value of a member of a phase's record, of which nothing is passed over.
-    fn strict<T: DeserializeOwned + Default>(&mut self, value: Option<&Value>, pointer: String) -> T {
-        let Some(value) = value else { return T::default() };
+    fn strict<T: DeserializeOwned + Default>(
+        &mut self,
+        value: Option<&Value>,
+        pointer: String,
+    ) -> T {
+        let Some(value) = value else {
+            return T::default();
+        };
         serde_json::from_value(value.clone()).unwrap_or_else(|fault| {
             self.invalid(pointer, fault.to_string());
             T::default()
@@ -333,7 +428,8 @@ impl StateReader {
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
         let version = members.get("version");
         if let Some(version) = version.filter(|version| version.as_u64() != Some(STATE_VERSION)) {
-            let message = format!("version {version} is unknown; this orch supports version {STATE_VERSION}");
+            let message =
+                format!("version {version} is unknown; this orch supports version {STATE_VERSION}");
             self.fault(Code::StateVersion, "/version", message);
         }
         !members.contains_key("heads")
@@ -341,13 +437,22 @@ impl StateReader {
 
     fn workflow(&mut self, value: Option<&Value>, foreign: bool) -> Option<WorkflowRef> {
         let value = value?;
-        let name = value.get("name").and_then(Value::as_str).and_then(|name| WorkflowName::new(name).ok());
-        let digest = value.get("digest").and_then(Value::as_str).and_then(Digest::parse);
+        let name = value
+            .get("name")
+            .and_then(Value::as_str)
+            .and_then(|name| WorkflowName::new(name).ok());
+        let digest = value
+            .get("digest")
+            .and_then(Value::as_str)
+            .and_then(Digest::parse);
         match (name, digest) {
             (Some(name), Some(digest)) => Some(WorkflowRef { name, digest }),
             _ if foreign => None,
             _ => {
-                self.invalid("/workflow", "`workflow` should name a workflow and its digest");
+                self.invalid(
+                    "/workflow",
+                    "`workflow` should name a workflow and its digest",
+                );
                 None
             }
         }
@@ -360,7 +465,10 @@ impl StateReader {
             }
             return BTreeMap::new();
         };
-        members.iter().map(|(name, value)| (name.clone(), self.actor(name, value, foreign))).collect()
+        members
+            .iter()
+            .map(|(name, value)| (name.clone(), self.actor(name, value, foreign)))
+            .collect()
     }
 
     fn actor(&mut self, name: &str, value: &Value, foreign: bool) -> Actor {
@@ -389,16 +497,30 @@ impl StateReader {
         const NEW: [&str; 4] = ["judged", "approvals", "lapsed", "writers"];
         let own = |key| members.get(key).filter(|_| !foreign);
         // Predecessors of this format write `round` for what is `attempt` here.
-        let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
+        let attempt = members
+            .get("attempt")
+            .or_else(|| members.get("round"))
+            .and_then(Value::as_u64);
         if !foreign && members.get("attempt").and_then(Value::as_u64).is_none() {
-            self.invalid(format!("{pointer}/attempt"), "`attempt` should be a whole number");
+            self.invalid(
+                format!("{pointer}/attempt"),
+                "`attempt` should be a whole number",
+            );
         }
         Actor {
-            status: ActorStatus::named(members.get("status").and_then(Value::as_str).unwrap_or("active")),
+            status: ActorStatus::named(
+                members
+                    .get("status")
+                    .and_then(Value::as_str)
+                    .unwrap_or("active"),
+            ),
             attempt: u32::try_from(attempt.unwrap_or(u64::from(foreign))).unwrap_or(u32::MAX),
             substate: members.get("substate").cloned(),
             left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
-            entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
+            entered_with: self.record(
+                members.get("entered_with"),
+                &format!("{pointer}/entered_with"),
+            ),
             left_files: self.nested_digests(
                 members.get("left_files"),
                 &format!("{pointer}/left_files"),
@@ -414,13 +536,19 @@ impl StateReader {
             writers: self.strict(own("writers"), format!("{pointer}/writers")),
             extra: members
                 .iter()
-                .filter(|(key, _)| !KNOWN.contains(&key.as_str()) || (foreign && NEW.contains(&key.as_str())))
+                .filter(|(key, _)| {
+                    !KNOWN.contains(&key.as_str()) || (foreign && NEW.contains(&key.as_str()))
+                })
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
         }
     }
 
-    fn record(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Option<Digest>> {
+    fn record(
+        &mut self,
+        value: Option<&Value>,
+        pointer: &str,
+    ) -> BTreeMap<ArtifactName, Option<Digest>> {
         let mut records = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let digest = value.as_str().and_then(Digest::parse);
@@ -434,17 +562,27 @@ impl StateReader {
         records
     }
 
-    fn digests(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Vec<Digest>> {
+    fn digests(
+        &mut self,
+        value: Option<&Value>,
+        pointer: &str,
+    ) -> BTreeMap<ArtifactName, Vec<Digest>> {
         let mut spent = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
-            let digests: Option<Vec<Digest>> = value
-                .as_array()
-                .and_then(|items| items.iter().map(|item| item.as_str().and_then(Digest::parse)).collect());
+            let digests: Option<Vec<Digest>> = value.as_array().and_then(|items| {
+                items
+                    .iter()
+                    .map(|item| item.as_str().and_then(Digest::parse))
+                    .collect()
+            });
             match (ArtifactName::new(name), digests) {
                 (Ok(name), Some(digests)) => {
                     spent.insert(name, digests);
                 }
-                _ => self.invalid(child(pointer, name), "the value should be a list of digests"),
+                _ => self.invalid(
+                    child(pointer, name),
+                    "the value should be a list of digests",
+                ),
             }
         }
         spent
@@ -460,15 +598,19 @@ impl StateReader {
         let mut all = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let digests = value.as_object().and_then(|members| {
-                let digest =
-                    |(name, digest): (&String, &Value)| Some((key(name)?, Digest::parse(digest.as_str()?)?));
+                let digest = |(name, digest): (&String, &Value)| {
+                    Some((key(name)?, Digest::parse(digest.as_str()?)?))
+                };
                 members.iter().map(digest).collect()
             });
             match (ArtifactName::new(name), digests) {
                 (Ok(name), Some(digests)) => {
                     all.insert(name, digests);
                 }
-                _ => self.invalid(child(pointer, name), "the value should be an object of digests"),
+                _ => self.invalid(
+                    child(pointer, name),
+                    "the value should be an object of digests",
+                ),
             }
         }
         all
@@ -476,12 +618,17 @@ impl StateReader {
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
         // The history of another tool is not part of the log.
-        let Some(items) = value.and_then(Value::as_array).filter(|_| !foreign) else { return Vec::new() };
+        let Some(items) = value.and_then(Value::as_array).filter(|_| !foreign) else {
+            return Vec::new();
+        };
         let mut entries = Vec::new();
         for (index, item) in items.iter().enumerate() {
             match history_entry(item) {
                 Some(entry) => entries.push(entry),
-                None => self.invalid(format!("/history/{index}"), "the value is not a history entry"),
+                None => self.invalid(
+                    format!("/history/{index}"),
+                    "the value is not a history entry",
+                ),
             }
         }
         entries
@@ -494,11 +641,17 @@ fn run_record(value: &Value) -> Option<RunRecord> {
     let count = |value: &Value| u32::try_from(value.as_u64()?).ok();
     let mut actions = BTreeMap::new();
     for (name, tally) in members.get("actions")?.as_object()? {
-        let tally = Tally { done: count(tally.get("done")?)?, skipped: tally.get("skipped")?.as_bool()? };
+        let tally = Tally {
+            done: count(tally.get("done")?)?,
+            skipped: tally.get("skipped")?.as_bool()?,
+        };
         actions.insert(ActionName::new(name).ok()?, tally);
     }
     Some(RunRecord {
-        mode: members.get("mode").map(|mode| Mode::named(mode.as_str()?)).unwrap_or_default(),
+        mode: members
+            .get("mode")
+            .map(|mode| Mode::named(mode.as_str()?))
+            .unwrap_or_default(),
         errors: count(members.get("errors")?)?,
         chosen: match members.get("chosen") {
             None => None,
@@ -526,7 +679,11 @@ mod tests {
     fn state() -> State {
         let digest = Digest::of_blob(b"plan");
         let plan = ArtifactName::new("plan").expect("valid");
-        let mut actor = Actor { attempt: 2, status: ActorStatus::SentBack, ..Actor::default() };
+        let mut actor = Actor {
+            attempt: 2,
+            status: ActorStatus::SentBack,
+            ..Actor::default()
+        };
         actor.left_with.insert(plan.clone(), None);
         actor.entered_with.insert(plan.clone(), Some(digest));
         actor.spent.insert(plan.clone(), vec![digest]);
@@ -535,7 +692,10 @@ mod tests {
             title: Some("A title".to_owned()),
             heads: vec![digest],
             rev: 7,
-            workflow: Some(WorkflowRef { name: WorkflowName::new("w").expect("valid"), digest }),
+            workflow: Some(WorkflowRef {
+                name: WorkflowName::new("w").expect("valid"),
+                digest,
+            }),
             phase: Some("planning".to_owned()),
             actors: BTreeMap::from([("planning".to_owned(), actor)]),
             waived: BTreeMap::from([(plan, 4)]),
@@ -553,7 +713,10 @@ mod tests {
                 kind: Kind::Create,
                 rule: None,
                 reason: "new".to_owned(),
-                actor: By { kind: ActorKind::Human, name: "Ann".to_owned() },
+                actor: By {
+                    kind: ActorKind::Human,
+                    name: "Ann".to_owned(),
+                },
                 evidence: vec![("a b".to_owned(), digest.to_string())],
                 waived: Vec::new(),
                 confirmed: None,
@@ -574,7 +737,10 @@ mod tests {
                 chosen: Some(ActionName::new("build").expect("valid")),
                 actions: BTreeMap::from([(
                     ActionName::new("build").expect("valid"),
-                    Tally { done: 2, skipped: true },
+                    Tally {
+                        done: 2,
+                        skipped: true,
+                    },
                 )]),
                 verified: BTreeMap::new(),
             },
@@ -625,10 +791,16 @@ mod tests {
             (json!({"phase": 3}), "/phase"),
             (json!({"heads": [], "rev": "x"}), "/rev"),
             (json!({"heads": ["x"], "rev": 1}), "/heads"),
-            (json!({"heads": [], "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
+            (
+                json!({"heads": [], "rev": 1, "phase": "a", "actors": {"a/b": {}}}),
+                "/actors/a~1b/attempt",
+            ),
         ] {
             let faults = read_state(&value, "", "phase").expect_err("faulty");
-            assert!(faults.iter().any(|fault| fault.pointer == pointer), "{value}: {faults:?}");
+            assert!(
+                faults.iter().any(|fault| fault.pointer == pointer),
+                "{value}: {faults:?}"
+            );
         }
     }
 }

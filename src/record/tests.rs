@@ -22,7 +22,10 @@ fn step(before: &State, at: i64) -> State {
         kind: if seq > 1 { Kind::Advance } else { Kind::Create },
         rule: (seq > 1).then(|| "r".to_owned()),
         reason: format!("step {seq}: ä \"quoted\""),
-        actor: By { kind: ActorKind::Orch, name: "orch".to_owned() },
+        actor: By {
+            kind: ActorKind::Orch,
+            name: "orch".to_owned(),
+        },
         evidence: vec![("plan.json".to_owned(), Digest::of_blob(b"plan").to_string())],
         waived: Vec::new(),
         confirmed: None,
@@ -46,7 +49,10 @@ fn step(before: &State, at: i64) -> State {
     };
     let actor = state.actors.entry("a".to_owned()).or_default();
     actor.attempt += 1;
-    let spent = actor.spent.entry(ArtifactName::new("plan").expect("valid")).or_default();
+    let spent = actor
+        .spent
+        .entry(ArtifactName::new("plan").expect("valid"))
+        .or_default();
     if spent.len() < 30 {
         spent.push(Digest::of_blob(format!("{seq} {at}").as_bytes()));
     }
@@ -76,7 +82,10 @@ fn log(text: &str) -> EventLog {
 }
 
 fn at(log: &EventLog, id: &Digest) -> State {
-    State::clone(&log.state_at(id, &mut FoldCache::default()).expect("a whole log"))
+    State::clone(
+        &log.state_at(id, &mut FoldCache::default())
+            .expect("a whole log"),
+    )
 }
 
 #[test]
@@ -86,7 +95,11 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!((log.len(), log.heads()), (25, state.heads.clone()));
     assert_eq!(at(&log, &state.heads[0]), state);
     assert_eq!(state.history.len(), 3);
-    let members = (state.task.as_deref(), state.title.as_deref(), &state.extra["n"]);
+    let members = (
+        state.task.as_deref(),
+        state.title.as_deref(),
+        &state.extra["n"],
+    );
     assert_eq!(members, (Some("t"), Some("A title"), &json!(25)));
     let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     let file = write_state(&state, "phase", "schema", extent);
@@ -94,14 +107,21 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!(read_state(&value, &file, "phase"), Ok(state.clone()));
     assert_eq!(log_extent_in(&value), Some(extent));
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[24].len() < lines[6].len() + 10, "a line grows with the steps before it: {}", lines[24]);
+    assert!(
+        lines[24].len() < lines[6].len() + 10,
+        "a line grows with the steps before it: {}",
+        lines[24]
+    );
 }
 
 #[test]
 fn a_line_is_read_back_as_it_was_written() {
     let (text, _) = steps(&State::default(), 3, 100);
     for line in text.lines() {
-        assert!(line.starts_with("{\"id\":\"") && line[47..].starts_with("\",\"v\":2,\"after\":["), "{line}");
+        assert!(
+            line.starts_with("{\"id\":\"") && line[47..].starts_with("\",\"v\":2,\"after\":["),
+            "{line}"
+        );
         let event = LogEvent::read(line).expect("an event");
         assert_eq!(event.line(), format!("{line}\n"));
         let without = format!("{{{}", &line[49..]);
@@ -134,7 +154,11 @@ fn branches_have_bases_and_tips() {
     assert_eq!(log.tips(&[a, base.heads[0], b, a]), [b, a]);
     assert_eq!(log.merge_bases(&[a, b], &base.heads[0]), base.heads);
     assert_eq!(log.ancestry(&[a]).len(), 4);
-    let history: Vec<i64> = log.history(&[a, b]).iter().map(|entry| entry.at.seconds()).collect();
+    let history: Vec<i64> = log
+        .history(&[a, b])
+        .iter()
+        .map(|entry| entry.at.seconds())
+        .collect();
     assert_eq!(history, [200, 300, 201], "by number, then by time");
 }
 
@@ -146,8 +170,14 @@ fn every_fault_is_reported_with_its_line() {
     let reordered = lines[1].replacen("{\"id\"", "{ \"id\"", 1);
     let renumbered = {
         let event = LogEvent::read(lines[1]).expect("an event");
-        let entry = HistoryEntry { seq: 7, ..HistoryEntry::clone(&event.entry) };
-        let event = LogEvent { entry: entry.into(), ..event };
+        let entry = HistoryEntry {
+            seq: 7,
+            ..HistoryEntry::clone(&event.entry)
+        };
+        let event = LogEvent {
+            entry: entry.into(),
+            ..event
+        };
         let body = event.line()[49..].trim_end().to_owned();
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         format!("{{\"id\":\"{id}\",{body}")
@@ -166,30 +196,51 @@ fn every_fault_is_reported_with_its_line() {
         (twice("\"after\":[]"), 2, "log-invalid"),
         (twice("\"more\":1"), 2, "log-newer"),
         (instead("\"v\":2", "\"v\":3"), 2, "log-newer"),
-        (instead("\"kind\":\"advance\"", "\"kind\":\"leap\""), 2, "log-newer"),
         (
-            instead("\"seq\":2", "\"files\":{\"plan\":[{\"path\":\"a\",\"more\":1}]},\"seq\":2"),
+            instead("\"kind\":\"advance\"", "\"kind\":\"leap\""),
+            2,
+            "log-newer",
+        ),
+        (
+            instead(
+                "\"seq\":2",
+                "\"files\":{\"plan\":[{\"path\":\"a\",\"more\":1}]},\"seq\":2",
+            ),
             2,
             "log-newer",
         ),
         // The first version passes over what it does not know.
-        (instead("\"v\":2,", "").replace(",\"seq\":2", ",\"more\":1,\"seq\":2"), 2, "log-changed"),
+        (
+            instead("\"v\":2,", "").replace(",\"seq\":2", ",\"more\":1,\"seq\":2"),
+            2,
+            "log-changed",
+        ),
         (twice("\"changes\":[]"), 2, "log-invalid"),
         (twice("\"workflow\":\"\""), 2, "log-invalid"),
         (format!("\u{feff}{text}"), 1, "byte-order-mark"),
         (format!("{}\nnot json\n", lines[0]), 2, "log-invalid"),
         (format!("{}\n{{}}\n", lines[0]), 2, "log-invalid"),
         (format!("{}\n{reordered}\n", lines[0]), 2, "log-invalid"),
-        (format!("{}\n{}\n", lines[0], &lines[1][..80]), 2, "log-invalid"),
+        (
+            format!("{}\n{}\n", lines[0], &lines[1][..80]),
+            2,
+            "log-invalid",
+        ),
         (format!("{}\n{other}\n", lines[0]), 2, "log-changed"),
         (format!("\n{}\n", lines[1]), 2, "log-incomplete"),
-        (format!("{}\n{renumbered}\n", lines[0]), 2, "log-inconsistent"),
+        (
+            format!("{}\n{renumbered}\n", lines[0]),
+            2,
+            "log-inconsistent",
+        ),
         (instead("\"v\":2,", ""), 2, "log-inconsistent"),
         (format!("<<<<<<< HEAD\n{text}"), 1, "conflict-markers"),
     ] {
         let (_, faults) = EventLog::parse(text.as_bytes());
-        let found: Vec<(usize, &str)> =
-            faults.iter().map(|fault| (fault.line, fault.kind.code().as_str())).collect();
+        let found: Vec<(usize, &str)> = faults
+            .iter()
+            .map(|fault| (fault.line, fault.kind.code().as_str()))
+            .collect();
         assert_eq!(found.first(), Some(&(line, code)), "{text}");
     }
     let (_, faults) = EventLog::parse(b"\xff\xfe\n");
@@ -201,16 +252,30 @@ fn every_fault_is_reported_with_its_line() {
 #[test]
 fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
     let (text, state) = steps(&State::default(), 1, 100);
-    let mut event = LogEvent::new(state.heads.clone(), Some(&state), &step(&state, 200)).expect("a step");
+    let mut event =
+        LogEvent::new(state.heads.clone(), Some(&state), &step(&state, 200)).expect("a step");
     for (ops, said) in [
-        (vec![JsonPatchOp::Remove { path: "/nothing".to_owned() }], "there is no value at /nothing"),
-        (vec![JsonPatchOp::Replace { path: "/actors".to_owned(), value: json!(3) }], "/actors"),
+        (
+            vec![JsonPatchOp::Remove {
+                path: "/nothing".to_owned(),
+            }],
+            "there is no value at /nothing",
+        ),
+        (
+            vec![JsonPatchOp::Replace {
+                path: "/actors".to_owned(),
+                value: json!(3),
+            }],
+            "/actors",
+        ),
     ] {
         event.changes = PatchText::of(&ops);
         let body = event.line()[49..].trim_end().to_owned();
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         let log = log(&format!("{text}{{\"id\":\"{id}\",{body}\n"));
-        let fault = log.state_at(&id, &mut FoldCache::default()).expect_err("it does not apply");
+        let fault = log
+            .state_at(&id, &mut FoldCache::default())
+            .expect_err("it does not apply");
         assert_eq!((fault.line, fault.kind.code()), (2, Code::LogInconsistent));
         assert!(fault.to_string().contains(said), "{fault}");
     }
@@ -228,12 +293,21 @@ fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
     let (more, _) = steps(&state, 1, 200);
     assert!(!whole(&format!("{text}{more}")).is_of(extent, &state.heads));
     assert!(!whole(&text[..text.len() - 1]).is_of(extent, &state.heads));
-    assert!(!whole(&text.replacen("reason", "raeson", 1)).is_of(extent, &state.heads), "an edit in place");
+    assert!(
+        !whole(&text.replacen("reason", "raeson", 1)).is_of(extent, &state.heads),
+        "an edit in place"
+    );
     assert!(!whole("").is_of(LogExtent::of(b"", ObjectFormat::Sha1), &state.heads));
     // Merges may order the lines differently.
     let mut lines: Vec<&str> = text.lines().collect();
     lines.swap(0, 1);
-    assert_eq!(LogExtent::of(format!("{}\n", lines.join("\n")).as_bytes(), ObjectFormat::Sha1), extent);
+    assert_eq!(
+        LogExtent::of(
+            format!("{}\n", lines.join("\n")).as_bytes(),
+            ObjectFormat::Sha1
+        ),
+        extent
+    );
     // Of a long log the end is enough, also with the line endings of a checkout.
     let (text, state) = steps(&State::default(), 400, 200);
     let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
@@ -285,8 +359,15 @@ fn only_members_with_digests_get_those_of_another_object_format() {
     assert!(!started.contains(&note));
     let renewed = log_in_format(&text, ObjectFormat::Sha256, |_| None).expect("another format");
     assert_eq!(format_of_log(&renewed), Some(ObjectFormat::Sha256));
-    assert_eq!(text.matches(&note).count(), renewed.matches(&note).count(), "{renewed}");
-    assert!(text.contains(&note) && !renewed.contains(&Digest::of_blob(b"1 100").to_string()), "{renewed}");
+    assert_eq!(
+        text.matches(&note).count(),
+        renewed.matches(&note).count(),
+        "{renewed}"
+    );
+    assert!(
+        text.contains(&note) && !renewed.contains(&Digest::of_blob(b"1 100").to_string()),
+        "{renewed}"
+    );
 }
 
 #[test]
@@ -308,7 +389,11 @@ fn what_a_log_has_lost_is_told_by_its_events_and_not_by_its_lines() {
         (&format!("{text}{more}"), &text, true),
         ("no event\n", "", false),
     ] {
-        assert_eq!(has_lost_events(held.as_bytes(), now.as_bytes()), has_lost, "{held}\n{now}");
+        assert_eq!(
+            has_lost_events(held.as_bytes(), now.as_bytes()),
+            has_lost,
+            "{held}\n{now}"
+        );
     }
 }
 
@@ -326,15 +411,25 @@ fn whole_lines_are_those_of_events_that_have_a_state() {
         (vec![&lines[0], &lines[1]], lines[..2].concat()),
         // What follows a lost or a damaged event has no state.
         (vec![&lines[0], &lines[2]], lines[0].to_owned()),
-        (vec![&lines[0], &damaged, &lines[2], &one], lines[0].to_owned()),
+        (
+            vec![&lines[0], &damaged, &lines[2], &one],
+            lines[0].to_owned(),
+        ),
         (vec![&damaged, &text], text.clone()),
         // Of two branches, both.
         (vec![&text, &one, &another], format!("{text}{one}{another}")),
-        (vec!["<<<<<<< HEAD\n", &text, "=======\n", &one, ">>>>>>> x\n"], format!("{text}{one}")),
+        (
+            vec!["<<<<<<< HEAD\n", &text, "=======\n", &one, ">>>>>>> x\n"],
+            format!("{text}{one}"),
+        ),
         (vec![&text.replace('\n', "\r\n")], text.clone()),
     ] {
         let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        assert_eq!(String::from_utf8(whole_lines(&bytes)), Ok(whole), "{texts:?}");
+        assert_eq!(
+            String::from_utf8(whole_lines(&bytes)),
+            Ok(whole),
+            "{texts:?}"
+        );
     }
 }
 
@@ -345,14 +440,24 @@ fn an_event_that_is_recorded_stands_on_the_line_after_the_last() {
     let mut log = log(&format!("\n{text}"));
     assert!(!log.is_empty() && EventLog::default().is_empty());
     let mut event = LogEvent::read(more.trim_end()).expect("an event");
-    event.changes = PatchText::of(&[JsonPatchOp::Remove { path: "/nothing".to_owned() }]);
+    event.changes = PatchText::of(&[JsonPatchOp::Remove {
+        path: "/nothing".to_owned(),
+    }]);
     let id = event.id;
     log.append(event.clone());
-    let fault = log.state_at(&id, &mut FoldCache::default()).expect_err("it does not apply");
+    let fault = log
+        .state_at(&id, &mut FoldCache::default())
+        .expect_err("it does not apply");
     assert_eq!((log.len(), fault.line), (3, 4));
     let mut empty = EventLog::default();
     empty.append(event);
-    assert_eq!(empty.state_at(&id, &mut FoldCache::default()).expect_err("it follows none").line, 1);
+    assert_eq!(
+        empty
+            .state_at(&id, &mut FoldCache::default())
+            .expect_err("it follows none")
+            .line,
+        1
+    );
 }
 
 /// A log of events by their names, each after those that it names first, and the ids of the events.
@@ -360,8 +465,19 @@ fn graph(events: &[(&str, &[&str])]) -> (EventLog, std::collections::HashMap<Str
     let (mut log, mut ids) = (EventLog::default(), std::collections::HashMap::new());
     for (index, (name, before)) in (0..).zip(events) {
         let after: Vec<Digest> = before.iter().map(|name| ids[*name]).collect();
-        let seq = after.iter().filter_map(|id| log.get(id)).map(|event| event.entry.seq).max().unwrap_or(0);
-        let state = step(&State { rev: seq, ..State::default() }, 100 + index);
+        let seq = after
+            .iter()
+            .filter_map(|id| log.get(id))
+            .map(|event| event.entry.seq)
+            .max()
+            .unwrap_or(0);
+        let state = step(
+            &State {
+                rev: seq,
+                ..State::default()
+            },
+            100 + index,
+        );
         let event = LogEvent::new(after, None, &state).expect("a step");
         ids.insert((*name).to_owned(), event.id);
         log.append(event);
@@ -401,7 +517,11 @@ fn merge_bases_are_the_common_ancestors_that_no_other_one_follows() {
         let told = log.merge_bases(&these.iter().map(id).collect::<Vec<_>>(), &ids[that]);
         assert_eq!(told, log.sorted(bases.iter().map(id)), "{these:?} {that}");
         if let [this] = these {
-            assert_eq!(log.merge_bases(&[ids[that]], &ids[*this]), told, "whoever asks");
+            assert_eq!(
+                log.merge_bases(&[ids[that]], &ids[*this]),
+                told,
+                "whoever asks"
+            );
         }
     }
     for (these, tips) in [
@@ -410,7 +530,10 @@ fn merge_bases_are_the_common_ancestors_that_no_other_one_follows() {
         (&["p", "q", "d", "f", "x"], &["p", "q", "f"]),
         (&["a", "a", "z"], &["a", "z"]),
     ] {
-        assert_eq!(log.tips(&these.iter().map(id).collect::<Vec<_>>()), log.sorted(tips.iter().map(id)));
+        assert_eq!(
+            log.tips(&these.iter().map(id).collect::<Vec<_>>()),
+            log.sorted(tips.iter().map(id))
+        );
     }
 }
 
@@ -419,12 +542,16 @@ fn a_digest_that_has_the_format_already_stays_as_it_is() {
     let there = ObjectFormat::Sha256.blob(b"there");
     let mut first = State::default();
     let actor = first.actors.entry("a".to_owned()).or_default();
-    actor.spent.insert(ArtifactName::new("plan").expect("valid"), vec![there]);
+    actor
+        .spent
+        .insert(ArtifactName::new("plan").expect("valid"), vec![there]);
     let (text, _) = steps(&State::default(), 1, 100);
     let known = log(&text);
     let event = known.events().next().expect("an event");
     let state = step(&first, 100);
-    let own = LogEvent::new(event.after.clone(), None, &state).expect("a step").line();
+    let own = LogEvent::new(event.after.clone(), None, &state)
+        .expect("a step")
+        .line();
     assert!(own.contains(&there.to_string()));
     let renewed = log_in_format(&own, ObjectFormat::Sha256, |_| None).expect("another format");
     assert!(renewed.contains(&there.to_string()), "{renewed}");
@@ -439,14 +566,19 @@ fn a_line_that_is_no_event_names_the_first_member_that_is_wrong() {
         ("\"at\":\"1970", "\"at\":\"x1970", "at"),
         ("\"kind\":\"advance\",", "", "kind"),
         ("\"to\":\"a\"", "\"to\":\"A A\"", "to"),
-        ("\"actor\":{\"kind\":\"orch\"", "\"actor\":{\"kind\":7", "actor"),
+        (
+            "\"actor\":{\"kind\":\"orch\"",
+            "\"actor\":{\"kind\":7",
+            "actor",
+        ),
         ("\"from\":\"a\"", "\"from\":\"A A\"", "from"),
         ("w@", "w w@", "workflow"),
     ] {
         assert!(line.contains(from), "{from} in {line}");
         let body = format!("{{{}", &line.replacen(from, to, 1)[49..]);
         let id = Digest::of_blob(body.as_bytes());
-        let told = LogEvent::read(&format!("{{\"id\":\"{id}\",{}", &body[1..])).expect_err("no event");
+        let told =
+            LogEvent::read(&format!("{{\"id\":\"{id}\",{}", &body[1..])).expect_err("no event");
         assert_eq!(told, NotAnEvent::Member(named), "{to}");
     }
 }
@@ -454,11 +586,20 @@ fn a_line_that_is_no_event_names_the_first_member_that_is_wrong() {
 #[test]
 fn a_performance_of_which_nothing_is_known_is_not_written() {
     let mut state = step(&State::default(), 100);
-    let known = crate::decide::Performance { executor: Some("make".to_owned()), ..Default::default() };
-    for (performance, is_written) in [(None, false), (Some(Default::default()), false), (Some(known), true)] {
+    let known = crate::decide::Performance {
+        executor: Some("make".to_owned()),
+        ..Default::default()
+    };
+    for (performance, is_written) in [
+        (None, false),
+        (Some(Default::default()), false),
+        (Some(known), true),
+    ] {
         let last = state.history.last_mut().expect("an entry");
         std::sync::Arc::make_mut(last).performance = performance.map(Box::new);
-        let line = LogEvent::new(Vec::new(), None, &state).expect("a step").line();
+        let line = LogEvent::new(Vec::new(), None, &state)
+            .expect("a step")
+            .line();
         assert_eq!(line.contains("\"performance\":"), is_written, "{line}");
     }
 }

@@ -35,14 +35,21 @@ impl AnnouncedAgents {
     /// Announces the program that has called a hook, from the lineage of the hook. Returns an error if that cannot be
     /// kept.
     pub fn announce(&self, hook: &Lineage) -> Result<(), Error> {
-        let Some((pid, started)) = caller_of(hook) else { return Ok(()) };
+        let Some((pid, started)) = caller_of(hook) else {
+            return Ok(());
+        };
         if self.holds(pid, started) {
             return Ok(());
         }
         self.forget_ended();
         let base = durable::parent(&self.directory);
-        Directory::make(base, &self.directory).map_err(|source| io_error(&self.directory, source))?;
-        let text = serde_json::to_string(&AnnouncedProcess { started, boot: boot() }).unwrap_or_default();
+        Directory::make(base, &self.directory)
+            .map_err(|source| io_error(&self.directory, source))?;
+        let text = serde_json::to_string(&AnnouncedProcess {
+            started,
+            boot: boot(),
+        })
+        .unwrap_or_default();
         durable::write_derived(base, &self.file(pid), text.as_bytes())
     }
 
@@ -52,7 +59,9 @@ impl AnnouncedAgents {
         if !self.directory.is_dir() {
             return None;
         }
-        let (pid, _) = lineage.ancestors().find(|(pid, started)| self.holds(*pid, *started))?;
+        let (pid, _) = lineage
+            .ancestors()
+            .find(|(pid, started)| self.holds(*pid, *started))?;
         Some(format!("process {pid} ({})", process_tree::name(pid)))
     }
 
@@ -62,16 +71,25 @@ impl AnnouncedAgents {
 
     fn holds(&self, pid: i32, started: u64) -> bool {
         let text = durable::text_of(&self.file(pid)).unwrap_or_default();
-        serde_json::from_str(&text)
-            .is_ok_and(|kept: AnnouncedProcess| kept == AnnouncedProcess { started, boot: boot() })
+        serde_json::from_str(&text).is_ok_and(|kept: AnnouncedProcess| {
+            kept == AnnouncedProcess {
+                started,
+                boot: boot(),
+            }
+        })
     }
 
     /// Removes the files of processes that have ended.
     fn forget_ended(&self) {
-        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = entry.file_name();
             let pid = name.to_str().and_then(|name| name.parse::<i32>().ok());
-            let lives = |pid| process_tree::started(pid).is_some_and(|started| self.holds(pid, started));
+            let lives =
+                |pid| process_tree::started(pid).is_some_and(|started| self.holds(pid, started));
             if pid.is_some_and(|pid| !lives(pid)) {
                 durable::remove(durable::parent(&self.directory), &entry.path());
             }
@@ -82,7 +100,9 @@ impl AnnouncedAgents {
 /// The program that has called a process as a hook: its parent, or what is above the shell that was started for the
 /// hook. `None` if that has ended already.
 fn caller_of(hook: &Lineage) -> Option<(i32, u64)> {
-    let caller = hook.ancestors().find(|(pid, _)| !is_shell_of_a_hook(&process_tree::arguments(*pid)));
+    let caller = hook
+        .ancestors()
+        .find(|(pid, _)| !is_shell_of_a_hook(&process_tree::arguments(*pid)));
     caller.filter(|(pid, _)| *pid > 1)
 }
 
@@ -95,16 +115,30 @@ const HOOK: &str = "hook agent ";
 /// Whether a process is a shell that was started only for the command of a hook of an agent, so that the program which
 /// has called the hook is above it.
 fn is_shell_of_a_hook(arguments: &[String]) -> bool {
-    let Some((program, rest)) = arguments.split_first() else { return false };
-    let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let Some((program, rest)) = arguments.split_first() else {
+        return false;
+    };
+    let name = Path::new(program)
+        .file_name()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
     if !SHELLS.contains(&name.trim_start_matches('-')) {
         return false;
     }
     let is_command = |option: &String| option.starts_with('-') && option.ends_with('c');
-    let Some(at) = rest.iter().position(is_command) else { return false };
-    let Some((_, after)) = rest.get(at + 1).and_then(|text| text.split_once(HOOK)) else { return false };
+    let Some(at) = rest.iter().position(is_command) else {
+        return false;
+    };
+    let Some((_, after)) = rest.get(at + 1).and_then(|text| text.split_once(HOOK)) else {
+        return false;
+    };
     // What follows the hook is another command of the shell, which is then the program itself.
-    let after = after.split(" #").next().unwrap_or_default().trim_end().replace(">&", ">");
+    let after = after
+        .split(" #")
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .replace(">&", ">");
     !after.contains([';', '&', '|', '\n'])
 }
 
@@ -136,6 +170,10 @@ mod tests {
         ] {
             assert!(!is_for_a_hook(&["sh", "-c", text]), "{text}");
         }
-        assert!(!is_for_a_hook(&["sh", "agent.sh"]) && !is_for_a_hook(&["-bash"]) && !is_for_a_hook(&[]));
+        assert!(
+            !is_for_a_hook(&["sh", "agent.sh"])
+                && !is_for_a_hook(&["-bash"])
+                && !is_for_a_hook(&[])
+        );
     }
 }

@@ -25,7 +25,9 @@ impl ChildProcess {
     /// Starts a program, in a control group of its own where the system permits one. Returns an error if the program
     /// cannot be started.
     pub(super) fn start(program: &LimitedProgram) -> io::Result<(Self, Option<ControlGroup>)> {
-        let Some(group) = ControlGroup::new() else { return Ok((Self::start_outside(program)?, None)) };
+        let Some(group) = ControlGroup::new() else {
+            return Ok((Self::start_outside(program)?, None));
+        };
         if let Some(child) = Self::start_inside(program, &group)? {
             return Ok((child, Some(group)));
         }
@@ -38,11 +40,18 @@ impl ChildProcess {
 
     /// Starts a program in this control group; `None` if the system cannot: Linux before 5.7, another kind of processor, or
     /// a container that forbids the call.
-    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ))]
     fn start_inside(program: &LimitedProgram, group: &ControlGroup) -> io::Result<Option<Self>> {
         // A start elsewhere needs fewer descriptors, and has the error if there are too few for that, too.
-        let (Ok(directory), Ok((theirs_in, stdin)), Ok((stdout, theirs_out)), Ok((stderr, theirs_err))) =
-            (group.open(), io::pipe(), io::pipe(), io::pipe())
+        let (
+            Ok(directory),
+            Ok((theirs_in, stdin)),
+            Ok((stdout, theirs_out)),
+            Ok((stderr, theirs_err)),
+        ) = (group.open(), io::pipe(), io::pipe(), io::pipe())
         else {
             return Ok(None);
         };
@@ -57,7 +66,10 @@ impl ChildProcess {
         Ok(pid.map(child))
     }
 
-    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )))]
     fn start_inside(_program: &LimitedProgram, _group: &ControlGroup) -> io::Result<Option<Self>> {
         Ok(None)
     }

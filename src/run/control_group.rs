@@ -41,7 +41,10 @@ impl ControlGroup {
 
     /// Moves a process into it. Returns an error if that is not permitted.
     pub(super) fn take(&self, process: Pid) -> io::Result<()> {
-        fs::write(self.directory.join("cgroup.procs"), process.as_raw_nonzero().to_string())
+        fs::write(
+            self.directory.join("cgroup.procs"),
+            process.as_raw_nonzero().to_string(),
+        )
     }
 
     /// Whether a process lives in it or below it. Unlike [`Self::members`] this also notices those that come and go.
@@ -52,9 +55,13 @@ impl ControlGroup {
 
     /// The processes in it, also in groups that they have made below it. None of them is a dead one.
     pub(super) fn members(&self) -> Vec<Pid> {
-        let lists = self.groups().filter_map(|group| fs::read_to_string(group.join("cgroup.procs")).ok());
+        let lists = self
+            .groups()
+            .filter_map(|group| fs::read_to_string(group.join("cgroup.procs")).ok());
         let parsed = |list: String| -> Vec<Pid> {
-            list.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+            list.lines()
+                .filter_map(|line| Pid::from_raw(line.parse().ok()?))
+                .collect()
         };
         lists.flat_map(parsed).collect()
     }
@@ -72,8 +79,13 @@ impl ControlGroup {
 
     /// The directories of the group and of those below it, those below first.
     fn groups(&self) -> impl Iterator<Item = PathBuf> {
-        let below = WalkDir::new(&self.directory).contents_first(true).into_iter().flatten();
-        below.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path)
+        let below = WalkDir::new(&self.directory)
+            .contents_first(true)
+            .into_iter()
+            .flatten();
+        below
+            .filter(|entry| entry.file_type().is_dir())
+            .map(walkdir::DirEntry::into_path)
     }
 }
 
@@ -93,7 +105,9 @@ fn remove_left(own: &Path) {
             process.parse().ok()
         };
         if made_by().is_some_and(|process| process_tree::started(process).is_none()) {
-            drop(ControlGroup { directory: entry.path() });
+            drop(ControlGroup {
+                directory: entry.path(),
+            });
         }
     }
 }
@@ -115,8 +129,12 @@ fn directory_in(groups: &str, mounts: &str) -> Option<PathBuf> {
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
         // A group outside of what is mounted begins with `/..`.
-        let below = group.strip_prefix(root).ok().filter(|below| !below.starts_with(".."))?;
-        kind.starts_with("cgroup2 ").then(|| Path::new(place).join(below))
+        let below = group
+            .strip_prefix(root)
+            .ok()
+            .filter(|below| !below.starts_with(".."))?;
+        kind.starts_with("cgroup2 ")
+            .then(|| Path::new(place).join(below))
     })
 }
 
@@ -132,9 +150,17 @@ mod tests {
         let part = "33 23 0:26 /user.slice /mnt rw - cgroup2 cgroup2 rw";
         let session = "0::/user.slice/a.scope";
         let cases = [
-            (session, v2.to_owned(), Some("/sys/fs/cgroup/user.slice/a.scope")),
+            (
+                session,
+                v2.to_owned(),
+                Some("/sys/fs/cgroup/user.slice/a.scope"),
+            ),
             ("0::/", v2.to_owned(), Some("/sys/fs/cgroup")),
-            ("4:memory:/x\n0::/y", format!("{v1}\n{hybrid}"), Some("/sys/fs/cgroup/unified/y")),
+            (
+                "4:memory:/x\n0::/y",
+                format!("{v1}\n{hybrid}"),
+                Some("/sys/fs/cgroup/unified/y"),
+            ),
             (session, part.to_owned(), Some("/mnt/a.scope")),
             ("0::/other", part.to_owned(), None),
             ("0::/../x", v2.to_owned(), None),
@@ -145,7 +171,11 @@ mod tests {
         ];
         for (groups, mounts, expected) in cases {
             let found = directory_in(groups, &mounts);
-            assert_eq!(found.as_deref(), expected.map(std::path::Path::new), "{groups} in {mounts}");
+            assert_eq!(
+                found.as_deref(),
+                expected.map(std::path::Path::new),
+                "{groups} in {mounts}"
+            );
         }
     }
 }

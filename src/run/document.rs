@@ -2,7 +2,9 @@
 
 use super::record::{RunStanding, RunState, Turn, WorkState};
 use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
-use crate::decide::{ControlRequest, Ending, FailureCause, Job, Mode, Precondition, Usage, Work, Worker};
+use crate::decide::{
+    ControlRequest, Ending, FailureCause, Job, Mode, Precondition, Usage, Work, Worker,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,9 +101,21 @@ impl RunDocument {
             turns: usage.turns,
             cost: usage.cost,
             milliseconds: usage.time.milliseconds(),
-            failures: usage.failures.iter().map(|(worker, count)| (worker.to_string(), *count)).collect(),
-            causes: usage.causes.iter().map(|(worker, cause)| (worker.to_string(), cause.clone())).collect(),
-            seen: usage.seen.iter().map(|(worker, digest)| (worker.to_string(), *digest)).collect(),
+            failures: usage
+                .failures
+                .iter()
+                .map(|(worker, count)| (worker.to_string(), *count))
+                .collect(),
+            causes: usage
+                .causes
+                .iter()
+                .map(|(worker, cause)| (worker.to_string(), cause.clone()))
+                .collect(),
+            seen: usage
+                .seen
+                .iter()
+                .map(|(worker, digest)| (worker.to_string(), *digest))
+                .collect(),
             work: run.unsettled().map(WorkDocument::of),
             ended: run.ended().map(ended),
         }
@@ -109,7 +123,8 @@ impl RunDocument {
 
     /// Parses the bytes of a record. Returns an error that says what is wrong with them.
     pub(super) fn read(bytes: &[u8]) -> Result<RunState, String> {
-        let versioned: Versioned = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let versioned: Versioned =
+            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         match versioned.version {
             Some(VERSION) => {}
             Some(_) => return Err("it was written by another version of orch".to_owned()),
@@ -121,9 +136,18 @@ impl RunDocument {
 
     fn state(self) -> Result<RunState, String> {
         let worker = |text: &str| Worker::parse(text).ok_or_else(|| unknown("worker", text));
-        let failures = self.failures.iter().map(|(text, count)| Ok((worker(text)?, *count)));
-        let causes = self.causes.iter().map(|(text, cause)| Ok((worker(text)?, cause.clone())));
-        let seen = self.seen.iter().map(|(text, digest)| Ok((worker(text)?, *digest)));
+        let failures = self
+            .failures
+            .iter()
+            .map(|(text, count)| Ok((worker(text)?, *count)));
+        let causes = self
+            .causes
+            .iter()
+            .map(|(text, cause)| Ok((worker(text)?, cause.clone())));
+        let seen = self
+            .seen
+            .iter()
+            .map(|(text, digest)| Ok((worker(text)?, *digest)));
         let usage = Usage {
             turns: self.turns,
             cost: self.cost,
@@ -189,7 +213,10 @@ impl WorkDocument {
                 again: None,
                 precondition: self.on,
             },
-            turn: Turn { number: self.turn, started: self.started },
+            turn: Turn {
+                number: self.turn,
+                started: self.started,
+            },
         })
     }
 }
@@ -197,7 +224,11 @@ impl WorkDocument {
 impl ControlDocument {
     /// The document of a request to a run and its sender.
     pub(super) fn of(run: &str, request: ControlRequest, by: &str) -> Self {
-        Self { run: run.to_owned(), request: request.as_str().to_owned(), by: by.to_owned() }
+        Self {
+            run: run.to_owned(),
+            request: request.as_str().to_owned(),
+            by: by.to_owned(),
+        }
     }
 
     /// The request to this run. Returns an error that says what is wrong if it is for another run, or is unknown, or

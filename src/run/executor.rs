@@ -56,8 +56,14 @@ impl Executor {
     ) -> io::Result<Performed> {
         let mark = format!("{RESULT}={}", self.result.display());
         let (output, escapes) = (Output::new(Some(log)), |before| Escapes::Adopted { before });
-        let supervised = self.program.supervise(output, mark, escapes, running, wants_stop, hear)?;
-        let Supervised { ended, output, left_processes } = match supervised {
+        let supervised = self
+            .program
+            .supervise(output, mark, escapes, running, wants_stop, hear)?;
+        let Supervised {
+            ended,
+            output,
+            left_processes,
+        } = match supervised {
             Ok(supervised) => supervised,
             Err(why) => {
                 let ended = Ended::NotStarted(why);
@@ -71,12 +77,23 @@ impl Executor {
                 });
             }
         };
-        let Printed { result, cost, failure } = Printed::read(&output.tail());
+        let Printed {
+            result,
+            cost,
+            failure,
+        } = Printed::read(&output.tail());
         let result = read_result(&self.result).or_else(|| result.map(Ok));
         let log_fault = output.fault.map(|fault| fault.to_string());
         let log = self.log.display();
         tracing::info!(%log, ?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
-        Ok(Performed { ended, result, cost, failure, left_processes, log_fault })
+        Ok(Performed {
+            ended,
+            result,
+            cost,
+            failure,
+            left_processes,
+            log_fault,
+        })
     }
 }
 
@@ -92,12 +109,17 @@ pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason
         Ok(None) => {
             // It is rejected, and would only fill the disk.
             durable::remove(durable::parent(path), path);
-            return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
+            return Some(Err(
+                format!("the result is larger than {RESULT_CAP} bytes").into()
+            ));
         }
         Err(error) => return Some(Err(format!("cannot read the result: {error}").into())),
     };
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
-    Some(serde_json::from_slice(&bytes).map_err(|error| format!("the result is not JSON: {error}").into()))
+    Some(
+        serde_json::from_slice(&bytes)
+            .map_err(|error| format!("the result is not JSON: {error}").into()),
+    )
 }

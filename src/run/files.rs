@@ -86,14 +86,23 @@ impl RunFiles {
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let shown = format!("{task}/{OWN_DIRECTORY}");
         let task = task.under(root);
-        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown, git: None }
+        Self {
+            root: root.to_owned(),
+            directory: task.join(OWN_DIRECTORY),
+            task,
+            shown,
+            git: None,
+        }
     }
 
     /// The same, with a copy of the record in the git directory as long as the run may go on, so that removing the
     /// files of a task does not give its run a new budget.
     #[must_use]
     pub fn with_copy(self, git: &Path) -> Self {
-        Self { git: Some(git.to_owned()), ..self }
+        Self {
+            git: Some(git.to_owned()),
+            ..self
+        }
     }
 
     /// The git directory, and the path of the copy in it. Only a run asks for it, so that a look does not pay for the name.
@@ -125,9 +134,16 @@ impl RunFiles {
         if source.kind() != io::ErrorKind::NotADirectory {
             return io_error(path, source);
         }
-        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let is_directory = |path: &Path| {
+            path.symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir())
+        };
         let shown = &self.shown;
-        let shown = if is_directory(&self.directory) { format!("{shown}/{LOGS}") } else { shown.clone() };
+        let shown = if is_directory(&self.directory) {
+            format!("{shown}/{LOGS}")
+        } else {
+            shown.clone()
+        };
         let message = format!("{shown} is not a directory, so nothing is written there");
         let hint = format!("remove it: rm {}", shell_word(&shown));
         Error::new(Code::Symlink, message).with_hint(hint)
@@ -144,7 +160,9 @@ impl RunFiles {
 
     /// Removes a file, if it is there. A failure is ignored.
     fn drop_file(&self, within: Within, name: &str) {
-        let _ = self.open(within).and_then(|directory| directory.remove(name));
+        let _ = self
+            .open(within)
+            .and_then(|directory| directory.remove(name));
     }
 
     fn logs(&self) -> PathBuf {
@@ -224,7 +242,9 @@ impl RunFiles {
     ) -> Result<Option<(Lock, RunState)>, Error> {
         self.create()?;
         let _control = self.control_lock()?;
-        let Some(lock) = self.try_lock()? else { return Ok(None) };
+        let Some(lock) = self.try_lock()? else {
+            return Ok(None);
+        };
         self.drop_abandoned();
         let old = self.last()?;
         let before = old.as_ref().map(|old| old.id.clone());
@@ -247,7 +267,9 @@ impl RunFiles {
         if let Some((_, copy)) = self.copy() {
             durable::remove_abandoned(durable::parent(&copy));
         }
-        let Ok(own) = self.open(Within::Own) else { return };
+        let Ok(own) = self.open(Within::Own) else {
+            return;
+        };
         let is_ours = |name: &str| name.starts_with(durable::TEMPORARY) && name.ends_with(".json");
         for name in own.names().unwrap_or_default() {
             if name.to_str().is_some_and(is_ours) {
@@ -333,7 +355,10 @@ impl RunFiles {
         let document: ControlDocument =
             serde_json::from_slice(&text).map_err(|error| Reason::from(error.to_string()))?;
         let request = document.request(run)?;
-        Ok(Some(Control { request, by: document.by }))
+        Ok(Some(Control {
+            request,
+            by: document.by,
+        }))
     }
 
     /// The pending request to this run; `None` if the file is no request to it.
@@ -351,7 +376,9 @@ impl RunFiles {
     /// Whether a process drives the task now.
     #[must_use]
     pub fn is_driven(&self) -> bool {
-        let Ok(file) = File::open(&self.task) else { return false };
+        let Ok(file) = File::open(&self.task) else {
+            return false;
+        };
         // Readers share the lock; only the process that drives the task excludes them.
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
@@ -366,7 +393,9 @@ impl RunFiles {
             Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
         let bytes = durable::read_kept(&path).map_err(|error| refuse(&error.to_string()))?;
-        bytes.map(|bytes| RunDocument::read(&bytes).map_err(|why| refuse(&why))).transpose()
+        bytes
+            .map(|bytes| RunDocument::read(&bytes).map_err(|why| refuse(&why)))
+            .transpose()
     }
 
     /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
@@ -379,7 +408,10 @@ impl RunFiles {
         if !run.goes_on() {
             self.forget_copy();
         } else if let Err(error) = self.keep_copy(run) {
-            tracing::warn!(error = error.logged(), "cannot keep a copy of the record of the run");
+            tracing::warn!(
+                error = error.logged(),
+                "cannot keep a copy of the record of the run"
+            );
         }
         Ok(())
     }
@@ -393,10 +425,12 @@ impl RunFiles {
 
     /// Writes the copy of the record. It is not synced: it is read only if somebody has removed the record.
     fn keep_copy(&self, run: &RunState) -> Result<(), Error> {
-        let Some((git, path)) = self.copy() else { return Ok(()) };
+        let Some((git, path)) = self.copy() else {
+            return Ok(());
+        };
         Directory::make(git, durable::parent(&path)).map_err(|error| io_error(&path, error))?;
-        let text =
-            serde_json::to_vec(&RunDocument::of(run)).map_err(|error| io_error(&path, error.into()))?;
+        let text = serde_json::to_vec(&RunDocument::of(run))
+            .map_err(|error| io_error(&path, error.into()))?;
         durable::write_derived(git, &path, &text)
     }
 
@@ -406,7 +440,10 @@ impl RunFiles {
         let known = self.read()?;
         let copied = || {
             let bytes = durable::read_kept(&self.copy()?.1).ok()??;
-            Some(RunState { standing: RunStanding::Idle, ..RunDocument::read(&bytes).ok()? })
+            Some(RunState {
+                standing: RunStanding::Idle,
+                ..RunDocument::read(&bytes).ok()?
+            })
         };
         Ok(known.or_else(copied))
     }
@@ -421,7 +458,9 @@ impl RunFiles {
     /// The bytes of the record of the last run; `None` if there is none that can be read.
     #[must_use]
     pub fn record(&self) -> Option<Vec<u8>> {
-        durable::read_kept(&self.directory.join(RECORD)).ok().flatten()
+        durable::read_kept(&self.directory.join(RECORD))
+            .ok()
+            .flatten()
     }
 
     /// The sizes of the logs, by their names.
@@ -430,11 +469,14 @@ impl RunFiles {
         let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
         let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry));
         let logs = named.filter(|(name, _)| name.ends_with(".log"));
-        logs.filter_map(|(name, entry)| Some((name, entry.metadata().ok()?.len()))).collect()
+        logs.filter_map(|(name, entry)| Some((name, entry.metadata().ok()?.len())))
+            .collect()
     }
 
     fn is_task_gone(&self) -> bool {
-        self.task.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        self.task
+            .symlink_metadata()
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     /// Whether there is a record.
@@ -445,7 +487,13 @@ impl RunFiles {
 
     /// Replaces a file atomically. With `sync`, the new one is there after a power cut, too; else it may be the old one, or
     /// have no bytes. Creates the directory again if someone has deleted it.
-    fn replace(&self, within: Within, name: &str, value: &impl Serialize, sync: bool) -> Result<(), Error> {
+    fn replace(
+        &self,
+        within: Within,
+        name: &str,
+        value: &impl Serialize,
+        sync: bool,
+    ) -> Result<(), Error> {
         let path = match within {
             Within::Own => self.directory.join(name),
             Within::Logs => self.logs().join(name),
@@ -469,11 +517,17 @@ impl RunFiles {
             written => written,
         };
         written.map_err(|source| self.refused(&path, source))?;
-        if sync { durable::sync(&[durable::parent(&path).to_owned()]) } else { Ok(()) }
+        if sync {
+            durable::sync(&[durable::parent(&path).to_owned()])
+        } else {
+            Ok(())
+        }
     }
 
     fn drop_request(&self) -> Result<(), Error> {
-        let removed = self.open(Within::Own).and_then(|own| own.remove_if_there(CONTROL));
+        let removed = self
+            .open(Within::Own)
+            .and_then(|own| own.remove_if_there(CONTROL));
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(self.refused(&self.directory.join(CONTROL), error))
@@ -486,7 +540,12 @@ impl RunFiles {
     pub fn keep_lock(&self, lock: &mut Option<Lock>) {
         let is_same = |lock: &Lock| {
             let here = fs::metadata(&self.task).map(|here| (here.dev(), here.ino()));
-            here.ok() == lock.0.metadata().map(|locked| (locked.dev(), locked.ino())).ok()
+            here.ok()
+                == lock
+                    .0
+                    .metadata()
+                    .map(|locked| (locked.dev(), locked.ino()))
+                    .ok()
         };
         if lock.as_ref().is_some_and(|lock| !is_same(lock))
             && let Ok(Some(anew)) = self.try_lock()
@@ -533,15 +592,24 @@ impl RunFiles {
 
     /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
-        let Ok(logs) = self.open(Within::Logs) else { return };
+        let Ok(logs) = self.open(Within::Logs) else {
+            return;
+        };
         let names = logs.names().unwrap_or_default().into_iter();
         let named = names.filter_map(|name| Some((run_of(name.to_str()?)?.to_owned(), name)));
         let named: Vec<(String, OsString)> = named.collect();
-        let mut runs: BTreeSet<(u64, &str)> =
-            named.iter().map(|(run, _)| (begun(run), run.as_str())).collect();
+        let mut runs: BTreeSet<(u64, &str)> = named
+            .iter()
+            .map(|(run, _)| (begun(run), run.as_str()))
+            .collect();
         while runs.len() >= LOGGED_RUNS {
-            let Some((_, oldest)) = runs.pop_first() else { break };
-            for (_, name) in named.iter().filter(|(run, _)| run == oldest && run != current) {
+            let Some((_, oldest)) = runs.pop_first() else {
+                break;
+            };
+            for (_, name) in named
+                .iter()
+                .filter(|(run, _)| run == oldest && run != current)
+            {
                 let _ = logs.remove(name);
             }
         }
@@ -567,7 +635,10 @@ fn run_of(name: &str) -> Option<&str> {
 }
 
 fn begun(run: &str) -> u64 {
-    run.split('-').next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
+    run.split('-')
+        .next()
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -580,7 +651,17 @@ mod tests {
         let now = Timestamp::from_seconds(0);
         let (pid, mode, usage) = (1, Mode::Auto, Usage::default());
         let (id, command) = (id.to_owned(), Vec::new());
-        RunState { id, pid, mode, started: now, updated: now, usage, max_turns: 1, command, standing }
+        RunState {
+            id,
+            pid,
+            mode,
+            started: now,
+            updated: now,
+            usage,
+            max_turns: 1,
+            command,
+            standing,
+        }
     }
 
     #[test]
@@ -594,18 +675,35 @@ mod tests {
             ("", "EOF"),
             ("{", "EOF"),
             ("[]", "expected struct"),
-            ("{\"request\": \"stop\", \"by\": \"Ann\"}", "missing field `run`"),
-            ("{\"run\": \"1-1\", \"request\": \"stop\"}", "missing field `by`"),
-            ("{\"run\": \"1-2\", \"request\": \"stop\", \"by\": \"Ann\"}", "for another run, \"1-2\""),
-            ("{\"run\": \"1-1\", \"request\": \"halt\", \"by\": \"Ann\"}", "unknown request \"halt\""),
-            ("{\"run\": \"1-1\", \"request\": \"interrupt\", \"by\": \"Ann\"}", "unknown request"),
+            (
+                "{\"request\": \"stop\", \"by\": \"Ann\"}",
+                "missing field `run`",
+            ),
+            (
+                "{\"run\": \"1-1\", \"request\": \"stop\"}",
+                "missing field `by`",
+            ),
+            (
+                "{\"run\": \"1-2\", \"request\": \"stop\", \"by\": \"Ann\"}",
+                "for another run, \"1-2\"",
+            ),
+            (
+                "{\"run\": \"1-1\", \"request\": \"halt\", \"by\": \"Ann\"}",
+                "unknown request \"halt\"",
+            ),
+            (
+                "{\"run\": \"1-1\", \"request\": \"interrupt\", \"by\": \"Ann\"}",
+                "unknown request",
+            ),
         ] {
             fs::write(&control, text).expect("written");
             let told = files.request("1-1").expect_err(text);
             assert!(told.to_string().contains(why), "{told}");
         }
         // Nothing of it is on the disk.
-        File::create(&control).and_then(|file| file.set_len(1 << 30)).expect("grown");
+        File::create(&control)
+            .and_then(|file| file.set_len(1 << 30))
+            .expect("grown");
         let told = files.request("1-1").expect_err("a large file");
         assert!(told.to_string().contains("longer than"), "{told}");
         fs::remove_file(&control).expect("removed");
@@ -620,20 +718,39 @@ mod tests {
     fn a_request_reaches_the_run_it_was_sent_to_or_is_dropped() {
         let root = tempfile::tempdir().expect("a directory");
         let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
-        assert!(files.create().is_err() && !files.task.exists(), "the task's directory is never created");
+        assert!(
+            files.create().is_err() && !files.task.exists(),
+            "the task's directory is never created"
+        );
         fs::create_dir(&files.task).expect("made");
-        let over = |ending| RunStanding::Ended { ending, why: String::new(), kept: None };
-        assert!(matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(None))));
-        assert!(!files.directory.exists(), "a request without a run writes nothing");
+        let over = |ending| RunStanding::Ended {
+            ending,
+            why: String::new(),
+            kept: None,
+        };
+        assert!(matches!(
+            files.send(Some(ControlRequest::Stop), "Ann"),
+            Ok(ControlOutcome::NoRunner(None))
+        ));
+        assert!(
+            !files.directory.exists(),
+            "a request without a run writes nothing"
+        );
 
         // A request that was sent to a dead run does not reach the next run.
         files.create().expect("made");
-        let stop = |run: &str| format!("{{\"run\": \"{run}\", \"request\": \"stop\", \"by\": \"Ann\"}}");
+        let stop =
+            |run: &str| format!("{{\"run\": \"{run}\", \"request\": \"stop\", \"by\": \"Ann\"}}");
         fs::write(files.directory.join(CONTROL), stop("1-1")).expect("written");
         let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", RunStanding::Idle)));
         let (lock, state) = begun.expect("no fault").expect("not driven");
         assert_eq!((files.request("1-1"), state.id.as_str()), (Ok(None), "1-1"));
-        assert!(files.begin(|_| unreachable!("already driven")).expect("no fault").is_none());
+        assert!(
+            files
+                .begin(|_| unreachable!("already driven"))
+                .expect("no fault")
+                .is_none()
+        );
 
         // A new request replaces an older one, but a pause does not replace a stop.
         for (request, expected) in [
@@ -642,19 +759,40 @@ mod tests {
             (Some(ControlRequest::Stop), Some(ControlRequest::Stop)),
             (Some(ControlRequest::Pause), Some(ControlRequest::Stop)),
         ] {
-            assert!(matches!(files.send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1"));
-            assert_eq!(files.request("1-1").expect("valid").map(|control| control.request), expected);
+            assert!(
+                matches!(files.send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1")
+            );
+            assert_eq!(
+                files
+                    .request("1-1")
+                    .expect("valid")
+                    .map(|control| control.request),
+                expected
+            );
             assert_eq!(files.pending("1-2"), None, "it is for another run");
         }
 
         // A run cannot end while a stronger request is pending.
         let mut lock = Some(lock);
         let ended = run("1-1", over(Ending::Paused));
-        let pending = files.finish(&mut lock, &ended, Some(ControlRequest::Pause)).expect("no fault");
-        assert_eq!(pending.map(|control| control.request), Some(ControlRequest::Stop));
-        assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", RunStanding::Idle)));
+        let pending = files
+            .finish(&mut lock, &ended, Some(ControlRequest::Pause))
+            .expect("no fault");
+        assert_eq!(
+            pending.map(|control| control.request),
+            Some(ControlRequest::Stop)
+        );
+        assert!(
+            lock.is_some()
+                && files.read().expect("readable") == Some(run("1-1", RunStanding::Idle))
+        );
         let ended = run("1-1", over(Ending::Stopped));
-        assert_eq!(files.finish(&mut lock, &ended, Some(ControlRequest::Stop)).expect("no fault"), None);
+        assert_eq!(
+            files
+                .finish(&mut lock, &ended, Some(ControlRequest::Stop))
+                .expect("no fault"),
+            None
+        );
         assert!(lock.is_none() && files.request("1-1") == Ok(None) && !files.is_driven());
         assert!(
             matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(Some(last))) if *last == ended)

@@ -6,8 +6,8 @@ use super::process_tree;
 use crate::base::locked;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
-    test_kill_process_group, waitpgid,
+    Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group,
+    set_child_subreaper, test_kill_process_group, waitpgid,
 };
 use std::io;
 use std::path::Path;
@@ -23,7 +23,9 @@ static LIVE: Mutex<Vec<Group>> = Mutex::new(Vec::new());
 pub fn kill_all() -> impl Drop {
     let mut live = locked(&LIVE);
     let groups = std::mem::take(&mut *live);
-    groups.iter().for_each(|group| group.end_now(&|| group.escaped(&groups)));
+    groups
+        .iter()
+        .for_each(|group| group.end_now(&|| group.escaped(&groups)));
     live
 }
 
@@ -95,8 +97,18 @@ pub(super) enum Escapes {
 
 impl Group {
     /// The group led by a process, and its control group.
-    pub(super) fn of(leader: Pid, control: Option<ControlGroup>, mark: String, escapes: Escapes) -> Self {
-        Self { leader, mark, escapes, control: control.map(Arc::new) }
+    pub(super) fn of(
+        leader: Pid,
+        control: Option<ControlGroup>,
+        mark: String,
+        escapes: Escapes,
+    ) -> Self {
+        Self {
+            leader,
+            mark,
+            escapes,
+            control: control.map(Arc::new),
+        }
     }
 
     /// The id of the group.
@@ -127,7 +139,11 @@ impl Group {
     }
 
     fn remaining<'a>(&'a self, others: &'a dyn Fn() -> Vec<Pid>) -> Remaining<'a> {
-        Remaining { group: Some(self.leader), control: self.control.as_deref(), others }
+        Remaining {
+            group: Some(self.leader),
+            control: self.control.as_deref(),
+            others,
+        }
     }
 
     /// Nothing of it is waited for any more.
@@ -141,7 +157,8 @@ impl Group {
         let mut escaped = self.recognised(live);
         let members = self.control.iter().flat_map(|control| control.members());
         let is_outside = |pid: &Pid| {
-            process_tree::look(pid.as_raw_nonzero().get()).is_some_and(|it| it.group != self.number())
+            process_tree::look(pid.as_raw_nonzero().get())
+                .is_some_and(|it| it.group != self.number())
         };
         escaped.extend(members.filter(is_outside));
         escaped.sort_unstable_by_key(|pid| pid.as_raw_nonzero());
@@ -152,9 +169,17 @@ impl Group {
     /// Those that are recognised by their parent or their environment.
     fn recognised(&self, live: &[Self]) -> Vec<Pid> {
         match &self.escapes {
-            Escapes::Marked => process_tree::marked(&self.mark).into_iter().map(|(pid, _)| pid).collect(),
-            Escapes::Adopted { before } if child_subreaper().is_ok_and(|adopts| adopts.is_some()) => {
-                let others: Vec<&Self> = live.iter().filter(|other| other.leader != self.leader).collect();
+            Escapes::Marked => process_tree::marked(&self.mark)
+                .into_iter()
+                .map(|(pid, _)| pid)
+                .collect(),
+            Escapes::Adopted { before }
+                if child_subreaper().is_ok_and(|adopts| adopts.is_some()) =>
+            {
+                let others: Vec<&Self> = live
+                    .iter()
+                    .filter(|other| other.leader != self.leader)
+                    .collect();
                 process_tree::adopted(&|pid| {
                     before.contains(&pid) || others.iter().any(|other| other.owns(pid))
                 })
@@ -253,7 +278,12 @@ pub fn adopt_orphans() {
 /// Ends the processes that a killed run left behind, and returns whether there were any. `number` is the
 /// group of its executor, and `started` the start time of the group's leader in clock ticks after boot.
 /// Processes outside the group are recognised by the result path in their environment.
-pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, grace: Duration) -> bool {
+pub fn end_leftovers(
+    number: Option<i32>,
+    started: Option<u64>,
+    result: &Path,
+    grace: Duration,
+) -> bool {
     let mark = format!("{RESULT}={}", result.display());
     let marked = || process_tree::marked(&mark);
     let ours = |number: &i32| match process_tree::started(*number) {
@@ -262,9 +292,16 @@ pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, g
         // group. If the system reports no start times, the number alone has to do.
         None => started.is_none() || marked().iter().any(|(_, group)| group == number),
     };
-    let group = number.filter(ours).and_then(Pid::from_raw).filter(|pid| !pid.is_init());
-    Remaining { group, control: None, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }
-        .end(grace)
+    let group = number
+        .filter(ours)
+        .and_then(Pid::from_raw)
+        .filter(|pid| !pid.is_init());
+    Remaining {
+        group,
+        control: None,
+        others: &|| marked().into_iter().map(|(pid, _)| pid).collect(),
+    }
+    .end(grace)
 }
 
 /// The environment variable with the path of the result file.

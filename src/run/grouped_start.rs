@@ -76,16 +76,33 @@ impl Image {
         for (name, value) in std::env::vars_os() {
             variables.entry(name).or_insert(value);
         }
-        variables.extend(program.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        variables.extend(
+            program
+                .environment
+                .iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
         let name = program.argv.first().ok_or(io::ErrorKind::NotFound)?;
-        let files = places(name, variables.get(OsStr::new("PATH")).map(OsString::as_os_str));
-        let entries = variables.into_iter().map(|(name, value)| [name, value].join(OsStr::new("=")));
-        let files = files.into_iter().map(|file| CString::new(file.into_os_string().into_vec()));
-        let arguments = program.argv.iter().map(|argument| CString::new(argument.as_str()));
+        let files = places(
+            name,
+            variables.get(OsStr::new("PATH")).map(OsString::as_os_str),
+        );
+        let entries = variables
+            .into_iter()
+            .map(|(name, value)| [name, value].join(OsStr::new("=")));
+        let files = files
+            .into_iter()
+            .map(|file| CString::new(file.into_os_string().into_vec()));
+        let arguments = program
+            .argv
+            .iter()
+            .map(|argument| CString::new(argument.as_str()));
         Ok(Self {
             files: files.collect::<Result<_, _>>()?,
             arguments: arguments.collect::<Result<_, _>>()?,
-            environment: entries.map(|entry| CString::new(entry.into_vec())).collect::<Result<_, _>>()?,
+            environment: entries
+                .map(|entry| CString::new(entry.into_vec()))
+                .collect::<Result<_, _>>()?,
             directory: CString::new(program.directory.as_os_str().as_bytes())?,
         })
     }
@@ -100,8 +117,13 @@ pub(super) fn start_in(
     streams: [BorrowedFd<'_>; 3],
 ) -> io::Result<Option<Pid>> {
     let image = Image::of(program)?;
-    let pointers =
-        |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).chain([null()]).collect() };
+    let pointers = |texts: &[CString]| -> Vec<_> {
+        texts
+            .iter()
+            .map(|text| text.as_ptr())
+            .chain([null()])
+            .collect()
+    };
     let mut start = ChildStart {
         image: &image,
         arguments: pointers(&image.arguments),
@@ -109,7 +131,9 @@ pub(super) fn start_in(
         streams: streams.map(|stream| stream.as_raw_fd()),
         error: 0,
     };
-    let Some(child) = clone_into(group, &mut start) else { return Ok(None) };
+    let Some(child) = clone_into(group, &mut start) else {
+        return Ok(None);
+    };
     if start.error == 0 {
         return Ok(Some(child));
     }
@@ -118,7 +142,10 @@ pub(super) fn start_in(
 }
 
 /// A child in the group that has become the program, or has set the error and exited. `None` if the system starts none.
-#[expect(unsafe_code, reason = "the standard library starts no process in a control group")]
+#[expect(
+    unsafe_code,
+    reason = "the standard library starts no process in a control group"
+)]
 fn clone_into(group: BorrowedFd<'_>, start: &mut ChildStart<'_>) -> Option<Pid> {
     // Both architectures want the end of a stack at a multiple of 16.
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
@@ -203,15 +230,24 @@ unsafe fn clone3(
 ///
 /// Nothing else uses what `start` points to meanwhile. Its lists end with a null, and all else in them points to texts that
 /// do.
-#[expect(unsafe_code, reason = "the calls of the C library between clone(2) and execve(2)")]
+#[expect(
+    unsafe_code,
+    reason = "the calls of the C library between clone(2) and execve(2)"
+)]
 unsafe extern "C" fn become_program(start: *mut ChildStart<'_>) -> ! {
-    let last_error = || io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    let last_error = || {
+        io::Error::last_os_error()
+            .raw_os_error()
+            .unwrap_or_default()
+    };
     // SAFETY: as the caller promises; the calls are among those that signal-safety(7) lists.
     unsafe {
         let start = &mut *start;
         let mut none: libc::sigset_t = std::mem::zeroed();
         let is_ready = libc::setpgid(0, 0) == 0
-            && (0..).zip(start.streams).all(|(number, stream)| libc::dup2(stream, number) == number)
+            && (0..)
+                .zip(start.streams)
+                .all(|(number, stream)| libc::dup2(stream, number) == number)
             && libc::chdir(start.image.directory.as_ptr()) == 0
             && libc::signal(libc::SIGPIPE, libc::SIG_DFL) != libc::SIG_ERR
             && libc::sigemptyset(&raw mut none) == 0
@@ -219,7 +255,11 @@ unsafe extern "C" fn become_program(start: *mut ChildStart<'_>) -> ! {
         let mut error = if is_ready { libc::ENOENT } else { last_error() };
         let mut is_denied = false;
         for file in start.image.files.iter().take_while(|_| is_ready) {
-            libc::execve(file.as_ptr(), start.arguments.as_ptr(), start.environment.as_ptr());
+            libc::execve(
+                file.as_ptr(),
+                start.arguments.as_ptr(),
+                start.environment.as_ptr(),
+            );
             error = last_error();
             is_denied |= error == libc::EACCES;
             if !TRY_ANOTHER.contains(&error) {

@@ -43,7 +43,10 @@ impl LimitedProgram {
             &|| false,
             &mut hear,
         )?;
-        Ok((supervised.map_or_else(Ended::NotStarted, |supervised| supervised.ended), last))
+        Ok((
+            supervised.map_or_else(Ended::NotStarted, |supervised| supervised.ended),
+            last,
+        ))
     }
 
     /// Starts the program and waits for its end. `mark` is an entry of its environment that no other process has; `escapes`
@@ -75,7 +78,10 @@ impl LimitedProgram {
             }
         };
         tracing::info!(program = name, group = group.number(), "program started");
-        hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
+        hear(Live::Started {
+            group: group.number(),
+            at: process_tree::started(group.number()),
+        });
         let pipes = match Pipes::of(&mut child, &self.input) {
             Ok(pipes) => pipes,
             Err(error) => {
@@ -96,6 +102,10 @@ impl LimitedProgram {
             (Some(code), _) => Ended::Code(code),
             (None, signal) => Ended::Signal(signal.unwrap_or_default()),
         });
-        Ok(Ok(Supervised { ended, output: trial.output, left_processes }))
+        Ok(Ok(Supervised {
+            ended,
+            output: trial.output,
+            left_processes,
+        }))
     }
 }

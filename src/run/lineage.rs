@@ -17,7 +17,10 @@ impl Lineage {
     pub fn of(process: u32) -> Self {
         let mut line = Vec::new();
         let mut next = i32::try_from(process).ok();
-        while let Some(entry) = next.and_then(process_tree::look).filter(|_| line.len() < LONGEST) {
+        while let Some(entry) = next
+            .and_then(process_tree::look)
+            .filter(|_| line.len() < LONGEST)
+        {
             let pid = next.unwrap_or_default();
             next = Some(entry.parent).filter(|parent| *parent > 0);
             line.push((pid, entry));
@@ -29,12 +32,18 @@ impl Lineage {
     /// not its parents.
     #[must_use]
     pub fn is_below_a_run(&self) -> bool {
-        self.0.iter().skip(1).any(|(pid, _)| process_tree::is_orch_run(*pid))
+        self.0
+            .iter()
+            .skip(1)
+            .any(|(pid, _)| process_tree::is_orch_run(*pid))
     }
 
     /// The ancestors of the process, its parent first, with their start times.
     pub(super) fn ancestors(&self) -> impl Iterator<Item = (i32, u64)> {
-        self.0.iter().skip(1).map(|(pid, entry)| (*pid, entry.started))
+        self.0
+            .iter()
+            .skip(1)
+            .map(|(pid, entry)| (*pid, entry.started))
     }
 
     /// The run whose executor, or whose executor's descendant, the process is; `None` if it is none of this
@@ -43,7 +52,9 @@ impl Lineage {
     #[must_use]
     pub fn run_in(&self, files: &RunFiles) -> Option<RunState> {
         let run = files.read().ok().flatten()?;
-        let group = run.unsettled().and_then(|work| files.left_process(&run.name_of(work)));
+        let group = run
+            .unsettled()
+            .and_then(|work| files.left_process(&run.name_of(work)));
         let is_in_group = group.is_some_and(|group| self.is_in(&group));
         let is_below = || {
             let driver = i32::try_from(run.pid).ok();

@@ -16,7 +16,8 @@ impl Lines {
         while !rest.is_empty() {
             let near = &rest[..rest.len().min(LONGEST - self.open.len())];
             let end = near.iter().position(|byte| *byte == b'\n');
-            self.open.extend_from_slice(&near[..end.unwrap_or(near.len())]);
+            self.open
+                .extend_from_slice(&near[..end.unwrap_or(near.len())]);
             rest = &rest[end.map_or(near.len(), |end| end + 1)..];
             if end.is_some() || self.open.len() == LONGEST {
                 self.flush(&mut give);
@@ -67,7 +68,13 @@ mod tests {
         let mut lines = Lines::default();
         let mut seen: Vec<String> = Vec::new();
         let title = "\u{1b}]0;title\u{7}t\u{1b}P1$r\u{1b}\\u\u{202e}\n";
-        for part in ["a", "b\nc\r\n\u{1b}[31mred\u{1b}[0m\x07", "\n\n", title, "end"] {
+        for part in [
+            "a",
+            "b\nc\r\n\u{1b}[31mred\u{1b}[0m\x07",
+            "\n\n",
+            title,
+            "end",
+        ] {
             lines.take(part.as_bytes(), |line| seen.push(line.to_owned()));
         }
         lines.flush(|line| seen.push(line.to_owned()));

@@ -11,7 +11,10 @@ mod document;
 mod executor;
 mod files;
 mod group;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod grouped_start;
 mod limited_program;
 mod lineage;

@@ -20,7 +20,12 @@ pub(super) struct Output {
 impl Output {
     /// Output that is written to a log, if there is one.
     pub(super) fn new(log: Option<File>) -> Self {
-        Self { log, written: 0, tail: Vec::new(), fault: None }
+        Self {
+            log,
+            written: 0,
+            tail: Vec::new(),
+            fault: None,
+        }
     }
 
     /// Adds output. `is_answer` if it came from standard output, which may contain the result.

@@ -19,7 +19,11 @@ impl OwnProgram {
     pub fn run(&self, arguments: &[OsString], shares_input: bool) -> io::Result<ExitStatus> {
         #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
         let mut command = Command::new(std::env::current_exe()?);
-        let input = if shares_input { Stdio::inherit() } else { Stdio::null() };
+        let input = if shares_input {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        };
         command.args(arguments).stdin(input);
         // A signal that comes meanwhile is passed on to what is started here.
         let mut running = locked(&self.0);

@@ -13,17 +13,30 @@ const SHELL: &str = "|&;<>()$`\\\"' \t\n*?[#~=%";
 /// error if the shell cannot be started.
 pub fn edit(editor: &str, file: &Path) -> io::Result<ExitStatus> {
     let mut shell = program("sh");
-    shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file).status()
+    shell
+        .arg("-c")
+        .arg(format!("{editor} \"$@\""))
+        .arg(editor)
+        .arg(file)
+        .status()
 }
 
 /// The program that opens a URL in the browser of the person.
-const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+const OPENER: &str = if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
 
 /// Opens a URL in the browser of the person, who may use it after this process has ended. Returns an error if the
 /// program that does so cannot be started; whether it finds a browser is not awaited.
 pub fn open_url(url: &str) -> io::Result<()> {
     let mut opener = program(OPENER);
-    opener.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     // Ctrl-C is for this process, not for the browser.
     let mut child = opener
         .process_group(0)
@@ -41,17 +54,29 @@ impl RunningPager {
     /// Starts a pager: a program, or a shell command line. Returns an error if it cannot be started; a shell that
     /// cannot start it exits with 126 or 127.
     pub fn start(pager: &str, options: &[(&str, &str)]) -> io::Result<Self> {
-        let mut command = program(if pager.contains(|sign| SHELL.contains(sign)) { "sh" } else { pager });
+        let mut command = program(if pager.contains(|sign| SHELL.contains(sign)) {
+            "sh"
+        } else {
+            pager
+        });
         if command.get_program() != pager {
             command.args(["-c", pager]);
         }
-        command.envs(options.iter().copied()).stdin(Stdio::piped()).spawn().map(Self)
+        command
+            .envs(options.iter().copied())
+            .stdin(Stdio::piped())
+            .spawn()
+            .map(Self)
     }
 
     /// Shows a text and waits until the person quits the pager. Returns an error if that cannot be awaited.
     pub fn show(mut self, text: &str) -> io::Result<ExitStatus> {
         // A pager that is quit early reads no more, which is no error.
-        let _ = self.0.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
+        let _ = self
+            .0
+            .stdin
+            .take()
+            .map(|mut stdin| stdin.write_all(text.as_bytes()));
         self.0.wait()
     }
 }

@@ -32,7 +32,15 @@ impl Pipes {
         }
         let [stdin, stdout, stderr] = [stdin, stdout, stderr].map(|pipe| pipe.map(File::from));
         let prompt = prompt.as_bytes().to_vec();
-        Ok(Self { end: end_of(child), stdin, stdout, stderr, prompt, given: 0, buffer: vec![0; 16 << 10] })
+        Ok(Self {
+            end: end_of(child),
+            stdin,
+            stdout,
+            stderr,
+            prompt,
+            given: 0,
+            buffer: vec![0; 16 << 10],
+        })
     }
 
     /// Whether [`wait`](Self::wait) does not notice the end of the process: standard output and standard error
@@ -45,9 +53,21 @@ impl Pipes {
     pub(super) fn wait(&self, longest: Duration) {
         let mut ready = Vec::with_capacity(4);
         ready.extend(self.end.as_ref().map(|end| PollFd::new(end, PollFlags::IN)));
-        ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
-        ready.extend(self.stdout.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-        ready.extend(self.stderr.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        ready.extend(
+            self.stdin
+                .as_ref()
+                .map(|pipe| PollFd::new(pipe, PollFlags::OUT)),
+        );
+        ready.extend(
+            self.stdout
+                .as_ref()
+                .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+        );
+        ready.extend(
+            self.stderr
+                .as_ref()
+                .map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+        );
         // A signal may end the wait early, which is harmless.
         let _ = poll(&mut ready, Timespec::try_from(longest).ok().as_ref());
     }
@@ -56,8 +76,12 @@ impl Pipes {
     /// for standard output. Returns whether anything was read.
     pub(super) fn exchange(&mut self, mut pass_on: impl FnMut(&[u8], bool)) -> bool {
         self.give();
-        let answered = read(&mut self.stdout, &mut self.buffer, |bytes| pass_on(bytes, true));
-        let printed = read(&mut self.stderr, &mut self.buffer, |bytes| pass_on(bytes, false));
+        let answered = read(&mut self.stdout, &mut self.buffer, |bytes| {
+            pass_on(bytes, true)
+        });
+        let printed = read(&mut self.stderr, &mut self.buffer, |bytes| {
+            pass_on(bytes, false)
+        });
         answered || printed
     }
 

@@ -38,24 +38,34 @@ pub(super) fn is_orch_run(pid: i32) -> bool {
     let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
     let theirs = program(&pid.to_string());
     let is_orch = theirs.is_some_and(|theirs| {
-        Some(&theirs) == program("self").as_ref() || theirs.file_name().is_some_and(|name| name == "orch")
+        Some(&theirs) == program("self").as_ref()
+            || theirs.file_name().is_some_and(|name| name == "orch")
     });
     is_orch && {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        arguments.split(|byte| *byte == 0).skip(1).any(|argument| argument == b"run")
+        arguments
+            .split(|byte| *byte == 0)
+            .skip(1)
+            .any(|argument| argument == b"run")
     }
 }
 
 /// The name of a process; `?` if it is gone.
 pub(super) fn name(pid: i32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    if name.trim().is_empty() { "?".to_owned() } else { name.trim().to_owned() }
+    if name.trim().is_empty() {
+        "?".to_owned()
+    } else {
+        name.trim().to_owned()
+    }
 }
 
 /// The program of a process and its arguments, as it was started; empty if it is gone.
 pub(super) fn arguments(pid: i32) -> Vec<String> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    let words = text
+        .split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned());
     words.filter(|word| !word.is_empty()).collect()
 }
 
@@ -66,7 +76,9 @@ pub(super) fn children() -> Vec<i32> {
     // process.
     let listed = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
     let pids = listed.map_or_else(|_| all(), |text| numbers(text.split_whitespace()));
-    pids.into_iter().filter(|pid| look(*pid).is_some_and(|seen| seen.parent == own)).collect()
+    pids.into_iter()
+        .filter(|pid| look(*pid).is_some_and(|seen| seen.parent == own))
+        .collect()
 }
 
 /// The living children that this process has adopted, except those that `is_other` knows. Reaps dead ones. What this
@@ -75,7 +87,9 @@ pub(super) fn adopted(is_other: &dyn Fn(i32) -> bool) -> Vec<Pid> {
     // In a namespace of processes that the leader of the group is outside of, the number of the group is 0.
     let own = look(rustix::process::getpid().as_raw_nonzero().get()).map(|seen| seen.group);
     let is_started = |pid: &i32| look(*pid).is_none_or(|seen| Some(seen.group) == own);
-    let fresh = children().into_iter().filter(|pid| !is_started(pid) && !is_other(*pid));
+    let fresh = children()
+        .into_iter()
+        .filter(|pid| !is_started(pid) && !is_other(*pid));
     let lives = |pid: &Pid| !matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
     fresh.filter_map(Pid::from_raw).filter(lives).collect()
 }
@@ -89,22 +103,33 @@ pub(super) fn lives_in(group: i32) -> bool {
 /// The living processes, except this one, with this entry in their environment, and their groups.
 pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let found = all().into_iter().filter(|pid| *pid != own && has_entry(*pid, variable));
+    let found = all()
+        .into_iter()
+        .filter(|pid| *pid != own && has_entry(*pid, variable));
     found
-        .filter_map(|pid| Some((Pid::from_raw(pid)?, look(pid).filter(|seen| !seen.is_dead)?.group)))
+        .filter_map(|pid| {
+            Some((
+                Pid::from_raw(pid)?,
+                look(pid).filter(|seen| !seen.is_dead)?.group,
+            ))
+        })
         .collect()
 }
 
 /// Whether a process has this entry in its environment.
 pub(super) fn has_entry(pid: i32, variable: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+    environment
+        .split(|byte| *byte == 0)
+        .any(|entry| entry == variable.as_bytes())
 }
 
 /// The ids of all processes.
 fn all() -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     numbers(names.iter().map(String::as_str))
 }
 

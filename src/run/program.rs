@@ -29,7 +29,8 @@ pub struct LimitedProgram {
 #[must_use]
 pub fn unstartable(program: &str, directory: &Path, path: Option<&OsStr>) -> Option<String> {
     let is_program = |place: &Path| {
-        fs::metadata(place).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        fs::metadata(place)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     let why = if program.contains('/') {
         let place = directory.join(program);
@@ -39,7 +40,10 @@ pub fn unstartable(program: &str, directory: &Path, path: Option<&OsStr>) -> Opt
             Ok(_) => "it is not an executable file".to_owned(),
         }
     } else {
-        if places(program, Some(path?)).iter().any(|place| is_program(&directory.join(place))) {
+        if places(program, Some(path?))
+            .iter()
+            .any(|place| is_program(&directory.join(place)))
+        {
             return None;
         }
         "it is not on the PATH".to_owned()
@@ -57,5 +61,7 @@ pub(super) fn places(program: &str, path: Option<&OsStr>) -> Vec<PathBuf> {
         return vec![PathBuf::from(program)];
     }
     let path = path.unwrap_or(OsStr::new(USUAL_PATH));
-    std::env::split_paths(path).map(|directory| directory.join(program)).collect()
+    std::env::split_paths(path)
+        .map(|directory| directory.join(program))
+        .collect()
 }

@@ -79,7 +79,11 @@ impl Process {
     /// A group that was started in the current boot.
     #[must_use]
     pub fn new(group: i32, started: Option<u64>) -> Self {
-        Self { group, started, boot: boot() }
+        Self {
+            group,
+            started,
+            boot: boot(),
+        }
     }
 
     /// Whether the system has not been rebooted since.

@@ -73,7 +73,12 @@ pub(super) struct ExecutorTry {
 
 impl ExecutorTry {
     /// Starts supervising an executor: its limits and grace period, its processes, its pipes, and its log.
-    pub(super) fn new((times, grace): (Times, Period), group: Group, pipes: Pipes, output: Output) -> Self {
+    pub(super) fn new(
+        (times, grace): (Times, Period),
+        group: Group,
+        pipes: Pipes,
+        output: Output,
+    ) -> Self {
         let now = Instant::now();
         let (answer, rest) = (Lines::default(), Lines::default());
         Self {
@@ -103,8 +108,13 @@ impl ExecutorTry {
         loop {
             // If nothing tells of the end, an executor whose output is closed has ended or is about to; otherwise
             // check less and less often.
-            self.pipes.wait(if self.pipes.are_silent() { pause } else { TICK });
-            pause = if self.pipes.are_silent() { TICK.min(pause * 2) } else { pause };
+            self.pipes
+                .wait(if self.pipes.are_silent() { pause } else { TICK });
+            pause = if self.pipes.are_silent() {
+                TICK.min(pause * 2)
+            } else {
+                pause
+            };
             self.listen(hear);
             if let Some(status) = child.try_wait()? {
                 let cut = self.asked.take().and_then(|(_, why)| why);
@@ -144,8 +154,9 @@ impl ExecutorTry {
     /// Sends SIGTERM when it is due, and SIGKILL after the grace period.
     fn watch_the_clock(&mut self, wants_stop: &dyn Fn() -> bool) {
         let (times, grace) = (self.times, millis(self.grace));
-        let over =
-            |limit: Option<Period>, since: Instant| limit.filter(|limit| since.elapsed() >= millis(*limit));
+        let over = |limit: Option<Period>, since: Instant| {
+            limit.filter(|limit| since.elapsed() >= millis(*limit))
+        };
         let due = if wants_stop() {
             Some(Ended::Stopped)
         } else if let Some(limit) = over(times.hard, self.begun) {

@@ -12,13 +12,22 @@ use crate::base::Diagnostic;
 /// README. Returns the findings of the workflow check as faults.
 pub(super) fn chain(name: &str, skill: &Skill) -> Result<GeneratedFiles, Vec<SkillFault>> {
     let mut files = vec![
-        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name, skill)),
-        (format!("agents/{name}-spec-review.md"), prose::review(name, skill)),
+        (
+            format!("schemas/{name}-spec-review.schema.json"),
+            state_schema::review(name, skill),
+        ),
+        (
+            format!("agents/{name}-spec-review.md"),
+            prose::review(name, skill),
+        ),
         (format!("workflows/{name}/README.md"), readme(name, skill)),
     ];
     for (nth, phase) in skill.phases.iter().enumerate() {
         let prompt = prompt_name(name, &phase.name);
-        files.push((format!("agents/{prompt}.md"), instructions(name, &skill.phases[..nth], phase)));
+        files.push((
+            format!("agents/{prompt}.md"),
+            instructions(name, &skill.phases[..nth], phase),
+        ));
     }
     let text = document(name, skill);
     let (drawn, problems) = checked(name, text.clone(), &files);
@@ -28,27 +37,49 @@ pub(super) fn chain(name: &str, skill: &Skill) -> Result<GeneratedFiles, Vec<Ski
             files.sort();
             Ok(files)
         }
-        None => Err(problems.into_iter().map(|problem| traced(skill, &text, problem)).collect()),
+        None => Err(problems
+            .into_iter()
+            .map(|problem| traced(skill, &text, problem))
+            .collect()),
     }
 }
 
 /// Maps a finding about the document, which does not exist yet, to the part of the configuration that the line came
 /// from.
 fn traced(skill: &Skill, document: &str, problem: Diagnostic) -> SkillFault {
-    let line = problem.place.as_ref().and_then(|place| place.line).unwrap_or_default();
-    let before = document.lines().take(usize::try_from(line).unwrap_or_default());
-    let header = before.filter(|line| line.starts_with('[')).last().unwrap_or_default();
+    let line = problem
+        .place
+        .as_ref()
+        .and_then(|place| place.line)
+        .unwrap_or_default();
+    let before = document
+        .lines()
+        .take(usize::try_from(line).unwrap_or_default());
+    let header = before
+        .filter(|line| line.starts_with('['))
+        .last()
+        .unwrap_or_default();
     let of = |phase: &&SkillPhase| {
-        [format!("[artifact.{}]", output(phase)), format!("[phase.{}]", phase.name)]
-            .iter()
-            .any(|known| known == header)
+        [
+            format!("[artifact.{}]", output(phase)),
+            format!("[phase.{}]", phase.name),
+        ]
+        .iter()
+        .any(|known| known == header)
     };
     let pointer = match skill.phases.iter().find(of) {
         Some(phase) if header.starts_with("[artifact.") => format!("{}/output", phase.pointer),
         Some(phase) => phase.pointer.clone(),
         None => "/sequential_config/phases".to_owned(),
     };
-    SkillFault { pointer, span: None, diagnostic: Diagnostic { place: None, ..problem } }
+    SkillFault {
+        pointer,
+        span: None,
+        diagnostic: Diagnostic {
+            place: None,
+            ..problem
+        },
+    }
 }
 
 /// The name of the artifact that a phase produces.
@@ -73,8 +104,17 @@ fn document(name: &str, skill: &Skill) -> String {
          later, the task goes back to the phase that reads it first.\n\n| phase | purpose | output |\n| --- | --- | --- |\n",
     );
     for phase in &skill.phases {
-        let purpose = if phase.description.is_empty() { &phase.title } else { &phase.description };
-        text.push_str(&format!("| `{}` | {} | {} |\n", phase.name, escaped(purpose), escaped(&phase.output)));
+        let purpose = if phase.description.is_empty() {
+            &phase.title
+        } else {
+            &phase.description
+        };
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            phase.name,
+            escaped(purpose),
+            escaped(&phase.output)
+        ));
     }
     text.push_str("\n```toml orch\n");
     text.push_str(&format!(
@@ -119,7 +159,9 @@ fn rules(phases: &[SkillPhase]) -> String {
     };
     let mut text = String::new();
     for (nth, phase) in phases.iter().enumerate() {
-        let (Some(reader), Some(later)) = (phases.get(nth + 1), phases.get(nth + 2..)) else { continue };
+        let (Some(reader), Some(later)) = (phases.get(nth + 1), phases.get(nth + 2..)) else {
+            continue;
+        };
         if !later.is_empty() {
             let from: Vec<String> = later.iter().map(|later| toml(&later.name)).collect();
             let made = output(phase);
@@ -133,10 +175,18 @@ fn rules(phases: &[SkillPhase]) -> String {
         }
     }
     let reviewed = format!("{SPEC_REVIEW}.ready && {SPEC_REVIEW}.complete");
-    let first = phases.first().map_or("completed", |phase| phase.name.as_str());
+    let first = phases
+        .first()
+        .map_or("completed", |phase| phase.name.as_str());
     let to_first = format!("to = {}", toml(first));
     let because = "the specification is reviewed";
-    text.push_str(&rule("specification-reviewed", &toml(SPEC_REVIEW), &reviewed, &to_first, because));
+    text.push_str(&rule(
+        "specification-reviewed",
+        &toml(SPEC_REVIEW),
+        &reviewed,
+        &to_first,
+        because,
+    ));
     text.push_str(&rule(
         "specification-incomplete",
         &toml(SPEC_REVIEW),
@@ -145,7 +195,9 @@ fn rules(phases: &[SkillPhase]) -> String {
         "the review has open questions: resolve them, then set `status` to `complete` in spec-review.json",
     ));
     for (nth, phase) in phases.iter().enumerate() {
-        let next = phases.get(nth + 1).map_or("completed", |next| next.name.as_str());
+        let next = phases
+            .get(nth + 1)
+            .map_or("completed", |next| next.name.as_str());
         text.push_str(&rule(
             &format!("{}-done", phase.name),
             &toml(&phase.name),
@@ -159,7 +211,11 @@ fn rules(phases: &[SkillPhase]) -> String {
 
 /// The instructions for a phase; `before` are the phases before it.
 fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String {
-    let what = if phase.description.is_empty() { &phase.title } else { &phase.description };
+    let what = if phase.description.is_empty() {
+        &phase.title
+    } else {
+        &phase.description
+    };
     let mut text = format!(
         "# {}\n\nPerform the phase `{}` of the workflow `{name}`.\n\n## Before you begin\n\n\
          Read the documents that `<dir>/spec-review.json` lists under `specs_loaded` and `also_read`. Your work has to\n\
@@ -169,14 +225,23 @@ fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String
     );
     if !before.is_empty() {
         text.push_str("Then read what the phases before this one wrote:\n\n");
-        before.iter().for_each(|one| text.push_str(&format!("- `<dir>/{}`\n", plain(&one.output))));
+        before
+            .iter()
+            .for_each(|one| text.push_str(&format!("- `<dir>/{}`\n", plain(&one.output))));
     }
     if !phase.input.is_empty() {
         text.push_str("\nThe phase works on:\n\n");
-        phase.input.iter().for_each(|input| text.push_str(&format!("- {}\n", plain(input))));
+        phase
+            .input
+            .iter()
+            .for_each(|input| text.push_str(&format!("- {}\n", plain(input))));
     }
     let is_pattern = phase.output.contains(['*', '?', '[', '{']);
-    let write = if is_pattern { "the results to files that match" } else { "the result to" };
+    let write = if is_pattern {
+        "the results to files that match"
+    } else {
+        "the result to"
+    };
     text.push_str(&format!(
         "\n## What to do\n\n{}\n\nWrite {write} `<dir>/{}`. Never edit `state.json`.\n",
         plain(what),
@@ -186,10 +251,17 @@ fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String
 }
 
 fn readme(name: &str, skill: &Skill) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", plain(&skill.title), plain(&skill.description));
+    let mut text = format!(
+        "# {}\n\n{}\n\n",
+        plain(&skill.title),
+        plain(&skill.description)
+    );
     let mut list = |head: &str, items: &[String]| {
         if !items.is_empty() {
-            let items: String = items.iter().map(|item| format!("- {}\n", plain(item))).collect();
+            let items: String = items
+                .iter()
+                .map(|item| format!("- {}\n", plain(item)))
+                .collect();
             text.push_str(&format!("{head}\n\n{items}\n"));
         }
     };

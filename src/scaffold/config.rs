@@ -38,7 +38,11 @@ const TOP: [&str; 14] = [
 
 /// The specifications that do not exist, as faults. `exists` tells of a path from the root of the repository.
 pub fn missing_specs(skill: &Skill, exists: impl Fn(&str) -> bool) -> Vec<SkillFault> {
-    let missing = skill.specs.iter().enumerate().filter(|(_, spec)| !exists(spec));
+    let missing = skill
+        .specs
+        .iter()
+        .enumerate()
+        .filter(|(_, spec)| !exists(spec));
     let fault = |(nth, spec): (usize, &String)| {
         let message = format!("the specification `{spec}` does not exist");
         let hint = "write it before you generate the workflow, or take it out of `specs`";
@@ -50,7 +54,11 @@ pub fn missing_specs(skill: &Skill, exists: impl Fn(&str) -> bool) -> Vec<SkillF
 /// The line of a phase that requires the specifications; empty if there are none.
 pub(super) fn required(skill: &Skill) -> String {
     let specs: Vec<String> = skill.specs.iter().map(|spec| toml(spec)).collect();
-    if specs.is_empty() { String::new() } else { format!("requires = [{}]\n", specs.join(", ")) }
+    if specs.is_empty() {
+        String::new()
+    } else {
+        format!("requires = [{}]\n", specs.join(", "))
+    }
 }
 
 /// Reads a configuration. Unless one of the faults is an error, a workflow can be generated from the skill.
@@ -68,9 +76,24 @@ impl SkillReader {
             return Skill::default();
         };
         self.mode(top);
-        self.dropped(top, "", &["context_strategy"], "files and the state are the context of every task");
-        self.dropped(top, "", &["llm_integration"], "configure the programs in orch.toml, `[executor.NAME]`");
-        self.dropped(top, "", &TOOLS, "the executor decides which tools it may use");
+        self.dropped(
+            top,
+            "",
+            &["context_strategy"],
+            "files and the state are the context of every task",
+        );
+        self.dropped(
+            top,
+            "",
+            &["llm_integration"],
+            "configure the programs in orch.toml, `[executor.NAME]`",
+        );
+        self.dropped(
+            top,
+            "",
+            &TOOLS,
+            "the executor decides which tools it may use",
+        );
         self.keys(top, "", &TOP);
         let name = self.text(top, "", "skill_name", true);
         let shown = self.text(top, "", "display_name", false);
@@ -86,14 +109,30 @@ impl SkillReader {
             ..Skill::default()
         };
         if top.get("execution_mode").and_then(Value::as_str) == Some(SEQUENTIAL) {
-            self.dropped(top, "", &["autonomous_config"], "a sequential skill has no loop");
+            self.dropped(
+                top,
+                "",
+                &["autonomous_config"],
+                "a sequential skill has no loop",
+            );
             skill.phases = self.phases(top);
             return skill;
         }
-        self.dropped(top, "", &["sequential_config"], "this skill is a loop, not a chain of phases");
-        let Some(loop_of) = self.object(top, "", "autonomous_config") else { return skill };
+        self.dropped(
+            top,
+            "",
+            &["sequential_config"],
+            "this skill is a loop, not a chain of phases",
+        );
+        let Some(loop_of) = self.object(top, "", "autonomous_config") else {
+            return skill;
+        };
         let pointer = "/autonomous_config";
-        self.keys(loop_of, pointer, &["state_schema", "actions", "termination_conditions"]);
+        self.keys(
+            loop_of,
+            pointer,
+            &["state_schema", "actions", "termination_conditions"],
+        );
         skill.fields = self.fields(loop_of, pointer);
         skill.actions = self.actions(loop_of);
         skill.ends = self.conditions(loop_of, pointer, "termination_conditions");
@@ -103,9 +142,13 @@ impl SkillReader {
     fn mode(&mut self, top: &Map<String, Value>) {
         let mode = self.text(top, "", "execution_mode", false);
         if !["", "autonomous", "hybrid", SEQUENTIAL].contains(&mode.as_str()) {
-            let fault =
-                SkillFault::error("/execution_mode", Code::SkillValue, format!("there is no mode `{mode}`"));
-            self.faults.push(fault.hint("the modes are: autonomous, hybrid, sequential"));
+            let fault = SkillFault::error(
+                "/execution_mode",
+                Code::SkillValue,
+                format!("there is no mode `{mode}`"),
+            );
+            self.faults
+                .push(fault.hint("the modes are: autonomous, hybrid, sequential"));
         }
     }
 
@@ -115,7 +158,11 @@ impl SkillReader {
             let pointer = child(SPECS, &nth.to_string());
             match RepoPath::new(&spec) {
                 Ok(path) if !specs.contains(&path.to_string()) => specs.push(path.to_string()),
-                Ok(_) => self.error(&pointer, Code::SkillValue, format!("`{spec}` is named twice")),
+                Ok(_) => self.error(
+                    &pointer,
+                    Code::SkillValue,
+                    format!("`{spec}` is named twice"),
+                ),
                 Err(error) => self.error(&pointer, Code::SkillValue, error.to_string()),
             }
         }
@@ -123,21 +170,50 @@ impl SkillReader {
     }
 
     fn phases(&mut self, top: &Map<String, Value>) -> Vec<SkillPhase> {
-        const KEYS: [&str; 8] =
-            ["id", "name", "description", "input", "output", "parallel", "condition", "agent"];
-        let Some(chain) = self.object(top, "", "sequential_config") else { return Vec::new() };
+        const KEYS: [&str; 8] = [
+            "id",
+            "name",
+            "description",
+            "input",
+            "output",
+            "parallel",
+            "condition",
+            "agent",
+        ];
+        let Some(chain) = self.object(top, "", "sequential_config") else {
+            return Vec::new();
+        };
         let above = "/sequential_config";
         self.keys(chain, above, &["phases"]);
         let mut phases: Vec<SkillPhase> = Vec::new();
         let items = self.items(chain, above, "phases", true);
         if items.is_empty() && self.faults.iter().all(|fault| !fault.diagnostic.is_error()) {
-            self.error("/sequential_config/phases", Code::SkillValue, "there are no phases");
+            self.error(
+                "/sequential_config/phases",
+                Code::SkillValue,
+                "there are no phases",
+            );
         }
         for (pointer, item) in items {
             self.keys(item, &pointer, &KEYS);
-            self.dropped(item, &pointer, &TOOLS, "the executor decides which tools it may use");
-            self.dropped(item, &pointer, &["agent"], "configure the program of the phase in orch.toml");
-            self.dropped(item, &pointer, &["parallel", "condition"], "the phases follow one another");
+            self.dropped(
+                item,
+                &pointer,
+                &TOOLS,
+                "the executor decides which tools it may use",
+            );
+            self.dropped(
+                item,
+                &pointer,
+                &["agent"],
+                "configure the program of the phase in orch.toml",
+            );
+            self.dropped(
+                item,
+                &pointer,
+                &["parallel", "condition"],
+                "the phases follow one another",
+            );
             let id = self.text(item, &pointer, "id", true);
             let shown = self.text(item, &pointer, "name", false);
             let phase = SkillPhase {
@@ -152,12 +228,24 @@ impl SkillReader {
             let at = format!("{pointer}/id");
             let is_taken = [SPEC_REVIEW, "completed"].contains(&phase.name.as_str());
             if !phase.id.is_empty() && !is_action(&phase.name) {
-                self.error(&at, Code::SkillName, format!("`{}` cannot be the id of a phase", phase.id));
+                self.error(
+                    &at,
+                    Code::SkillName,
+                    format!("`{}` cannot be the id of a phase", phase.id),
+                );
             } else if is_taken || phases.iter().any(|other| is_same(&other.name, &phase.name)) {
-                self.error(&at, Code::SkillName, format!("another phase is called `{}`", phase.name));
+                self.error(
+                    &at,
+                    Code::SkillName,
+                    format!("another phase is called `{}`", phase.name),
+                );
             }
-            let is_same_file = |other: &&SkillPhase| !phase.output.is_empty() && other.output == phase.output;
-            let other = phases.iter().find(is_same_file).map(|other| other.id.as_str());
+            let is_same_file =
+                |other: &&SkillPhase| !phase.output.is_empty() && other.output == phase.output;
+            let other = phases
+                .iter()
+                .find(is_same_file)
+                .map(|other| other.id.as_str());
             if let Some(other) = other.or((phase.output == REVIEW_FILE).then_some(SPEC_REVIEW)) {
                 let message = format!("`{other}` writes this file, too");
                 self.error(&format!("{pointer}/output"), Code::SkillValue, message);
@@ -168,16 +256,32 @@ impl SkillReader {
     }
 
     fn actions(&mut self, loop_of: &Map<String, Value>) -> Vec<SkillAction> {
-        const KEYS: [&str; 6] = ["id", "name", "description", "preconditions", "effects", "priority"];
+        const KEYS: [&str; 6] = [
+            "id",
+            "name",
+            "description",
+            "preconditions",
+            "effects",
+            "priority",
+        ];
         let above = "/autonomous_config";
         let mut actions: Vec<SkillAction> = Vec::new();
         let items = self.items(loop_of, above, "actions", true);
         if items.is_empty() && self.faults.is_empty() {
-            self.error("/autonomous_config/actions", Code::SkillValue, "there are no actions");
+            self.error(
+                "/autonomous_config/actions",
+                Code::SkillValue,
+                "there are no actions",
+            );
         }
         for (pointer, item) in items {
             self.keys(item, &pointer, &KEYS);
-            self.dropped(item, &pointer, &TOOLS, "the executor decides which tools it may use");
+            self.dropped(
+                item,
+                &pointer,
+                &TOOLS,
+                "the executor decides which tools it may use",
+            );
             let id = self.text(item, &pointer, "id", true);
             let shown = self.text(item, &pointer, "name", false);
             let action = SkillAction {
@@ -191,20 +295,28 @@ impl SkillReader {
                 pointer,
             };
             let at = format!("{}/id", action.pointer);
-            if let Some(other) = actions.iter().find(|other| is_same(&other.name, &action.name)) {
+            if let Some(other) = actions
+                .iter()
+                .find(|other| is_same(&other.name, &action.name))
+            {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
                 let fault = SkillFault::error(at, Code::SkillName, message);
-                self.faults.push(fault.hint("ids must differ in more than `action-`, `-`, `_` and case"));
+                self.faults
+                    .push(fault.hint("ids must differ in more than `action-`, `-`, `_` and case"));
             } else if !(action.id.is_empty() || is_action(&action.name)) {
                 let fault = SkillFault::error(
                     at,
                     Code::SkillName,
                     format!("`{}` cannot be the id of an action", action.id),
                 );
-                self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
+                self.faults
+                    .push(fault.hint("choose an id of letters, digits, `-` and `_`"));
             } else if is_same(&action.name, SPEC_REVIEW) {
-                let message = format!("every generated workflow already has an action `{SPEC_REVIEW}`");
-                self.faults.push(SkillFault::error(at, Code::SkillName, message).hint("choose another id"));
+                let message =
+                    format!("every generated workflow already has an action `{SPEC_REVIEW}`");
+                self.faults.push(
+                    SkillFault::error(at, Code::SkillName, message).hint("choose another id"),
+                );
             }
             actions.push(action);
         }
@@ -228,7 +340,10 @@ fn lines(value: Option<&Value>) -> Vec<String> {
             Value::String(text) => text.clone(),
             Value::Array(items) => items
                 .iter()
-                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .map(|item| {
+                    item.as_str()
+                        .map_or_else(|| item.to_string(), str::to_owned)
+                })
                 .collect::<Vec<_>>()
                 .join(", "),
             Value::Null => return None,

@@ -49,7 +49,15 @@ struct RuleDraft<'a> {
 impl<'a> RuleDraft<'a> {
     fn to(id: &'a str, from: &[&'a str], when: &'a str, to: &str, because: &'a str) -> Self {
         let outcome = format!("to = {}", toml(to));
-        Self { id, from: from.to_vec(), when, outcome, because, counts: false, on: "" }
+        Self {
+            id,
+            from: from.to_vec(),
+            when,
+            outcome,
+            because,
+            counts: false,
+            on: "",
+        }
     }
 
     fn lines(&self) -> String {
@@ -63,7 +71,9 @@ impl<'a> RuleDraft<'a> {
         }
         lines.push_str(&format!("{}\n", self.outcome));
         if self.counts {
-            lines.push_str(&format!("set = {{ \"/{COUNTER}\" = \"state.{COUNTER} + 1\" }}\n"));
+            lines.push_str(&format!(
+                "set = {{ \"/{COUNTER}\" = \"state.{COUNTER} + 1\" }}\n"
+            ));
         }
         lines.push_str(&format!("because = {}\n\n", toml(self.because)));
         lines
@@ -91,7 +101,14 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 fn pointers(names: &[&str]) -> String {
-    list(names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().iter().map(String::as_str))
+    list(
+        names
+            .iter()
+            .map(|name| format!("/{name}"))
+            .collect::<Vec<_>>()
+            .iter()
+            .map(String::as_str),
+    )
 }
 
 fn head(plan: &LoopPlan<'_>, text: &mut DocumentText) {
@@ -107,7 +124,9 @@ fn head(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         "[workflow]\ntitle = {}\ninitial = \"{SPEC_REVIEW}\"\nphase_key = \"status\"\n\n[limits]\n",
         toml(&skill.title)
     );
-    lines.push_str(&format!("turns = {MAX_ITERATIONS}\nfailures = 3\nerrors = 3\n"));
+    lines.push_str(&format!(
+        "turns = {MAX_ITERATIONS}\nfailures = 3\nerrors = 3\n"
+    ));
     text.machine(&lines);
 }
 
@@ -133,7 +152,9 @@ fn phases(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     }
     lines.push_str("[phase.completed]\nterminal = true\n\n");
     for phase in ["failed", "user_exit"] {
-        lines.push_str(&format!("[phase.{phase}]\nterminal = true\nsuccess = false\n\n"));
+        lines.push_str(&format!(
+            "[phase.{phase}]\nterminal = true\nsuccess = false\n\n"
+        ));
     }
     text.machine(&lines);
 }
@@ -146,7 +167,10 @@ fn state(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     } else {
         text.prose("A field without a default is absent until an action writes it.");
     }
-    let mut lines = format!("[state]\nschema = \"{}-state\"\n\n[state.defaults]\n", plan.name);
+    let mut lines = format!(
+        "[state]\nschema = \"{}-state\"\n\n[state.defaults]\n",
+        plan.name
+    );
     for (key, value) in &defaults {
         lines.push_str(&format!("{key} = {}\n", value_of(value)));
     }
@@ -157,11 +181,20 @@ fn state(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 fn value_of(value: &Value) -> String {
     match value {
         Value::String(text) => toml(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(value_of).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(value_of).collect::<Vec<_>>().join(", ")
+        ),
         Value::Object(members) => {
-            let members: Vec<String> =
-                members.iter().map(|(key, value)| format!("{} = {}", toml(key), value_of(value))).collect();
-            if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+            let members: Vec<String> = members
+                .iter()
+                .map(|(key, value)| format!("{} = {}", toml(key), value_of(value)))
+                .collect();
+            if members.is_empty() {
+                "{}".to_owned()
+            } else {
+                format!("{{ {} }}", members.join(", "))
+            }
         }
         other => other.to_string(),
     }
@@ -177,13 +210,35 @@ fn actions(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     );
     for planned in &plan.actions {
         let action = planned.action;
-        let purpose = if action.description.is_empty() { &action.title } else { &action.description };
-        let asked: Vec<String> =
-            action.preconditions.iter().map(|condition| escaped(&condition.text)).collect();
-        let asked = if asked.is_empty() { "-".to_owned() } else { asked.join(", ") };
-        rows.push_str(&format!("| `{}` | {} | {asked} |\n", action.name, escaped(purpose)));
-        lines.push_str(&format!("[action.{}]\ntitle = {}\n", action.name, toml(&action.title)));
-        lines.push_str(&format!("prompt = {}\n", toml(&super::prompt_name(plan.name, &action.name))));
+        let purpose = if action.description.is_empty() {
+            &action.title
+        } else {
+            &action.description
+        };
+        let asked: Vec<String> = action
+            .preconditions
+            .iter()
+            .map(|condition| escaped(&condition.text))
+            .collect();
+        let asked = if asked.is_empty() {
+            "-".to_owned()
+        } else {
+            asked.join(", ")
+        };
+        rows.push_str(&format!(
+            "| `{}` | {} | {asked} |\n",
+            action.name,
+            escaped(purpose)
+        ));
+        lines.push_str(&format!(
+            "[action.{}]\ntitle = {}\n",
+            action.name,
+            toml(&action.title)
+        ));
+        lines.push_str(&format!(
+            "prompt = {}\n",
+            toml(&super::prompt_name(plan.name, &action.name))
+        ));
         if !planned.when.is_empty() {
             lines.push_str(&format!("when = {}\n", toml(&planned.when)));
         }
@@ -217,15 +272,26 @@ fn conditions(plan: &LoopPlan<'_>) -> String {
         "user_exit" => Some("a person ends the loop with `orch stop`".to_owned()),
         "error_limit" => Some(format!("three actions were given up: `{}`", plan.failure())),
         "task_completed" => Some("the loop has ended as `completed`".to_owned()),
-        "max_iterations" => Some(format!("{MAX_ITERATIONS} actions were done: `{}`", plan.failure())),
+        "max_iterations" => Some(format!(
+            "{MAX_ITERATIONS} actions were done: `{}`",
+            plan.failure()
+        )),
         _ => None,
     };
     let mut rows = String::new();
     for end in &plan.skill.ends {
         let own = || {
             let mut targets: Vec<&str> = Vec::new();
-            for found in plan.ends.iter().filter(|found| found.pointer == end.pointer) {
-                let target = if found.when.is_limit { plan.failure() } else { "completed" };
+            for found in plan
+                .ends
+                .iter()
+                .filter(|found| found.pointer == end.pointer)
+            {
+                let target = if found.when.is_limit {
+                    plan.failure()
+                } else {
+                    "completed"
+                };
                 if !targets.contains(&target) {
                     targets.push(target);
                 }
@@ -238,7 +304,13 @@ fn conditions(plan: &LoopPlan<'_>) -> String {
         let meaning = known(end.text.trim()).unwrap_or_else(own);
         rows.push_str(&format!("- {}: {meaning}\n", escaped(&end.text)));
     }
-    if rows.is_empty() { "- none\n".to_owned() } else { rows }.trim_end().to_owned()
+    if rows.is_empty() {
+        "- none\n".to_owned()
+    } else {
+        rows
+    }
+    .trim_end()
+    .to_owned()
 }
 
 fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
@@ -247,7 +319,10 @@ fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         "These rules come first. An action that fails three times in a row is given up. After three given-up \
          actions\nthe task fails. A person may end the loop at any time.",
     );
-    text.prose(format!("The configuration lists these conditions:\n\n{}", conditions(plan)));
+    text.prose(format!(
+        "The configuration lists these conditions:\n\n{}",
+        conditions(plan)
+    ));
     text.prose(RECOVERY.trim());
     let before = [SPEC_REVIEW, "pending", "running"];
     let mut lines = RuleDraft::to(
@@ -258,19 +333,34 @@ fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         "too many actions were given up",
     )
     .lines();
-    let stop = RuleDraft::to("stopped", &["*"], "", "user_exit", "a person ended the loop");
+    let stop = RuleDraft::to(
+        "stopped",
+        &["*"],
+        "",
+        "user_exit",
+        "a person ended the loop",
+    );
     lines.push_str(&RuleDraft { on: "stop", ..stop }.lines());
     for (index, End { when, written, .. }) in plan.ends.iter().enumerate() {
-        let (id, because) = (format!("end-{}", index + 1), format!("the loop ends when `{written}`"));
+        let (id, because) = (
+            format!("end-{}", index + 1),
+            format!("the loop ends when `{written}`"),
+        );
         let from = when.status.as_deref().unwrap_or("running");
-        let to = if when.is_limit { plan.failure() } else { "completed" };
+        let to = if when.is_limit {
+            plan.failure()
+        } else {
+            "completed"
+        };
         lines.push_str(&RuleDraft::to(&id, &[from], &when.cel, to, &because).lines());
     }
     if plan.limited {
         let when = format!("state.{COUNTER} >= {MAX_ITERATIONS}");
         let because = format!("{MAX_ITERATIONS} actions were done without reaching an end");
         let from = ["pending", "running"];
-        lines.push_str(&RuleDraft::to("iteration-limit", &from, &when, plan.failure(), &because).lines());
+        lines.push_str(
+            &RuleDraft::to("iteration-limit", &from, &when, plan.failure(), &because).lines(),
+        );
     }
     text.machine(&lines);
 }
@@ -289,7 +379,8 @@ fn review(text: &mut DocumentText) {
         "the specification is reviewed",
     );
     let open = RuleDraft {
-        outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\"".to_owned(),
+        outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\""
+            .to_owned(),
         ..RuleDraft::to(
             "specification-incomplete",
             &[SPEC_REVIEW],
@@ -336,7 +427,16 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         }
     }
     lines.push_str(&given_up(plan, "pending"));
-    lines.push_str(&RuleDraft::to("started", &["pending"], "", "running", "the preparation is done").lines());
+    lines.push_str(
+        &RuleDraft::to(
+            "started",
+            &["pending"],
+            "",
+            "running",
+            "the preparation is done",
+        )
+        .lines(),
+    );
     match plan.strategy {
         Strategy::User => by_a_person(plan, &mut lines),
         _ => by_itself(plan, &mut lines),
@@ -353,9 +453,18 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 fn run(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> String {
     let name = &planned.action.name;
     let (id, because) = (format!("run-{name}"), planned.action.title.clone());
-    let when = if planned.once { format!("action.{name}.done == 0") } else { String::new() };
+    let when = if planned.once {
+        format!("action.{name}.done == 0")
+    } else {
+        String::new()
+    };
     let rule = RuleDraft::to(&id, &[planned.phase], &when, "", &because);
-    RuleDraft { outcome: format!("run = {}", toml(name)), counts: plan.counts, ..rule }.lines()
+    RuleDraft {
+        outcome: format!("run = {}", toml(name)),
+        counts: plan.counts,
+        ..rule
+    }
+    .lines()
 }
 
 fn given_up(plan: &LoopPlan<'_>, phase: &str) -> String {
@@ -373,14 +482,23 @@ fn by_itself(plan: &LoopPlan<'_>, lines: &mut String) {
             lines.push_str(&given_up(plan, "running"));
             let done = format!("action.{COMPLETE}.done > 0");
             lines.push_str(
-                &RuleDraft::to("done", &running, &done, "completed", "the last action is done").lines(),
+                &RuleDraft::to(
+                    "done",
+                    &running,
+                    &done,
+                    "completed",
+                    "the last action is done",
+                )
+                .lines(),
             );
             let because = "no action can run, and the preconditions of the last action do not hold";
             lines.push_str(&RuleDraft::to("stuck", &running, "", plan.failure(), because).lines());
         }
         None => {
             lines.push_str(&given_up(plan, "running"));
-            lines.push_str(&RuleDraft::to("done", &running, "", "completed", "no action can run").lines());
+            lines.push_str(
+                &RuleDraft::to("done", &running, "", "completed", "no action can run").lines(),
+            );
         }
     }
 }
@@ -389,7 +507,14 @@ fn by_a_person(plan: &LoopPlan<'_>, lines: &mut String) {
     let running = ["running"];
     let done = format!("action.{COMPLETE}.done > 0");
     lines.push_str(
-        &RuleDraft::to("done", &running, &done, "completed", "a person picked the last action").lines(),
+        &RuleDraft::to(
+            "done",
+            &running,
+            &done,
+            "completed",
+            "a person picked the last action",
+        )
+        .lines(),
     );
     let offered: Vec<&PlannedMachine<'_>> = plan.in_phase("running").chain(plan.last()).collect();
     // A menu cannot count, so if picked actions are counted, each runs by a rule of its own.
@@ -397,11 +522,25 @@ fn by_a_person(plan: &LoopPlan<'_>, lines: &mut String) {
         let name = &planned.action.name;
         let (id, when) = (format!("run-{name}"), format!("run.chosen == '{name}'"));
         let rule = RuleDraft::to(&id, &running, &when, "", "a person picked it");
-        lines.push_str(&RuleDraft { outcome: format!("run = {}", toml(name)), counts: true, ..rule }.lines());
+        lines.push_str(
+            &RuleDraft {
+                outcome: format!("run = {}", toml(name)),
+                counts: true,
+                ..rule
+            }
+            .lines(),
+        );
     }
     let rule = RuleDraft::to("menu", &running, "", "", "a person picks the next action");
     let names = list(offered.iter().map(|planned| planned.action.name.as_str()));
-    lines.push_str(&RuleDraft { outcome: format!("choose = {names}"), ..rule }.lines());
+    lines.push_str(
+        &RuleDraft {
+            outcome: format!("choose = {names}"),
+            ..rule
+        }
+        .lines(),
+    );
     let because = "no action can be picked";
-    lines.push_str(&RuleDraft::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
+    lines
+        .push_str(&RuleDraft::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
 }

@@ -86,23 +86,34 @@ pub(super) fn parse(text: &str) -> Result<Expression, SkillRefused> {
         let message = format!("the condition is longer than {MAX_LENGTH} bytes");
         return Err(SkillRefused::new(0..text.len(), message).hint("split it into two conditions"));
     }
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        at: 0,
+        depth: 0,
+    };
     let expression = parser.any()?;
     match parser.peek() {
-        Token { kind: TokenKind::End, .. } => Ok(expression),
-        token => Err(SkillRefused::new(token.span.clone(), "the condition should end here")
-            .hint("join conditions with `&&` or `||`")),
+        Token {
+            kind: TokenKind::End,
+            ..
+        } => Ok(expression),
+        token => Err(
+            SkillRefused::new(token.span.clone(), "the condition should end here")
+                .hint("join conditions with `&&` or `||`"),
+        ),
     }
 }
 
 /// The operands of the outermost `||`, as written.
 pub(super) fn alternatives(text: &str) -> Vec<&str> {
     match parse(text) {
-        Ok(Expression { kind: ExpressionKind::Any(parts), span })
-            if text[span.clone()].len() == text.trim().len() =>
-        {
-            parts.iter().filter_map(|part| text.get(part.span.clone())).collect()
-        }
+        Ok(Expression {
+            kind: ExpressionKind::Any(parts),
+            span,
+        }) if text[span.clone()].len() == text.trim().len() => parts
+            .iter()
+            .filter_map(|part| text.get(part.span.clone()))
+            .collect(),
         _ => vec![text],
     }
 }
@@ -126,8 +137,16 @@ impl Parser {
     }
 
     fn accept(&mut self, sign: &str) -> Option<Range<usize>> {
-        let Token { kind: TokenKind::Sign(next), span } = self.peek() else { return None };
-        (*next == sign).then(|| span.clone()).inspect(|_| self.at += 1)
+        let Token {
+            kind: TokenKind::Sign(next),
+            span,
+        } = self.peek()
+        else {
+            return None;
+        };
+        (*next == sign)
+            .then(|| span.clone())
+            .inspect(|_| self.at += 1)
     }
 
     fn any(&mut self) -> Result<Expression, SkillRefused> {
@@ -154,14 +173,19 @@ impl Parser {
             Err(parts) => {
                 let span = parts.first().map_or(0, |part| part.span.start)
                     ..parts.last().map_or(0, |part| part.span.end);
-                Ok(Expression { kind: kind(parts), span })
+                Ok(Expression {
+                    kind: kind(parts),
+                    span,
+                })
             }
         }
     }
 
     fn comparison(&mut self) -> Result<Expression, SkillRefused> {
         let left = self.unary()?;
-        let Some(comparison) = self.comparison_sign() else { return Ok(left) };
+        let Some(comparison) = self.comparison_sign() else {
+            return Ok(left);
+        };
         self.at += 1;
         let right = self.unary()?;
         if self.comparison_sign().is_some() {
@@ -170,7 +194,10 @@ impl Parser {
             return Err(refused.hint("join them with `&&`"));
         }
         let span = left.span.start..right.span.end;
-        Ok(Expression { kind: ExpressionKind::Compare(comparison, Box::new(left), Box::new(right)), span })
+        Ok(Expression {
+            kind: ExpressionKind::Compare(comparison, Box::new(left), Box::new(right)),
+            span,
+        })
     }
 
     fn comparison_sign(&self) -> Option<Comparison> {
@@ -181,12 +208,17 @@ impl Parser {
     }
 
     fn unary(&mut self) -> Result<Expression, SkillRefused> {
-        let Some(span) = self.accept("!") else { return self.primary() };
+        let Some(span) = self.accept("!") else {
+            return self.primary();
+        };
         self.deeper(&span)?;
         let inner = self.unary()?;
         self.depth -= 1;
         let span = span.start..inner.span.end;
-        Ok(Expression { kind: ExpressionKind::Not(Box::new(inner)), span })
+        Ok(Expression {
+            kind: ExpressionKind::Not(Box::new(inner)),
+            span,
+        })
     }
 
     fn deeper(&mut self, span: &Range<usize>) -> Result<(), SkillRefused> {
@@ -202,7 +234,12 @@ impl Parser {
 
     fn primary(&mut self) -> Result<Expression, SkillRefused> {
         let Token { kind, span } = self.next();
-        let literal = |literal| Ok(Expression { kind: ExpressionKind::Literal(literal), span: span.clone() });
+        let literal = |literal| {
+            Ok(Expression {
+                kind: ExpressionKind::Literal(literal),
+                span: span.clone(),
+            })
+        };
         match kind {
             TokenKind::Text(text) => literal(Literal::Text(text)),
             TokenKind::Integer(value) => literal(Literal::Integer(value)),
@@ -216,7 +253,10 @@ impl Parser {
             TokenKind::Sign("-") => self.negative(span),
             TokenKind::Sign("(") => self.bracket(span),
             TokenKind::End => Err(SkillRefused::new(span, "the condition ends too early")),
-            TokenKind::Sign(sign) => Err(SkillRefused::new(span, format!("expected a value, not `{sign}`"))),
+            TokenKind::Sign(sign) => Err(SkillRefused::new(
+                span,
+                format!("expected a value, not `{sign}`"),
+            )),
         }
     }
 
@@ -226,9 +266,17 @@ impl Parser {
         let literal = match kind {
             TokenKind::Integer(value) => Literal::Integer(-value),
             TokenKind::Decimal(value) => Literal::Decimal(-value),
-            _ => return Err(SkillRefused::new(span, "`-` is allowed only before a number")),
+            _ => {
+                return Err(SkillRefused::new(
+                    span,
+                    "`-` is allowed only before a number",
+                ));
+            }
         };
-        Ok(Expression { kind: ExpressionKind::Literal(literal), span })
+        Ok(Expression {
+            kind: ExpressionKind::Literal(literal),
+            span,
+        })
     }
 
     fn bracket(&mut self, open: Range<usize>) -> Result<Expression, SkillRefused> {
@@ -236,7 +284,10 @@ impl Parser {
         let inner = self.any()?;
         self.depth -= 1;
         match self.accept(")") {
-            Some(close) => Ok(Expression { span: open.start..close.end, ..inner }),
+            Some(close) => Ok(Expression {
+                span: open.start..close.end,
+                ..inner
+            }),
             None => Err(SkillRefused::new(open, "this bracket is not closed")),
         }
     }
@@ -246,7 +297,11 @@ impl Parser {
         let mut segments = vec![first];
         let mut end = start.end;
         while let Some(dot) = self.accept(".") {
-            let Token { kind: TokenKind::Name(name), span } = self.next() else {
+            let Token {
+                kind: TokenKind::Name(name),
+                span,
+            } = self.next()
+            else {
                 return Err(SkillRefused::new(dot, "expected a name after this point"));
             };
             end = span.end;
@@ -255,7 +310,11 @@ impl Parser {
             }
             segments.push(name);
         }
-        if let Token { kind: TokenKind::Sign("("), span } = self.peek() {
+        if let Token {
+            kind: TokenKind::Sign("("),
+            span,
+        } = self.peek()
+        {
             let message = format!("`{}` cannot be called", segments.join("."));
             return Err(SkillRefused::new(start.start..span.end, message)
                 .hint("the only supported call is `.includes(x)`"));
@@ -278,13 +337,21 @@ impl Parser {
         called: Range<usize>,
     ) -> Result<Expression, SkillRefused> {
         if name != "includes" {
-            return Err(SkillRefused::new(called, format!("`.{name}(…)` is not supported"))
-                .hint("the only supported call is `.includes(x)`"));
+            return Err(
+                SkillRefused::new(called, format!("`.{name}(…)` is not supported"))
+                    .hint("the only supported call is `.includes(x)`"),
+            );
         }
         self.at += 1;
         let item = self.primary()?;
-        if !matches!(item.kind, ExpressionKind::Literal(_) | ExpressionKind::Path(_)) {
-            return Err(SkillRefused::new(item.span, "`.includes(x)` takes one literal or path"));
+        if !matches!(
+            item.kind,
+            ExpressionKind::Literal(_) | ExpressionKind::Path(_)
+        ) {
+            return Err(SkillRefused::new(
+                item.span,
+                "`.includes(x)` takes one literal or path",
+            ));
         }
         let Some(close) = self.accept(")") else {
             return Err(SkillRefused::new(
@@ -292,10 +359,20 @@ impl Parser {
                 "`.includes(x)` takes one literal or path",
             ));
         };
-        if let Token { kind: TokenKind::Sign("." | "("), span } = self.peek() {
-            return Err(SkillRefused::new(span.clone(), "nothing may follow `.includes(x)`"));
+        if let Token {
+            kind: TokenKind::Sign("." | "("),
+            span,
+        } = self.peek()
+        {
+            return Err(SkillRefused::new(
+                span.clone(),
+                "nothing may follow `.includes(x)`",
+            ));
         }
-        Ok(Expression { kind: ExpressionKind::Includes(segments, Box::new(item)), span: start..close.end })
+        Ok(Expression {
+            kind: ExpressionKind::Includes(segments, Box::new(item)),
+            span: start..close.end,
+        })
     }
 }
 
@@ -303,8 +380,8 @@ impl Parser {
 fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), SkillRefused> {
     let hint = match name {
         "undefined" => "write `null`: an absent value counts as null",
-        "NaN" | "Infinity" | "typeof" | "void" | "delete" | "new" | "function" | "await" | "yield" | "in"
-        | "instanceof" | "this" | "return" | "if" | "let" | "const" | "var" => {
+        "NaN" | "Infinity" | "typeof" | "void" | "delete" | "new" | "function" | "await"
+        | "yield" | "in" | "instanceof" | "this" | "return" | "if" | "let" | "const" | "var" => {
             "a condition consists of paths, literals, comparisons and `&& || !`"
         }
         _ => return Ok(()),
@@ -321,9 +398,15 @@ mod tests {
         let ExpressionKind::Any(parts) = parse("a || b && c === 1").expect("parses").kind else {
             panic!("an or")
         };
-        let ExpressionKind::All(inner) = &parts[1].kind else { panic!("an and") };
-        assert!(matches!(inner[1].kind, ExpressionKind::Compare(Comparison::Equal, ..)));
-        let ExpressionKind::All(parts) = parse("(a || b) && !c.length").expect("parses").kind else {
+        let ExpressionKind::All(inner) = &parts[1].kind else {
+            panic!("an and")
+        };
+        assert!(matches!(
+            inner[1].kind,
+            ExpressionKind::Compare(Comparison::Equal, ..)
+        ));
+        let ExpressionKind::All(parts) = parse("(a || b) && !c.length").expect("parses").kind
+        else {
             panic!("an and")
         };
         assert_eq!(parts[0].span, 0..8);
@@ -341,9 +424,17 @@ mod tests {
             ("a < b < c", 6..7, "comparisons cannot be chained"),
             ("done()", 0..5, "`done` cannot be called"),
             ("a.every(x)", 2..7, "`.every(…)` is not supported"),
-            ("a.includes(x, y)", 12..13, "`.includes(x)` takes one literal or path"),
+            (
+                "a.includes(x, y)",
+                12..13,
+                "`.includes(x)` takes one literal or path",
+            ),
             ("a.includes(!x)", 11..12, "expected a value, not `!`"),
-            ("a.includes('x').length", 15..16, "nothing may follow `.includes(x)`"),
+            (
+                "a.includes('x').length",
+                15..16,
+                "nothing may follow `.includes(x)`",
+            ),
             ("(a", 0..1, "this bracket is not closed"),
             ("a.", 1..2, "expected a name after this point"),
             ("-a", 0..2, "`-` is allowed only before a number"),
@@ -354,13 +445,21 @@ mod tests {
             ("=== 1", 0..3, "expected a value, not `===`"),
         ] {
             let refused = parse(text).expect_err(text);
-            assert_eq!((refused.span, refused.message.as_str()), (span, message), "{text}");
+            assert_eq!(
+                (refused.span, refused.message.as_str()),
+                (span, message),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn nothing_overflows() {
-        for text in ["(".repeat(500), "!".repeat(1000), format!("a{}", " && a".repeat(300))] {
+        for text in [
+            "(".repeat(500),
+            "!".repeat(1000),
+            format!("a{}", " && a".repeat(300)),
+        ] {
             assert!(parse(&text).is_err(), "{text}");
         }
         assert!(parse(&format!("a{}", " && a".repeat(200))).is_ok());

@@ -16,11 +16,18 @@ pub struct SkillRefused {
 
 impl SkillRefused {
     pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), hint: None }
+        Self {
+            span,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 }
 
@@ -36,16 +43,35 @@ pub struct SkillFault {
 }
 
 impl SkillFault {
-    pub(super) fn error(pointer: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::error(code, message) }
+    pub(super) fn error(
+        pointer: impl Into<String>,
+        code: Code,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            pointer: pointer.into(),
+            span: None,
+            diagnostic: Diagnostic::error(code, message),
+        }
     }
 
-    pub(super) fn warning(pointer: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::warning(code, message) }
+    pub(super) fn warning(
+        pointer: impl Into<String>,
+        code: Code,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            pointer: pointer.into(),
+            span: None,
+            diagnostic: Diagnostic::warning(code, message),
+        }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { diagnostic: self.diagnostic.hint(hint), ..self }
+        Self {
+            diagnostic: self.diagnostic.hint(hint),
+            ..self
+        }
     }
 
     /// The fault for a rejected part of the expression at `pointer`.
@@ -55,6 +81,10 @@ impl SkillFault {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,
         };
-        Self { pointer: pointer.into(), span: Some(refused.span), diagnostic }
+        Self {
+            pointer: pointer.into(),
+            span: Some(refused.span),
+            diagnostic,
+        }
     }
 }

@@ -99,10 +99,12 @@ impl Type {
             Self::Number => value.is_number(),
             Self::Integer => value.is_i64() || value.is_u64(),
             Self::Text => value.is_string(),
-            Self::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|known| known == text)),
-            Self::List(item) => {
-                value.as_array().is_some_and(|items| items.iter().all(|value| item.accepts(value)))
-            }
+            Self::OneOf(texts) => value
+                .as_str()
+                .is_some_and(|text| texts.iter().any(|known| known == text)),
+            Self::List(item) => value
+                .as_array()
+                .is_some_and(|items| items.iter().all(|value| item.accepts(value))),
             Self::Map => value.is_object(),
             Self::Any => true,
         }
@@ -113,7 +115,8 @@ impl Type {
 ///
 /// Returns the type, [`Type::Any`] if it is unknown, and whether the field may be null.
 pub(super) fn read(text: &str) -> (Type, bool) {
-    let (mut kinds, mut texts, mut is_quoted, mut optional) = (Vec::new(), Vec::new(), false, false);
+    let (mut kinds, mut texts, mut is_quoted, mut optional) =
+        (Vec::new(), Vec::new(), false, false);
     for part in alternatives(text) {
         let quotes: &[char] = &['\'', '"'];
         let bare = part.trim_matches(quotes);
@@ -133,13 +136,17 @@ pub(super) fn read(text: &str) -> (Type, bool) {
             "any" | "unknown" => kinds.push(Type::Any),
             lower if lower.ends_with("[]") => {
                 let item = part[..part.len() - 2].trim_end();
-                let in_brackets = item.strip_prefix('(').and_then(|item| item.strip_suffix(')'));
+                let in_brackets = item
+                    .strip_prefix('(')
+                    .and_then(|item| item.strip_suffix(')'));
                 kinds.push(list(in_brackets.unwrap_or(item)));
             }
             lower if lower.starts_with("array<") && lower.ends_with('>') => {
                 kinds.push(list(&part["array<".len()..part.len() - 1]));
             }
-            lower if lower.starts_with("record<") || lower.starts_with('{') => kinds.push(Type::Map),
+            lower if lower.starts_with("record<") || lower.starts_with('{') => {
+                kinds.push(Type::Map)
+            }
             _ => texts.push(part.to_owned()),
         }
     }
@@ -190,7 +197,8 @@ mod tests {
     #[test]
     fn types_are_read_as_people_write_them() {
         let list = |item: Type| Type::List(Box::new(item));
-        let one_of = |texts: &[&str]| Type::OneOf(texts.iter().map(|text| (*text).to_owned()).collect());
+        let one_of =
+            |texts: &[&str]| Type::OneOf(texts.iter().map(|text| (*text).to_owned()).collect());
         for (text, kind, optional) in [
             ("string", Type::Text, false),
             ("String | null", Type::Text, true),
@@ -202,7 +210,11 @@ mod tests {
             ("number[][] | null", list(list(Type::Number)), true),
             ("(string | null)[]", list(Type::Any), false),
             ("Issue[]", list(Type::Any), false),
-            (&format!("string{}", "[]".repeat(20_000)), list(Type::Any), false),
+            (
+                &format!("string{}", "[]".repeat(20_000)),
+                list(Type::Any),
+                false,
+            ),
             ("Array<Array<string>>", list(list(Type::Text)), false),
             ("Array<string | number>", list(Type::Any), false),
             ("Array", list(Type::Any), false),
@@ -221,14 +233,26 @@ mod tests {
 
     #[test]
     fn a_default_fits_its_own_schema() {
-        for text in ["string", "boolean", "number", "integer", "string[]", "a|b", "object", "Widget"] {
+        for text in [
+            "string", "boolean", "number", "integer", "string[]", "a|b", "object", "Widget",
+        ] {
             let (kind, nullable) = read(text);
             let optional = nullable || kind.starts_absent();
             let (name, description) = ("f".to_owned(), "D.".to_owned());
-            let field = Field { name, kind, optional, description, initial: None };
+            let field = Field {
+                name,
+                kind,
+                optional,
+                description,
+                initial: None,
+            };
             assert_eq!(field.default().is_none(), optional, "{text}");
-            let schema = crate::scan::Schema::compile("f", &field.schema().to_string()).expect("a schema");
-            let problems = field.default().map(|value| schema.validate(&value)).unwrap_or_default();
+            let schema =
+                crate::scan::Schema::compile("f", &field.schema().to_string()).expect("a schema");
+            let problems = field
+                .default()
+                .map(|value| schema.validate(&value))
+                .unwrap_or_default();
             assert!(problems.is_empty(), "{text}: {problems:?}");
         }
     }

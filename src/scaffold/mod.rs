@@ -60,7 +60,10 @@ pub fn scaffold(
     }
     let mut faults = Vec::new();
     let mut skill = plan::with_nullable(plan::with_implied(skill.clone(), &mut faults));
-    let has_last = skill.actions.iter().any(|action| action.name == plan::COMPLETE);
+    let has_last = skill
+        .actions
+        .iter()
+        .any(|action| action.name == plan::COMPLETE);
     if strategy == Strategy::User && !has_last {
         skill.actions.push(last_action());
     }
@@ -69,9 +72,18 @@ pub fn scaffold(
         return Err(faults);
     }
     let mut files = vec![
-        (format!("schemas/{name}-state.schema.json"), state_schema::state(&plan)),
-        (format!("schemas/{name}-spec-review.schema.json"), state_schema::review(name, &skill)),
-        (format!("agents/{name}-spec-review.md"), prose::review(name, &skill)),
+        (
+            format!("schemas/{name}-state.schema.json"),
+            state_schema::state(&plan),
+        ),
+        (
+            format!("schemas/{name}-spec-review.schema.json"),
+            state_schema::review(name, &skill),
+        ),
+        (
+            format!("agents/{name}-spec-review.md"),
+            prose::review(name, &skill),
+        ),
         (format!("workflows/{name}/README.md"), prose::readme(&plan)),
     ];
     for planned in &plan.actions {
@@ -86,7 +98,10 @@ pub fn scaffold(
 
 /// The name of an action's prompt: the stem of a file in `system/agents`.
 fn prompt_name(workflow: &str, action: &str) -> String {
-    format!("{workflow}-{}", action.replace('_', "-").trim_end_matches('-'))
+    format!(
+        "{workflow}-{}",
+        action.replace('_', "-").trim_end_matches('-')
+    )
 }
 
 /// If a person picks the actions, this last action marks the task as done.
@@ -104,7 +119,11 @@ fn last_action() -> SkillAction {
 }
 
 /// The document with its diagram. Returns the findings of the workflow check as faults.
-fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Result<String, Vec<SkillFault>> {
+fn drawn(
+    plan: &LoopPlan<'_>,
+    mut text: String,
+    files: &GeneratedFiles,
+) -> Result<String, Vec<SkillFault>> {
     loop {
         let (drawn, problems) = checked(plan.name, text, files);
         let shorter = match (&drawn, problems.first()) {
@@ -117,14 +136,25 @@ fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Resul
         };
         match shorter {
             Some(shorter) => text = shorter,
-            None => return Err(problems.into_iter().map(|problem| traced(plan, problem)).collect()),
+            None => {
+                return Err(problems
+                    .into_iter()
+                    .map(|problem| traced(plan, problem))
+                    .collect());
+            }
         }
     }
 }
 
 /// The document of the workflow with its diagram, if it compiles, and the findings of the workflow check.
-fn checked(name: &str, text: String, files: &[(String, String)]) -> (Option<String>, Vec<Diagnostic>) {
-    let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+fn checked(
+    name: &str,
+    text: String,
+    files: &[(String, String)],
+) -> (Option<String>, Vec<Diagnostic>) {
+    let system = files.iter().fold(System::empty(), |system, (path, text)| {
+        system.with(path, text)
+    });
     let document = Document::new(name, format!("system/workflows/{name}.md"), text);
     let (workflow, mut problems) = compile(&document, &system);
     let drawn = workflow.map(|workflow| {
@@ -153,6 +183,10 @@ fn traced(plan: &LoopPlan<'_>, problem: Diagnostic) -> SkillFault {
             let fault = SkillFault::error(pointer, Code::SkillExpression, message);
             fault.hint("put the narrower one first, or remove one")
         }
-        None => SkillFault { pointer: String::new(), span: None, diagnostic: problem },
+        None => SkillFault {
+            pointer: String::new(),
+            span: None,
+            diagnostic: problem,
+        },
     }
 }

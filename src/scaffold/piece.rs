@@ -20,11 +20,18 @@ pub(super) enum Binds {
 
 impl Cel {
     pub(super) fn new(text: impl Into<String>, binds: Binds) -> Self {
-        Self { text: text.into(), binds }
+        Self {
+            text: text.into(),
+            binds,
+        }
     }
 
     pub(super) fn within(&self, least: Binds) -> String {
-        if self.binds < least { format!("({})", self.text) } else { self.text.clone() }
+        if self.binds < least {
+            format!("({})", self.text)
+        } else {
+            self.text.clone()
+        }
     }
 
     pub(super) fn all(parts: Vec<Self>) -> Option<Self> {
@@ -55,20 +62,35 @@ pub(super) struct Operand {
 impl Operand {
     /// The condition that the value is present; `None` if it always is.
     pub(super) fn present(&self) -> Option<Cel> {
-        Cel::all(self.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close)).collect())
+        Cel::all(
+            self.needs
+                .iter()
+                .map(|need| Cel::new(need.clone(), Binds::Close))
+                .collect(),
+        )
     }
 
     /// The condition, preceded by the checks that its values are present.
     pub(super) fn guarded(&self, condition: Cel) -> Cel {
-        Cel::all(self.present().into_iter().chain([condition.clone()]).collect()).unwrap_or(condition)
+        Cel::all(
+            self.present()
+                .into_iter()
+                .chain([condition.clone()])
+                .collect(),
+        )
+        .unwrap_or(condition)
     }
 
     /// The condition that two values are equal or both absent.
     pub(super) fn same_as(&self, other: &Self) -> Cel {
         let alike = Cel::new(format!("{} == {}", self.text, other.text), Binds::Compare);
-        let absent = [self, other].into_iter().filter_map(|one| Some(one.present()?.not())).collect();
+        let absent = [self, other]
+            .into_iter()
+            .filter_map(|one| Some(one.present()?.not()))
+            .collect();
         let both = self.guarded(other.guarded(alike)).within(Binds::Compare);
-        let text = Cel::all(absent).map(|neither| format!("{both} || {}", neither.within(Binds::Compare)));
+        let text =
+            Cel::all(absent).map(|neither| format!("{both} || {}", neither.within(Binds::Compare)));
         Cel::new(text.unwrap_or(both), Binds::Or)
     }
 }
@@ -82,7 +104,9 @@ pub(super) fn quoted(text: &str) -> String {
             '\'' => quoted.push_str("\\'"),
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
-            control if control.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if control.is_control() => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(control)))
+            }
             plain => quoted.push(plain),
         }
     }

@@ -65,12 +65,16 @@ pub(super) struct PlannedMachine<'a> {
 impl LoopPlan<'_> {
     /// The actions that run in a phase, except the last action.
     pub(super) fn in_phase(&self, phase: &str) -> impl Iterator<Item = &PlannedMachine<'_>> {
-        self.actions.iter().filter(move |planned| planned.phase == phase && planned.action.name != COMPLETE)
+        self.actions
+            .iter()
+            .filter(move |planned| planned.phase == phase && planned.action.name != COMPLETE)
     }
 
     /// The action that ends the loop, if there is one.
     pub(super) fn last(&self) -> Option<&PlannedMachine<'_>> {
-        self.actions.iter().find(|planned| planned.action.name == COMPLETE)
+        self.actions
+            .iter()
+            .find(|planned| planned.action.name == COMPLETE)
     }
 
     /// The action that cleans up after a failure, if there is one.
@@ -81,7 +85,11 @@ impl LoopPlan<'_> {
     /// The origin of a rule: the pointer and the name of the action or condition.
     pub(super) fn source(&self, rule: &str) -> Option<(String, &str)> {
         if let Some(name) = rule.strip_prefix("run-") {
-            let action = self.actions.iter().find(|planned| planned.action.name == name)?.action;
+            let action = self
+                .actions
+                .iter()
+                .find(|planned| planned.action.name == name)?
+                .action;
             return Some((format!("{}/id", action.pointer), &action.id));
         }
         let number: usize = rule.strip_prefix("end-")?.parse().ok()?;
@@ -91,15 +99,29 @@ impl LoopPlan<'_> {
 
     /// The phase of a loop that is given up.
     pub(super) fn failure(&self) -> &'static str {
-        if self.abort().is_some() { ABORTING } else { "failed" }
+        if self.abort().is_some() {
+            ABORTING
+        } else {
+            "failed"
+        }
     }
 }
 
 /// The skill with those fields marked optional that some condition compares with null.
 pub(super) fn with_nullable(mut skill: Skill) -> Skill {
-    let conditions = skill.actions.iter().flat_map(|action| &action.preconditions).chain(&skill.ends);
-    let names: Vec<String> = conditions.flat_map(|condition| nullable(&condition.text)).collect();
-    for field in skill.fields.iter_mut().filter(|field| names.contains(&field.name)) {
+    let conditions = skill
+        .actions
+        .iter()
+        .flat_map(|action| &action.preconditions)
+        .chain(&skill.ends);
+    let names: Vec<String> = conditions
+        .flat_map(|condition| nullable(&condition.text))
+        .collect();
+    for field in skill
+        .fields
+        .iter_mut()
+        .filter(|field| names.contains(&field.name))
+    {
         field.optional = true;
     }
     skill
@@ -109,7 +131,11 @@ pub(super) fn with_nullable(mut skill: Skill) -> Skill {
 /// A name that resembles a declared one is a misspelling, which the translation rejects.
 pub(super) fn with_implied(mut skill: Skill, faults: &mut Vec<SkillFault>) -> Skill {
     let mut implied: Vec<Field> = Vec::new();
-    for condition in skill.actions.iter().flat_map(|action| &action.preconditions) {
+    for condition in skill
+        .actions
+        .iter()
+        .flat_map(|action| &action.preconditions)
+    {
         let name = condition.text.trim().trim_start_matches('!').trim();
         let name = name.strip_prefix("state.").unwrap_or(name);
         let declared = || skill.fields.iter().map(Field::name).chain(KEPT);
@@ -122,7 +148,13 @@ pub(super) fn with_implied(mut skill: Skill, faults: &mut Vec<SkillFault>) -> Sk
         let fault = SkillFault::warning(&condition.pointer, Code::SkillType, message);
         faults.push(fault.hint("declare it under `state_schema.fields`"));
         let (name, description) = (name.to_owned(), String::new());
-        implied.push(Field { name, kind: Type::Bool, optional: false, description, initial: None });
+        implied.push(Field {
+            name,
+            kind: Type::Bool,
+            optional: false,
+            description,
+            initial: None,
+        });
     }
     skill.fields.extend(implied);
     skill
@@ -135,9 +167,16 @@ pub(super) fn plan<'a>(
     strategy: Strategy,
     faults: &mut Vec<SkillFault>,
 ) -> LoopPlan<'a> {
-    let names = FieldNames { fields: &skill.fields, actions: &skill.actions, counts: Cell::new(false) };
-    let mut actions: Vec<PlannedMachine<'a>> =
-        skill.actions.iter().map(|action| planned(action, &names, strategy, skill, faults)).collect();
+    let names = FieldNames {
+        fields: &skill.fields,
+        actions: &skill.actions,
+        counts: Cell::new(false),
+    };
+    let mut actions: Vec<PlannedMachine<'a>> = skill
+        .actions
+        .iter()
+        .map(|action| planned(action, &names, strategy, skill, faults))
+        .collect();
     // The sort is stable, so equal priorities keep document order.
     actions.sort_by_key(|planned| std::cmp::Reverse(planned.action.priority));
     let mut limited = false;
@@ -155,27 +194,49 @@ pub(super) fn plan<'a>(
                 Ok(_) => ends.extend(alternatives(text).into_iter().filter_map(|written| {
                     let when = translate(written, &names).ok()?;
                     let is_said_already = is_terminal(when.status.as_deref());
-                    (!is_said_already).then_some(End { when, written, pointer: &end.pointer })
+                    (!is_said_already).then_some(End {
+                        when,
+                        written,
+                        pointer: &end.pointer,
+                    })
                 })),
                 Err(fault) => faults.push(*fault),
             },
         }
     }
     let counts = limited || names.counts.get();
-    LoopPlan { name, skill, strategy, actions, ends, limited, counts }
+    LoopPlan {
+        name,
+        skill,
+        strategy,
+        actions,
+        ends,
+        limited,
+        counts,
+    }
 }
 
 fn is_terminal(status: Option<&str>) -> bool {
     matches!(status, Some("completed" | "failed" | "user_exit"))
 }
 
-fn translated(condition: &Condition, names: &FieldNames<'_>) -> Result<Translated, Box<SkillFault>> {
+fn translated(
+    condition: &Condition,
+    names: &FieldNames<'_>,
+) -> Result<Translated, Box<SkillFault>> {
     let refuse = |refused| Box::new(SkillFault::refused(&condition.pointer, refused));
     let found = translate(&condition.text, names).map_err(refuse)?;
     // A faithful translation may still exceed the limits of a guard.
-    match Guard::parse(if found.cel.is_empty() { "true" } else { &found.cel }) {
+    match Guard::parse(if found.cel.is_empty() {
+        "true"
+    } else {
+        &found.cel
+    }) {
         Ok(_) => Ok(found),
-        Err(error) => Err(refuse(SkillRefused::new(0..condition.text.len(), error.to_string()))),
+        Err(error) => Err(refuse(SkillRefused::new(
+            0..condition.text.len(),
+            error.to_string(),
+        ))),
     }
 }
 
@@ -192,18 +253,28 @@ fn planned<'a>(
     for condition in &action.preconditions {
         match translated(condition, names) {
             Ok(found) => {
-                let clash = status.as_ref().zip(found.status.as_ref()).is_some_and(|(one, two)| one != two);
+                let clash = status
+                    .as_ref()
+                    .zip(found.status.as_ref())
+                    .is_some_and(|(one, two)| one != two);
                 if clash || is_terminal(found.status.as_deref()) {
                     let message = "the action can never run: no action runs in this status";
                     let span = 0..condition.text.len();
-                    faults.push(SkillFault::refused(&condition.pointer, SkillRefused::new(span, message)));
+                    faults.push(SkillFault::refused(
+                        &condition.pointer,
+                        SkillRefused::new(span, message),
+                    ));
                 }
                 status = status.or(found.status);
                 reads_state |= found.reads_state;
                 if !found.cel.is_empty() {
                     // Only `||` binds less tightly than the `&&` that joins them.
                     let loose = found.cel.contains(" || ");
-                    parts.push(if loose { format!("({})", found.cel) } else { found.cel });
+                    parts.push(if loose {
+                        format!("({})", found.cel)
+                    } else {
+                        found.cel
+                    });
                 }
             }
             Err(fault) => faults.push(*fault),
@@ -216,39 +287,69 @@ fn planned<'a>(
     };
     let mentioned = |texts: Vec<&str>| -> Vec<&'a str> {
         let fields = skill.fields.iter().map(|field| field.name());
-        fields.filter(|name| texts.iter().any(|text| mentions(text, name))).collect()
+        fields
+            .filter(|name| texts.iter().any(|text| mentions(text, name)))
+            .collect()
     };
     let named = mentioned(action.effects.iter().map(String::as_str).collect());
     faults.extend(idle_effects(action, skill));
-    let read = mentioned(action.preconditions.iter().map(|condition| condition.text.as_str()).collect());
+    let read = mentioned(
+        action
+            .preconditions
+            .iter()
+            .map(|condition| condition.text.as_str())
+            .collect(),
+    );
     // An action may repeat only if the state can stop it: by any change, or by its own.
     let again = reads_state
         && match strategy {
             Strategy::State => true,
-            Strategy::Priority => action.effects.is_empty() || named.iter().any(|field| read.contains(field)),
+            Strategy::Priority => {
+                action.effects.is_empty() || named.iter().any(|field| read.contains(field))
+            }
             Strategy::User => false,
         };
     let once = !again || [ABORT, COMPLETE].contains(&action.name.as_str());
     if let (Strategy::Priority, false, true, Some(field)) =
         (strategy, once, action.effects.is_empty(), read.first())
     {
-        let message =
-            format!("`{}` names no effects, so it repeats for as long as `{field}` asks for it", action.id);
-        let fault =
-            SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillRepeats, message);
-        faults.push(
-            fault.hint("name its `effects`; it runs once unless they contain a field of its preconditions"),
+        let message = format!(
+            "`{}` names no effects, so it repeats for as long as `{field}` asks for it",
+            action.id
         );
+        let fault = SkillFault::warning(
+            format!("{}/preconditions", action.pointer),
+            Code::SkillRepeats,
+            message,
+        );
+        faults.push(fault.hint(
+            "name its `effects`; it runs once unless they contain a field of its preconditions",
+        ));
     }
     let all = || skill.fields.iter().map(|field| field.name()).collect();
-    let conditions = action.preconditions.iter().map(|condition| condition.text.as_str());
-    let shows = mentioned(conditions.chain(action.effects.iter().map(String::as_str)).collect());
+    let conditions = action
+        .preconditions
+        .iter()
+        .map(|condition| condition.text.as_str());
+    let shows = mentioned(
+        conditions
+            .chain(action.effects.iter().map(String::as_str))
+            .collect(),
+    );
     PlannedMachine {
         action,
         phase,
-        when: if action.name == ABORT { String::new() } else { parts.join(" && ") },
+        when: if action.name == ABORT {
+            String::new()
+        } else {
+            parts.join(" && ")
+        },
         once,
-        writes: if action.effects.is_empty() { all() } else { named },
+        writes: if action.effects.is_empty() {
+            all()
+        } else {
+            named
+        },
         shows,
     }
 }
@@ -264,18 +365,31 @@ fn idle_effects(action: &SkillAction, skill: &Skill) -> Vec<SkillFault> {
         let at = format!("{}/effects/{nth}", action.pointer);
         let subject = subject(effect);
         if let Some((name, near)) = subject.and_then(|name| Some((name, nearest(name, known())?))) {
-            let fault = SkillFault::error(at, Code::SkillEffect, format!("there is no field `{name}`"));
+            let fault =
+                SkillFault::error(at, Code::SkillEffect, format!("there is no field `{name}`"));
             return Some(fault.hint(format!("did you mean `{near}`?")));
         }
-        let fields: Vec<String> = skill.fields.iter().map(|field| format!("`{}`", field.name())).collect();
+        let fields: Vec<String> = skill
+            .fields
+            .iter()
+            .map(|field| format!("`{}`", field.name()))
+            .collect();
         let hint = match fields.as_slice() {
             [] => "declare the field that it changes under `state_schema.fields`".to_owned(),
-            fields => format!("name the fields that it changes; the fields are {}", fields.join(", ")),
+            fields => format!(
+                "name the fields that it changes; the fields are {}",
+                fields.join(", ")
+            ),
         };
         let message = "the effect names no field of the state, so it allows no change";
         Some(SkillFault::warning(at, Code::SkillEffect, message).hint(hint))
     };
-    action.effects.iter().enumerate().filter_map(fault).collect()
+    action
+        .effects
+        .iter()
+        .enumerate()
+        .filter_map(fault)
+        .collect()
 }
 
 /// The name with which an effect begins, if it can only be that of a field: it is the whole effect, an operator
@@ -283,13 +397,19 @@ fn idle_effects(action: &SkillAction, skill: &Skill) -> Vec<SkillFault> {
 fn subject(effect: &str) -> Option<&str> {
     let text = effect.trim();
     let text = text.strip_prefix("state.").unwrap_or(text);
-    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')))
+        .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
-    let is_alone = rest.trim().is_empty() || rest.trim_start().starts_with(['=', '.', '[', '+', '-', ':']);
+    let is_alone = rest.trim().is_empty()
+        || rest
+            .trim_start()
+            .starts_with(['=', '.', '[', '+', '-', ':']);
     (!name.is_empty() && (is_alone || name.contains('_'))).then_some(name)
 }
 
 /// Whether a text contains a name as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name)
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .any(|word| word == name)
 }

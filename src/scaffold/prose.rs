@@ -43,12 +43,21 @@ pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> Strin
         action.preconditions.iter().map(|one| one.text.as_str()),
     ));
     text.push_str("## What to do\n\n");
-    let what = if action.description.is_empty() { &action.title } else { &action.description };
+    let what = if action.description.is_empty() {
+        &action.title
+    } else {
+        &action.description
+    };
     text.push_str(&format!("{}\n\n", plain(what)));
-    text.push_str(&bullets("Afterwards:", action.effects.iter().map(String::as_str)));
+    text.push_str(&bullets(
+        "Afterwards:",
+        action.effects.iter().map(String::as_str),
+    ));
     text.push_str("## What to report\n\n");
     if planned.writes.is_empty() {
-        text.push_str("`summary`: what you did, in one sentence. This action may not change the state.\n");
+        text.push_str(
+            "`summary`: what you did, in one sentence. This action may not change the state.\n",
+        );
     } else {
         text.push_str(
             "`stateUpdates`: only the fields that changed. Lists are replaced as a whole, and null removes a\n\
@@ -56,10 +65,13 @@ pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> Strin
         );
         for name in &planned.writes {
             let field = plan.skill.fields.iter().find(|field| field.name() == *name);
-            let about = field.map(|field| plain(&field.description)).filter(|about| !about.is_empty());
-            text.push_str(
-                &about.map_or_else(|| format!("- `{name}`\n"), |about| format!("- `{name}`: {about}\n")),
-            );
+            let about = field
+                .map(|field| plain(&field.description))
+                .filter(|about| !about.is_empty());
+            text.push_str(&about.map_or_else(
+                || format!("- `{name}`\n"),
+                |about| format!("- `{name}`: {about}\n"),
+            ));
         }
     }
     text.push_str(
@@ -72,8 +84,15 @@ pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> Strin
 /// The README: how to use the workflow, and what its work has to satisfy.
 pub(super) fn readme(plan: &LoopPlan<'_>) -> String {
     let LoopPlan { name, skill, .. } = plan;
-    let mut text = format!("# {}\n\n{}\n\n", plain(&skill.title), plain(&skill.description));
-    text.push_str(&bullets("Use it for requests such as:", skill.triggers.iter().map(String::as_str)));
+    let mut text = format!(
+        "# {}\n\n{}\n\n",
+        plain(&skill.title),
+        plain(&skill.description)
+    );
+    text.push_str(&bullets(
+        "Use it for requests such as:",
+        skill.triggers.iter().map(String::as_str),
+    ));
     text.push_str(&format!(
         "## Use\n\nCommit the workflow first, because the audit checks tasks against the committed document.\n\n\
          ```console\n$ git add system && git commit -m \"Workflow {name}\"\n$ orch new my-task --workflow {name}\n\
@@ -88,18 +107,39 @@ pub(super) fn readme(plan: &LoopPlan<'_>) -> String {
     text.push_str("## Output\n\n");
     text.push_str(&or_nothing(&skill.output, "See the actions."));
     text.push_str("## Required quality\n\n");
-    text.push_str(&or_nothing(&skill.quality, "As specified by the documents that the task refers to."));
-    text.push_str(&bullets("## Configuration", skill.origin.iter().map(String::as_str)));
+    text.push_str(&or_nothing(
+        &skill.quality,
+        "As specified by the documents that the task refers to.",
+    ));
+    text.push_str(&bullets(
+        "## Configuration",
+        skill.origin.iter().map(String::as_str),
+    ));
     text.push_str("## Files\n\n");
     let files = [
-        (format!("../{name}.md"), "the workflow: phases, rules and limits".to_owned()),
-        (format!("../../schemas/{name}-state.schema.json"), "the schema of the state".to_owned()),
-        (format!("../../schemas/{name}-spec-review.schema.json"), "the schema of the review".to_owned()),
-        (format!("../../agents/{name}-spec-review.md"), format!("instructions of `{SPEC_REVIEW}`")),
+        (
+            format!("../{name}.md"),
+            "the workflow: phases, rules and limits".to_owned(),
+        ),
+        (
+            format!("../../schemas/{name}-state.schema.json"),
+            "the schema of the state".to_owned(),
+        ),
+        (
+            format!("../../schemas/{name}-spec-review.schema.json"),
+            "the schema of the review".to_owned(),
+        ),
+        (
+            format!("../../agents/{name}-spec-review.md"),
+            format!("instructions of `{SPEC_REVIEW}`"),
+        ),
     ];
     let prompts = plan.actions.iter().map(|planned| {
         let prompt = super::prompt_name(name, &planned.action.name);
-        (format!("../../agents/{prompt}.md"), format!("instructions of `{}`", planned.action.name))
+        (
+            format!("../../agents/{prompt}.md"),
+            format!("instructions of `{}`", planned.action.name),
+        )
     });
     for (path, what) in files.into_iter().chain(prompts) {
         text.push_str(&format!("- [{what}]({path})\n"));
@@ -108,11 +148,17 @@ pub(super) fn readme(plan: &LoopPlan<'_>) -> String {
 }
 
 fn or_nothing(lines: &[String], otherwise: &str) -> String {
-    if lines.is_empty() { format!("{otherwise}\n\n") } else { bullets("", lines.iter().map(String::as_str)) }
+    if lines.is_empty() {
+        format!("{otherwise}\n\n")
+    } else {
+        bullets("", lines.iter().map(String::as_str))
+    }
 }
 
 fn bullets(head: &str, items: impl Iterator<Item: AsRef<str>>) -> String {
-    let items: String = items.map(|item| format!("- {}\n", plain(item.as_ref()))).collect();
+    let items: String = items
+        .map(|item| format!("- {}\n", plain(item.as_ref())))
+        .collect();
     match (items.is_empty(), head.is_empty()) {
         (true, _) => String::new(),
         (false, true) => format!("{items}\n"),

@@ -21,8 +21,17 @@ impl SkillReader {
     }
 
     /// Warns of keys that have no effect.
-    pub(super) fn dropped(&mut self, object: &Map<String, Value>, pointer: &str, keys: &[&str], hint: &str) {
-        for key in keys.iter().filter(|key| object.get(**key).is_some_and(|value| !value.is_null())) {
+    pub(super) fn dropped(
+        &mut self,
+        object: &Map<String, Value>,
+        pointer: &str,
+        keys: &[&str],
+        hint: &str,
+    ) {
+        for key in keys
+            .iter()
+            .filter(|key| object.get(**key).is_some_and(|value| !value.is_null()))
+        {
             let message = format!("`{key}` has no effect in the generated workflow");
             let fault = SkillFault::warning(child(pointer, key), Code::SkillDropped, message);
             self.faults.push(fault.hint(hint));
@@ -32,8 +41,12 @@ impl SkillReader {
     /// Reports the unknown keys: one that resembles a known key is a misspelling whose value would be lost, any
     /// other has no effect.
     pub(super) fn keys(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
-        let is_known = |key: &&String| known.contains(&key.as_str()) || TOOLS.contains(&key.as_str());
-        for key in object.keys().filter(|key| !is_known(key) && *key != "$schema") {
+        let is_known =
+            |key: &&String| known.contains(&key.as_str()) || TOOLS.contains(&key.as_str());
+        for key in object
+            .keys()
+            .filter(|key| !is_known(key) && *key != "$schema")
+        {
             match nearest(key, known.iter().copied()).filter(|near| !object.contains_key(*near)) {
                 Some(near) => {
                     let fault = SkillFault::error(
@@ -41,17 +54,25 @@ impl SkillReader {
                         Code::SkillKey,
                         format!("unknown key `{key}`"),
                     );
-                    self.faults.push(fault.hint(format!("did you mean `{near}`?")));
+                    self.faults
+                        .push(fault.hint(format!("did you mean `{near}`?")));
                 }
-                None => {
-                    self.dropped(object, pointer, &[key], &format!("the keys here are: {}", known.join(", ")))
-                }
+                None => self.dropped(
+                    object,
+                    pointer,
+                    &[key],
+                    &format!("the keys here are: {}", known.join(", ")),
+                ),
             }
         }
     }
 
     pub(super) fn wrong(&mut self, pointer: String, what: &str) {
-        self.faults.push(SkillFault::error(pointer, Code::SkillValue, format!("the value should be {what}")));
+        self.faults.push(SkillFault::error(
+            pointer,
+            Code::SkillValue,
+            format!("the value should be {what}"),
+        ));
     }
 
     pub(super) fn missing(&mut self, pointer: &str, key: &str) {
@@ -66,9 +87,15 @@ impl SkillReader {
         needed: bool,
     ) -> String {
         match object.get(key) {
-            Some(Value::String(text)) if !text.trim().is_empty() || !needed => text.trim().to_owned(),
+            Some(Value::String(text)) if !text.trim().is_empty() || !needed => {
+                text.trim().to_owned()
+            }
             Some(Value::String(_)) => {
-                self.error(&child(pointer, key), Code::SkillValue, format!("`{key}` is empty"));
+                self.error(
+                    &child(pointer, key),
+                    Code::SkillValue,
+                    format!("`{key}` is empty"),
+                );
                 String::new()
             }
             None | Some(Value::Null) => {
@@ -140,7 +167,12 @@ impl SkillReader {
             self.missing(pointer, key);
         }
         let mut found = Vec::new();
-        for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
+        for (index, item) in self
+            .list(object, pointer, key)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             let at = format!("{}/{index}", child(pointer, key));
             match item.as_object() {
                 Some(item) => found.push((at, item)),
@@ -157,17 +189,33 @@ impl SkillReader {
         key: &str,
     ) -> Vec<Condition> {
         let mut found = Vec::new();
-        for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
+        for (index, item) in self
+            .list(object, pointer, key)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             let pointer = format!("{}/{index}", child(pointer, key));
             match item.as_str() {
-                Some(text) => found.push(Condition { pointer, text: text.to_owned() }),
+                Some(text) => found.push(Condition {
+                    pointer,
+                    text: text.to_owned(),
+                }),
                 None => self.wrong(pointer, "a string"),
             }
         }
         found
     }
 
-    pub(super) fn texts(&mut self, object: &Map<String, Value>, pointer: &str, key: &str) -> Vec<String> {
-        self.conditions(object, pointer, key).into_iter().map(|found| found.text).collect()
+    pub(super) fn texts(
+        &mut self,
+        object: &Map<String, Value>,
+        pointer: &str,
+        key: &str,
+    ) -> Vec<String> {
+        self.conditions(object, pointer, key)
+            .into_iter()
+            .map(|found| found.text)
+            .collect()
     }
 }

@@ -97,10 +97,20 @@ pub(super) const SPEC_REVIEW: &str = "spec_review";
 /// The name of an action in the workflow. Guards need a name without `-`, and configurations spell the same
 /// action with `-` in one place and `_` in another.
 pub(super) fn machine_name(id: &str) -> String {
-    let bare = id.strip_prefix("action-").or_else(|| id.strip_prefix("action_")).unwrap_or(id);
-    let name: String = bare.chars().map(|c| if matches!(c, '-' | '.' | ' ') { '_' } else { c }).collect();
+    let bare = id
+        .strip_prefix("action-")
+        .or_else(|| id.strip_prefix("action_"))
+        .unwrap_or(id);
+    let name: String = bare
+        .chars()
+        .map(|c| if matches!(c, '-' | '.' | ' ') { '_' } else { c })
+        .collect();
     // Some words are reserved in CEL.
-    if is_name(&name) { name } else { format!("{name}_") }
+    if is_name(&name) {
+        name
+    } else {
+        format!("{name}_")
+    }
 }
 
 /// The name of a phase in the workflow: its id without the number in front.
@@ -124,5 +134,6 @@ pub(super) fn is_action(text: &str) -> bool {
 
 /// Whether two actions would share a prompt file on a file system that ignores case.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    one.trim_end_matches('_').eq_ignore_ascii_case(other.trim_end_matches('_'))
+    one.trim_end_matches('_')
+        .eq_ignore_ascii_case(other.trim_end_matches('_'))
 }

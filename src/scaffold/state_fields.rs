@@ -10,7 +10,15 @@ use crate::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value};
 
 /// The keys of a field, beside its name in a list.
-const KEYS: [&str; 7] = ["name", "type", "description", "default", "enum", "items", "properties"];
+const KEYS: [&str; 7] = [
+    "name",
+    "type",
+    "description",
+    "default",
+    "enum",
+    "items",
+    "properties",
+];
 
 /// Where a field is declared.
 struct DeclaredField {
@@ -30,22 +38,37 @@ impl SkillReader {
         }
         let mut fields: Vec<Field> = Vec::new();
         for declared in self.declared(loop_of, above) {
-            let DeclaredField { name, at, pointer, item } = declared;
+            let DeclaredField {
+                name,
+                at,
+                pointer,
+                item,
+            } = declared;
             if name.is_empty() {
                 continue;
             }
             if KEPT.contains(&name.as_str()) {
                 self.dropped(&item, &pointer, &["default"], "orch sets this field itself");
             } else if fields.iter().any(|field| field.name == name) {
-                self.error(&at, Code::SkillName, format!("field `{name}` is already declared"));
+                self.error(
+                    &at,
+                    Code::SkillName,
+                    format!("field `{name}` is already declared"),
+                );
             } else if RESERVED_KEYS.contains(&name.as_str()) {
-                let message = format!("orch uses the key `{name}` of state.json for something else");
+                let message =
+                    format!("orch uses the key `{name}` of state.json for something else");
                 let fault = SkillFault::error(at, Code::SkillName, message);
-                self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
+                self.faults
+                    .push(fault.hint(format!("rename the field, for example `skill_{name}`")));
             } else if !is_name(&name) {
-                let fault =
-                    SkillFault::error(at, Code::SkillName, format!("`{name}` cannot be used in a condition"));
-                self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
+                let fault = SkillFault::error(
+                    at,
+                    Code::SkillName,
+                    format!("`{name}` cannot be used in a condition"),
+                );
+                self.faults
+                    .push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
                 fields.push(self.field(name, &item, &pointer));
             }
@@ -63,15 +86,24 @@ impl SkillReader {
         if initial.is_some() && nullable && !kind.starts_absent() {
             let message = format!("`{name}` is never null: without a value it has its default");
             let at = child(pointer, "default");
-            self.faults.push(SkillFault::warning(at, Code::SkillDropped, message));
+            self.faults
+                .push(SkillFault::warning(at, Code::SkillDropped, message));
         }
-        Field { name, kind, optional, description, initial }
+        Field {
+            name,
+            kind,
+            optional,
+            description,
+            initial,
+        }
     }
 
     /// The fields as declared: a list under `fields`, or an object of types, or of fields, by name.
     fn declared(&mut self, loop_of: &Map<String, Value>, above: &str) -> Vec<DeclaredField> {
         let at = child(above, "state_schema");
-        let Some(schema) = self.object(loop_of, above, "state_schema") else { return Vec::new() };
+        let Some(schema) = self.object(loop_of, above, "state_schema") else {
+            return Vec::new();
+        };
         let is_list = match schema.get("fields") {
             None => schema.is_empty(),
             Some(fields) => !(fields.is_string() || fields.is_object()),
@@ -82,13 +114,20 @@ impl SkillReader {
             let mut named = |(pointer, item): (String, &Map<String, Value>)| {
                 self.keys(item, &pointer, &KEYS);
                 let name = self.text(item, &pointer, "name", true);
-                DeclaredField { name, at: child(&pointer, "name"), pointer, item: item.clone() }
+                DeclaredField {
+                    name,
+                    at: child(&pointer, "name"),
+                    pointer,
+                    item: item.clone(),
+                }
             };
             return items.into_iter().map(&mut named).collect();
         }
         // A JSON Schema has its fields below `properties`.
         let (at, members) = match schema.get("properties") {
-            Some(Value::Object(members)) if schema.get("type").is_none_or(|kind| kind == "object") => {
+            Some(Value::Object(members))
+                if schema.get("type").is_none_or(|kind| kind == "object") =>
+            {
                 self.keys(schema, &at, &["type", "properties"]);
                 (child(&at, "properties"), members)
             }
@@ -98,7 +137,9 @@ impl SkillReader {
         for (name, value) in members {
             let pointer = child(&at, name);
             let item = match value {
-                Value::String(kind) => Map::from_iter([("type".to_owned(), Value::from(kind.as_str()))]),
+                Value::String(kind) => {
+                    Map::from_iter([("type".to_owned(), Value::from(kind.as_str()))])
+                }
                 Value::Object(item) => {
                     self.keys(item, &pointer, &KEYS[1..]);
                     item.clone()
@@ -108,7 +149,12 @@ impl SkillReader {
                     continue;
                 }
             };
-            found.push(DeclaredField { name: name.clone(), at: pointer.clone(), pointer, item });
+            found.push(DeclaredField {
+                name: name.clone(),
+                at: pointer.clone(),
+                pointer,
+                item,
+            });
         }
         found
     }
@@ -118,11 +164,19 @@ impl SkillReader {
         let value = item.get("default").filter(|value| !value.is_null())?;
         let at = child(pointer, "default");
         if !kind.accepts(value) {
-            self.error(&at, Code::SkillValue, "the default is not of the type of its field");
+            self.error(
+                &at,
+                Code::SkillValue,
+                "the default is not of the type of its field",
+            );
             return None;
         }
         if let Some((inner, what)) = unwritable(value, &at) {
-            self.error(&inner, Code::SkillValue, format!("a default cannot contain {what}"));
+            self.error(
+                &inner,
+                Code::SkillValue,
+                format!("a default cannot contain {what}"),
+            );
             return None;
         }
         Some(value.clone())
@@ -131,7 +185,11 @@ impl SkillReader {
     /// The type of a field and whether it may be null: from `enum`, or else from `type` and `items`.
     fn kind(&mut self, item: &Map<String, Value>, pointer: &str) -> (Type, bool) {
         let members = item.get("properties").filter(|members| !members.is_null());
-        if members.is_some_and(|members| members.as_object().is_none_or(|members| !members.is_empty())) {
+        if members.is_some_and(|members| {
+            members
+                .as_object()
+                .is_none_or(|members| !members.is_empty())
+        }) {
             let message = "the members of an object cannot be declared";
             let fault = SkillFault::error(child(pointer, "properties"), Code::SkillValue, message);
             let hint = "declare each member as a field of its own, or leave `properties` out: the field then accepts any object";
@@ -155,9 +213,9 @@ impl SkillReader {
         let (kind, nullable) = field::read(&text);
         if kind == Type::Any && !text.is_empty() && text != "any" {
             let message = format!("type `{text}` is unknown, so the field accepts any value");
-            let hint =
-                "the types are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
-            self.faults.push(SkillFault::warning(at, Code::SkillType, message).hint(hint));
+            let hint = "the types are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
+            self.faults
+                .push(SkillFault::warning(at, Code::SkillType, message).hint(hint));
         }
         match (kind, item.get("items")) {
             (Type::List(_), Some(Value::Object(of))) => {
@@ -181,7 +239,9 @@ impl SkillReader {
         let nullable = values.is_some_and(|values| values.iter().any(Value::is_null));
         let given: Option<Vec<String>> = values.and_then(|values| {
             let texts = values.iter().filter(|value| !value.is_null());
-            texts.map(|value| value.as_str().map(str::to_owned)).collect()
+            texts
+                .map(|value| value.as_str().map(str::to_owned))
+                .collect()
         });
         match given.filter(|texts| !texts.is_empty()) {
             Some(texts) => (Type::OneOf(texts), nullable),
@@ -204,10 +264,13 @@ fn unwritable(value: &Value, at: &str) -> Option<(String, &'static str)> {
         Value::Number(number) if number.is_u64() && !number.is_i64() => {
             Some((at.to_owned(), "a number above 9223372036854775807"))
         }
-        Value::Array(items) => {
-            items.iter().enumerate().find_map(|(nth, item)| unwritable(item, &child(at, &nth.to_string())))
-        }
-        Value::Object(members) => members.iter().find_map(|(key, item)| unwritable(item, &child(at, key))),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(nth, item)| unwritable(item, &child(at, &nth.to_string()))),
+        Value::Object(members) => members
+            .iter()
+            .find_map(|(key, item)| unwritable(item, &child(at, key))),
         _ => None,
     }
 }

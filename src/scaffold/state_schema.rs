@@ -9,15 +9,19 @@ use serde_json::{Map, Value, json};
 pub(super) fn defaults(plan: &LoopPlan<'_>) -> Map<String, Value> {
     let counter = plan.counts.then(|| (COUNTER.to_owned(), json!(0)));
     let fields = plan.skill.fields.iter();
-    fields.filter_map(|field| Some((field.name.clone(), field.default()?))).chain(counter).collect()
+    fields
+        .filter_map(|field| Some((field.name.clone(), field.default()?)))
+        .chain(counter)
+        .collect()
 }
 
 /// The schema of the state.
 pub(super) fn state(plan: &LoopPlan<'_>) -> String {
     let defaults = defaults(plan);
     let fields = plan.skill.fields.iter();
-    let mut properties: Map<String, Value> =
-        fields.map(|field| (field.name.clone(), field.schema())).collect();
+    let mut properties: Map<String, Value> = fields
+        .map(|field| (field.name.clone(), field.schema()))
+        .collect();
     if plan.counts {
         let description = "How many actions were accepted.";
         let counter = json!({"type": "integer", "minimum": 0, "description": description});

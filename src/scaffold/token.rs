@@ -25,17 +25,25 @@ pub(super) enum TokenKind {
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 /// The supported operators, longer ones before their prefixes.
-const SIGNS: [&str; 14] = ["===", "!==", "<=", ">=", "&&", "||", "<", ">", "!", ".", "(", ")", ",", "-"];
+const SIGNS: [&str; 14] = [
+    "===", "!==", "<=", ">=", "&&", "||", "<", ">", "!", ".", "(", ")", ",", "-",
+];
 
 /// JavaScript operators that are not supported, with the alternative; longer ones first.
 const FOREIGN: [(&str, &str); 11] = [
     ("=>", "functions are not supported; write a condition"),
     ("==", "write `===`"),
     ("!=", "write `!==`"),
-    ("=", "to compare, write `===`; assignments are not supported"),
+    (
+        "=",
+        "to compare, write `===`; assignments are not supported",
+    ),
     ("??", "compare with a value, for example `=== true`"),
     ("?", "write two conditions with `&&` and `||`"),
-    ("[", "elements cannot be read; write `.length` or `.includes(x)`"),
+    (
+        "[",
+        "elements cannot be read; write `.length` or `.includes(x)`",
+    ),
     ("`", "write strings in plain quotes"),
     (";", "one condition is enough"),
     ("&", "write `&&`"),
@@ -56,7 +64,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SkillRefused> {
         at = token.span.end;
         found.push(token);
     }
-    found.push(Token { kind: TokenKind::End, span: text.len()..text.len() });
+    found.push(Token {
+        kind: TokenKind::End,
+        span: text.len()..text.len(),
+    });
     Ok(found)
 }
 
@@ -70,23 +81,43 @@ fn token(text: &str, at: usize, next: char) -> Result<Token, SkillRefused> {
     if next.is_ascii_alphabetic() || next == '_' {
         let length = length_of(&text[at..], |c| c.is_ascii_alphanumeric() || c == '_');
         let span = at..at + length;
-        return Ok(Token { kind: TokenKind::Name(text[span.clone()].to_owned()), span });
+        return Ok(Token {
+            kind: TokenKind::Name(text[span.clone()].to_owned()),
+            span,
+        });
     }
     let rest = &text[at..];
     // A missing member counts as absent anyway, so `?.` means the same as `.`.
     if rest.starts_with("?.") {
-        return Ok(Token { kind: TokenKind::Sign("."), span: at..at + 2 });
+        return Ok(Token {
+            kind: TokenKind::Sign("."),
+            span: at..at + 2,
+        });
     }
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign))
-        && !FOREIGN.iter().any(|(foreign, _)| rest.starts_with(foreign) && foreign.len() > sign.len())
+        && !FOREIGN
+            .iter()
+            .any(|(foreign, _)| rest.starts_with(foreign) && foreign.len() > sign.len())
     {
-        return Ok(Token { kind: TokenKind::Sign(sign), span: at..at + sign.len() });
+        return Ok(Token {
+            kind: TokenKind::Sign(sign),
+            span: at..at + sign.len(),
+        });
     }
-    if let Some((foreign, hint)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
-        let refused = SkillRefused::new(at..at + foreign.len(), format!("`{foreign}` is not supported"));
+    if let Some((foreign, hint)) = FOREIGN
+        .iter()
+        .find(|(foreign, _)| rest.starts_with(foreign))
+    {
+        let refused = SkillRefused::new(
+            at..at + foreign.len(),
+            format!("`{foreign}` is not supported"),
+        );
         return Err(refused.hint(*hint));
     }
-    Err(SkillRefused::new(at..at + next.len_utf8(), format!("`{next}` is not supported")))
+    Err(SkillRefused::new(
+        at..at + next.len_utf8(),
+        format!("`{next}` is not supported"),
+    ))
 }
 
 fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> {
@@ -96,7 +127,10 @@ fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> 
         let at = start + 1 + offset;
         match next {
             _ if next == quote => {
-                return Ok(Token { kind: TokenKind::Text(value), span: start..at + 1 });
+                return Ok(Token {
+                    kind: TokenKind::Text(value),
+                    span: start..at + 1,
+                });
             }
             '\\' => match characters.next() {
                 Some((_, escaped @ ('\\' | '\'' | '"'))) => value.push(escaped),
@@ -104,14 +138,20 @@ fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> 
                 Some((_, 't')) => value.push('\t'),
                 Some((_, other)) => {
                     let span = at..at + 1 + other.len_utf8();
-                    return Err(SkillRefused::new(span, format!("`\\{other}` is not supported")));
+                    return Err(SkillRefused::new(
+                        span,
+                        format!("`\\{other}` is not supported"),
+                    ));
                 }
                 None => break,
             },
             _ => value.push(next),
         }
     }
-    Err(SkillRefused::new(start..text.len(), "the string does not end").hint("close it with the same quote"))
+    Err(
+        SkillRefused::new(start..text.len(), "the string does not end")
+            .hint("close it with the same quote"),
+    )
 }
 
 fn number(text: &str, start: usize) -> Result<Token, SkillRefused> {
@@ -125,18 +165,31 @@ fn number(text: &str, start: usize) -> Result<Token, SkillRefused> {
     let span = start..start + whole + fraction;
     let tail = length_of(&text[span.end..], |c| c.is_alphanumeric() || c == '_');
     if tail > 0 {
-        return Err(SkillRefused::new(start..span.end + tail, "this is not a number")
-            .hint("write digits, with a decimal point if necessary"));
+        return Err(
+            SkillRefused::new(start..span.end + tail, "this is not a number")
+                .hint("write digits, with a decimal point if necessary"),
+        );
     }
     let digits = &text[span.clone()];
     if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
-        return Err(SkillRefused::new(span, "a number with a leading 0 is ambiguous: octal or decimal")
-            .hint("remove the leading 0"));
+        return Err(SkillRefused::new(
+            span,
+            "a number with a leading 0 is ambiguous: octal or decimal",
+        )
+        .hint("remove the leading 0"));
     }
     let kind = if fraction > 0 {
-        digits.parse().ok().filter(|value: &f64| value.is_finite()).map(TokenKind::Decimal)
+        digits
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .map(TokenKind::Decimal)
     } else {
-        digits.parse().ok().filter(|value| *value <= MAX_INTEGER).map(TokenKind::Integer)
+        digits
+            .parse()
+            .ok()
+            .filter(|value| *value <= MAX_INTEGER)
+            .map(TokenKind::Integer)
     };
     match kind {
         Some(kind) => Ok(Token { kind, span }),
@@ -155,7 +208,10 @@ mod tests {
     #[test]
     fn words_carry_their_places() {
         let found = tokens("ä").expect_err("no word");
-        assert_eq!((found.span, found.message.as_str()), (0..2, "`ä` is not supported"));
+        assert_eq!(
+            (found.span, found.message.as_str()),
+            (0..2, "`ä` is not supported")
+        );
         let found = tokens("a.b >= 1.5 && 'ö\\'' !== x").expect("words");
         let spans: Vec<_> = found.iter().map(|token| token.span.clone()).collect();
         assert_eq!(spans[..5], [0..1, 1..2, 2..3, 4..6, 7..10]);
@@ -168,19 +224,43 @@ mod tests {
         for (text, span, hint) in [
             ("a == 1", 2..4, "write `===`"),
             ("a != 1", 2..4, "write `!==`"),
-            ("a = 1", 2..3, "to compare, write `===`; assignments are not supported"),
-            ("a.b[0]", 3..4, "elements cannot be read; write `.length` or `.includes(x)`"),
-            ("a => b", 2..4, "functions are not supported; write a condition"),
+            (
+                "a = 1",
+                2..3,
+                "to compare, write `===`; assignments are not supported",
+            ),
+            (
+                "a.b[0]",
+                3..4,
+                "elements cannot be read; write `.length` or `.includes(x)`",
+            ),
+            (
+                "a => b",
+                2..4,
+                "functions are not supported; write a condition",
+            ),
             ("a & b", 2..3, "write `&&`"),
             ("`a`", 0..1, "write strings in plain quotes"),
             ("'a", 0..2, "close it with the same quote"),
-            ("1e5", 0..3, "write digits, with a decimal point if necessary"),
-            ("0x1f", 0..4, "write digits, with a decimal point if necessary"),
+            (
+                "1e5",
+                0..3,
+                "write digits, with a decimal point if necessary",
+            ),
+            (
+                "0x1f",
+                0..4,
+                "write digits, with a decimal point if necessary",
+            ),
             ("010", 0..3, "remove the leading 0"),
             ("00.5", 0..4, "remove the leading 0"),
         ] {
             let refused = tokens(text).expect_err(text);
-            assert_eq!((refused.span, refused.hint.as_deref()), (span, Some(hint)), "{text}");
+            assert_eq!(
+                (refused.span, refused.hint.as_deref()),
+                (span, Some(hint)),
+                "{text}"
+            );
         }
         for (text, span) in [
             ("a + b", 2..3),

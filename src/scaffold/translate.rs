@@ -71,7 +71,12 @@ fn collect_nullable(expression: &Expression, found: &mut Vec<String>) {
 /// Translates one condition. Returns [`SkillRefused`] with a position if it has no faithful translation.
 pub(super) fn translate(text: &str, names: &FieldNames<'_>) -> Result<Translated, SkillRefused> {
     let expression = parse(text)?;
-    let mut translator = Translator { names, reads_state: false, reads_counts: false, reads_deeds: false };
+    let mut translator = Translator {
+        names,
+        reads_state: false,
+        reads_counts: false,
+        reads_deeds: false,
+    };
     let parts = match expression.kind {
         ExpressionKind::All(parts) => parts,
         _ => vec![expression],
@@ -88,13 +93,25 @@ pub(super) fn translate(text: &str, names: &FieldNames<'_>) -> Result<Translated
         }
     }
     let cel = Cel::all(rest).map(|all| all.text).unwrap_or_default();
-    let Translator { reads_state, reads_counts, reads_deeds, .. } = translator;
-    Ok(Translated { cel, status, reads_state, is_limit: reads_counts && !reads_state && !reads_deeds })
+    let Translator {
+        reads_state,
+        reads_counts,
+        reads_deeds,
+        ..
+    } = translator;
+    Ok(Translated {
+        cel,
+        status,
+        reads_state,
+        is_limit: reads_counts && !reads_state && !reads_deeds,
+    })
 }
 
 /// The status in a part of the form `status === 'running'`.
 fn status_of(part: &Expression) -> Option<&str> {
-    let ExpressionKind::Compare(Comparison::Equal, left, right) = &part.kind else { return None };
+    let ExpressionKind::Compare(Comparison::Equal, left, right) = &part.kind else {
+        return None;
+    };
     match (&left.kind, &right.kind) {
         (ExpressionKind::Path(path), ExpressionKind::Literal(Literal::Text(text)))
         | (ExpressionKind::Literal(Literal::Text(text)), ExpressionKind::Path(path))
@@ -131,11 +148,14 @@ impl Translator<'_> {
                 self.comparison(*sign, left, right, &expression.span)
             }
             ExpressionKind::Includes(path, item) => self.includes(path, item, &expression.span),
-            ExpressionKind::Literal(Literal::Bool(value)) => Ok(Cel::new(value.to_string(), Binds::Close)),
-            ExpressionKind::Literal(_) => {
-                Err(SkillRefused::new(expression.span.clone(), "a value alone is not a condition")
-                    .hint("compare something with it"))
+            ExpressionKind::Literal(Literal::Bool(value)) => {
+                Ok(Cel::new(value.to_string(), Binds::Close))
             }
+            ExpressionKind::Literal(_) => Err(SkillRefused::new(
+                expression.span.clone(),
+                "a value alone is not a condition",
+            )
+            .hint("compare something with it")),
             ExpressionKind::Path(_) | ExpressionKind::Length(_) => {
                 let operand = self.operand(expression)?;
                 self.truth(&operand)
@@ -143,11 +163,20 @@ impl Translator<'_> {
         }
     }
 
-    fn joined(&mut self, parts: &[Expression], sign: &str, binds: Binds) -> Result<Cel, SkillRefused> {
+    fn joined(
+        &mut self,
+        parts: &[Expression],
+        sign: &str,
+        binds: Binds,
+    ) -> Result<Cel, SkillRefused> {
         let mut texts = Vec::new();
         for part in parts {
             // An `&&` inside an `||` gets brackets, so that readers need not know the precedence.
-            let closer = if binds == Binds::Or { Binds::Compare } else { binds };
+            let closer = if binds == Binds::Or {
+                Binds::Compare
+            } else {
+                binds
+            };
             texts.push(self.condition(part)?.within(closer));
         }
         Ok(Cel::new(texts.join(sign), binds))
@@ -169,11 +198,15 @@ impl Translator<'_> {
                 .hint("write `.length > 0`"));
             }
             Type::List(_) | Type::Map => {
-                return Ok(operand.present().unwrap_or_else(|| Cel::new("true", Binds::Close)));
+                return Ok(operand
+                    .present()
+                    .unwrap_or_else(|| Cel::new("true", Binds::Close)));
             }
             Type::Any => {
                 let parts = ["null", "false", "0", "''"].map(compared);
-                return Ok(operand.guarded(Cel::all(parts.to_vec()).unwrap_or_else(|| compared("null"))));
+                return Ok(
+                    operand.guarded(Cel::all(parts.to_vec()).unwrap_or_else(|| compared("null")))
+                );
             }
         };
         Ok(operand.guarded(condition))
@@ -194,7 +227,11 @@ impl Translator<'_> {
         self.comparable(&left, &right, is_equality, span)?;
         if is_equality && !left.needs.is_empty() && !right.needs.is_empty() {
             let same = left.same_as(&right);
-            return Ok(if sign == Comparison::NotEqual { same.not() } else { same });
+            return Ok(if sign == Comparison::NotEqual {
+                same.not()
+            } else {
+                same
+            });
         }
         let (positive, is_negated) = match sign {
             // An absent value equals nothing, so it differs from everything.
@@ -203,7 +240,10 @@ impl Translator<'_> {
             }
             sign => (sign, false),
         };
-        let compared = Cel::new(format!("{} {} {}", left.text, positive.sign(), right.text), Binds::Compare);
+        let compared = Cel::new(
+            format!("{} {} {}", left.text, positive.sign(), right.text),
+            Binds::Compare,
+        );
         let guarded = left.guarded(right.guarded(compared));
         Ok(if is_negated { guarded.not() } else { guarded })
     }
@@ -227,7 +267,11 @@ impl Translator<'_> {
         if !is_equality && !has_order {
             return refuse(format!("{} has no order", one.or(other).unwrap_or("this")));
         }
-        if is_equality && [one, other].iter().any(|family| matches!(family, Some("a list" | "a map"))) {
+        if is_equality
+            && [one, other]
+                .iter()
+                .any(|family| matches!(family, Some("a list" | "a map")))
+        {
             return refuse("lists and maps are never equal in JavaScript".to_owned());
         }
         for (fixed, given) in [(left, right), (right, left)] {
@@ -256,7 +300,10 @@ impl Translator<'_> {
     ) -> Result<Cel, SkillRefused> {
         if own(path) == ["completed_actions"] {
             let ExpressionKind::Literal(Literal::Text(id)) = &item.kind else {
-                return Err(SkillRefused::new(item.span.clone(), "expected the id of an action"));
+                return Err(SkillRefused::new(
+                    item.span.clone(),
+                    "expected the id of an action",
+                ));
             };
             let name = self.action(id, &item.span)?;
             self.reads_deeds = true;
@@ -266,19 +313,34 @@ impl Translator<'_> {
         let at = item.span.clone();
         let item = self.operand(item)?;
         let condition = match &list.kind {
-            Type::Text if item.is_null => return Err(SkillRefused::new(at, "a string never includes null")),
-            Type::List(_) | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
-            Type::Text if matches!(family(&item.kind), Some("a string") | None) => {
-                Cel::new(format!("{}.contains({})", list.text, item.text), Binds::Close)
+            Type::Text if item.is_null => {
+                return Err(SkillRefused::new(at, "a string never includes null"));
             }
-            _ => return Err(SkillRefused::new(span.clone(), "only a list or a string has `.includes(x)`")),
+            Type::List(_) | Type::Any => {
+                Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare)
+            }
+            Type::Text if matches!(family(&item.kind), Some("a string") | None) => Cel::new(
+                format!("{}.contains({})", list.text, item.text),
+                Binds::Close,
+            ),
+            _ => {
+                return Err(SkillRefused::new(
+                    span.clone(),
+                    "only a list or a string has `.includes(x)`",
+                ));
+            }
         };
         Ok(list.guarded(item.guarded(condition)))
     }
 
     fn action(&self, id: &str, span: &Range<usize>) -> Result<String, SkillRefused> {
         let wanted = super::skill::machine_name(id);
-        match self.names.actions.iter().find(|action| action.name == wanted) {
+        match self
+            .names
+            .actions
+            .iter()
+            .find(|action| action.name == wanted)
+        {
             Some(action) => Ok(action.name.clone()),
             None => {
                 let known = self.names.actions.iter().map(|action| action.id.as_str());
@@ -289,22 +351,36 @@ impl Translator<'_> {
 
     fn operand(&mut self, expression: &Expression) -> Result<Operand, SkillRefused> {
         let span = expression.span.clone();
-        let plain = |text: String, kind| Operand { text, needs: Vec::new(), kind, is_null: false, span };
+        let plain = |text: String, kind| Operand {
+            text,
+            needs: Vec::new(),
+            kind,
+            is_null: false,
+            span,
+        };
         Ok(match &expression.kind {
-            ExpressionKind::Literal(Literal::Null) => {
-                Operand { is_null: true, ..plain("null".to_owned(), Type::Any) }
-            }
+            ExpressionKind::Literal(Literal::Null) => Operand {
+                is_null: true,
+                ..plain("null".to_owned(), Type::Any)
+            },
             ExpressionKind::Literal(Literal::Bool(value)) => plain(value.to_string(), Type::Bool),
-            ExpressionKind::Literal(Literal::Integer(value)) => plain(value.to_string(), Type::Integer),
-            ExpressionKind::Literal(Literal::Decimal(value)) => plain(format!("{value:?}"), Type::Number),
+            ExpressionKind::Literal(Literal::Integer(value)) => {
+                plain(value.to_string(), Type::Integer)
+            }
+            ExpressionKind::Literal(Literal::Decimal(value)) => {
+                plain(format!("{value:?}"), Type::Number)
+            }
             ExpressionKind::Literal(Literal::Text(text)) => {
                 plain(quoted(text), Type::OneOf(vec![text.clone()]))
             }
             ExpressionKind::Path(path) => self.path(path, &expression.span)?,
             ExpressionKind::Length(path) => self.length(path, &expression.span)?,
             _ => {
-                return Err(SkillRefused::new(expression.span.clone(), "expected a path or a literal")
-                    .hint("do not compare a condition with `true`; write it alone, or with `!`"));
+                return Err(SkillRefused::new(
+                    expression.span.clone(),
+                    "expected a path or a literal",
+                )
+                .hint("do not compare a condition with `true`; write it alone, or with `!`"));
             }
         })
     }
@@ -316,26 +392,48 @@ impl Translator<'_> {
             _ => {}
         }
         let inner = self.path(path, span)?;
-        if !matches!(inner.kind, Type::List(_) | Type::Text | Type::OneOf(_) | Type::Any) {
-            return Err(SkillRefused::new(span.clone(), "only a list or a string has a length"));
+        if !matches!(
+            inner.kind,
+            Type::List(_) | Type::Text | Type::OneOf(_) | Type::Any
+        ) {
+            return Err(SkillRefused::new(
+                span.clone(),
+                "only a list or a string has a length",
+            ));
         }
-        Ok(Operand { text: format!("size({})", inner.text), kind: Type::Integer, ..inner })
+        Ok(Operand {
+            text: format!("size({})", inner.text),
+            kind: Type::Integer,
+            ..inner
+        })
     }
 
     fn counter(&mut self, span: &Range<usize>) -> Operand {
         self.names.counts.set(true);
         self.reads_counts = true;
         let text = format!("state.{COUNTER}");
-        Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
+        Operand {
+            text,
+            needs: Vec::new(),
+            kind: Type::Integer,
+            is_null: false,
+            span: span.clone(),
+        }
     }
 
     fn path(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
         let declared = |name: &str| self.names.fields.iter().find(|field| field.name == name);
-        let path = if path.first().is_some_and(|first| declared(first).is_some()) { path } else { own(path) };
+        let path = if path.first().is_some_and(|first| declared(first).is_some()) {
+            path
+        } else {
+            own(path)
+        };
         let [first, below @ ..] = path else {
             return Err(SkillRefused::new(span.clone(), "the path is empty"));
         };
-        let Some(field) = declared(first) else { return self.kept(first, below, span) };
+        let Some(field) = declared(first) else {
+            return self.kept(first, below, span);
+        };
         self.reads_state = true;
         let mut text = format!("state.{first}");
         let mut needs = Vec::new();
@@ -343,7 +441,13 @@ impl Translator<'_> {
             needs.push(format!("has({text})"));
         }
         if below.is_empty() {
-            return Ok(Operand { text, needs, kind: field.kind.clone(), is_null: false, span: span.clone() });
+            return Ok(Operand {
+                text,
+                needs,
+                kind: field.kind.clone(),
+                is_null: false,
+                span: span.clone(),
+            });
         }
         if !matches!(field.kind, Type::Map | Type::Any) {
             let message = format!("`{first}` is not a map, so it has no `{}`", below.join("."));
@@ -359,31 +463,52 @@ impl Translator<'_> {
             text = format!("{text}.{member}");
             needs.push(format!("has({text})"));
         }
-        Ok(Operand { text, needs, kind: Type::Any, is_null: false, span: span.clone() })
+        Ok(Operand {
+            text,
+            needs,
+            kind: Type::Any,
+            is_null: false,
+            span: span.clone(),
+        })
     }
 
     /// The translation of a name that `orch` manages itself.
-    fn kept(&mut self, first: &str, below: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
+    fn kept(
+        &mut self,
+        first: &str,
+        below: &[String],
+        span: &Range<usize>,
+    ) -> Result<Operand, SkillRefused> {
         match (first, below) {
             ("status", []) => {
                 let kind = Type::OneOf(STATUSES.map(str::to_owned).to_vec());
                 let text = "state.status".to_owned();
-                Ok(Operand { text, needs: Vec::new(), kind, is_null: false, span: span.clone() })
+                Ok(Operand {
+                    text,
+                    needs: Vec::new(),
+                    kind,
+                    is_null: false,
+                    span: span.clone(),
+                })
             }
             ("error_count", []) => Ok(self.run_member("errors", span)),
             ("max_errors", []) => Ok(self.run_member("max_errors", span)),
             ("iteration_count", []) => Ok(self.counter(span)),
             ("completed_actions" | "errors", _) => {
-                let message = format!("only `.length` and `.includes(x)` of `{first}` are supported");
+                let message =
+                    format!("only `.length` and `.includes(x)` of `{first}` are supported");
                 Err(SkillRefused::new(span.clone(), message))
             }
             ("current_action" | "updated_at", _) => {
                 let message = format!("`{first}` has no value while the next action is chosen");
-                Err(SkillRefused::new(span.clone(), message).hint("test a field of the state instead"))
+                Err(SkillRefused::new(span.clone(), message)
+                    .hint("test a field of the state instead"))
             }
             _ => {
                 let fields = self.names.fields.iter().map(|field| field.name.as_str());
-                let kept = KEPT.into_iter().filter(|name| !["current_action", "updated_at"].contains(name));
+                let kept = KEPT
+                    .into_iter()
+                    .filter(|name| !["current_action", "updated_at"].contains(name));
                 Err(unknown(span, "field", first, fields.chain(kept), ""))
             }
         }
@@ -392,7 +517,13 @@ impl Translator<'_> {
     fn run_member(&mut self, member: &str, span: &Range<usize>) -> Operand {
         self.reads_counts = true;
         let text = format!("run.{member}");
-        Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
+        Operand {
+            text,
+            needs: Vec::new(),
+            kind: Type::Integer,
+            is_null: false,
+            span: span.clone(),
+        }
     }
 
     fn known_status(&self, name: &str, span: &Range<usize>) -> Result<(), SkillRefused> {

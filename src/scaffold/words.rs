@@ -10,7 +10,9 @@ pub(super) fn toml(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            control if control.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(control))),
+            control if control.is_control() => {
+                quoted.push_str(&format!("\\u{:04X}", u32::from(control)))
+            }
             plain => quoted.push(plain),
         }
     }
@@ -22,7 +24,10 @@ pub(super) fn toml(text: &str) -> String {
 pub(super) fn escaped(text: &str) -> String {
     let mut line = String::new();
     for letter in plain(text).chars() {
-        if matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '$') {
+        if matches!(
+            letter,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '$'
+        ) {
             line.push('\\');
         }
         line.push(letter);
@@ -32,7 +37,12 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// A text on one line.
 pub(super) fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect()
 }
 
 #[cfg(test)]
@@ -41,8 +51,14 @@ mod tests {
 
     #[test]
     fn no_text_leaves_its_string() {
-        for text in ["a\"b\\c", "one\ntwo\r\n", "\u{1}\u{7f}", "```toml orch", "$& $1 ''' \"\"\"", "ä 日本"]
-        {
+        for text in [
+            "a\"b\\c",
+            "one\ntwo\r\n",
+            "\u{1}\u{7f}",
+            "```toml orch",
+            "$& $1 ''' \"\"\"",
+            "ä 日本",
+        ] {
             let line = toml(text);
             assert!(!line.contains('\n'), "{line}");
             let parsed: toml::Table = toml::from_str(&format!("a = {line}")).expect(&line);

@@ -2,7 +2,9 @@
 //! if someone replaces the directories of its path by links meanwhile. No link is followed.
 
 use super::FileStamp;
-use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, access, linkat, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{
+    Access, AtFlags, Dir, Mode, OFlags, access, linkat, mkdirat, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -29,7 +31,11 @@ pub struct Directory {
 /// Asks whether this process may read a file, or list and enter a directory, without opening it. Returns an error
 /// if it may not.
 pub fn permitted(path: &Path) -> io::Result<()> {
-    let wanted = if path.is_dir() { Access::READ_OK | Access::EXEC_OK } else { Access::READ_OK };
+    let wanted = if path.is_dir() {
+        Access::READ_OK | Access::EXEC_OK
+    } else {
+        Access::READ_OK
+    };
     Ok(access(path, wanted)?)
 }
 
@@ -40,14 +46,20 @@ pub fn writable(directory: &Path) -> io::Result<()> {
     let disk = rustix::fs::statvfs(directory)?;
     // Some file systems do not tell the number of files.
     let is_full = disk.f_bavail == 0 || (disk.f_files > 0 && disk.f_favail == 0);
-    if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    if is_full {
+        Err(io::ErrorKind::StorageFull.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// A file in memory that has no name; `None` if the system has none.
 #[must_use]
 pub fn unnamed_file() -> Option<File> {
     #[cfg(target_os = "linux")]
-    return rustix::fs::memfd_create("orch", rustix::fs::MemfdFlags::CLOEXEC).ok().map(File::from);
+    return rustix::fs::memfd_create("orch", rustix::fs::MemfdFlags::CLOEXEC)
+        .ok()
+        .map(File::from);
     #[cfg(not(target_os = "linux"))]
     None
 }
@@ -65,7 +77,12 @@ pub fn reserve(file: &File, length: u64) {
 pub fn write_out(file: &File, start: u64, length: u64) {
     // Linux writes out what it is told to forget. If it does not, the sync takes longer.
     #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(file, start, std::num::NonZero::new(length), rustix::fs::Advice::DontNeed);
+    let _ = rustix::fs::fadvise(
+        file,
+        start,
+        std::num::NonZero::new(length),
+        rustix::fs::Advice::DontNeed,
+    );
     #[cfg(not(target_os = "linux"))]
     let _ = (file, start, length);
 }
@@ -80,7 +97,10 @@ impl Directory {
     /// Opens the directory at `path`, which is not a link itself. Returns an error if something else is there.
     pub fn open_itself(path: &Path) -> io::Result<Self> {
         let handle = rustix::fs::open(path, directory_flags() | OFlags::NOFOLLOW, Mode::empty())?;
-        Ok(Self { handle, path: path.to_owned() })
+        Ok(Self {
+            handle,
+            path: path.to_owned(),
+        })
     }
 
     /// The stamp of what has this path below the directory, or of itself for `.`, without following a link at its end;
@@ -95,10 +115,19 @@ impl Directory {
         Self::walk(base, path, |at, name| at.make_child(name))
     }
 
-    fn walk(base: &Path, path: &Path, step: fn(&Self, &OsStr) -> io::Result<Self>) -> io::Result<Self> {
-        let below = path.strip_prefix(base).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    fn walk(
+        base: &Path,
+        path: &Path,
+        step: fn(&Self, &OsStr) -> io::Result<Self>,
+    ) -> io::Result<Self> {
+        let below = path
+            .strip_prefix(base)
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let handle = rustix::fs::open(base, directory_flags(), Mode::empty())?;
-        let start = Self { handle, path: base.to_owned() };
+        let start = Self {
+            handle,
+            path: base.to_owned(),
+        };
         below.components().try_fold(start, |at, part| match part {
             Component::Normal(name) => step(&at, name),
             Component::CurDir => Ok(at),
@@ -109,10 +138,19 @@ impl Directory {
     /// Opens a directory in this one. Returns an error if there is none or something else is in its place.
     pub fn child(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = single(name.as_ref())?;
-        match openat(&self.handle, name, directory_flags() | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(handle) => Ok(Self { handle, path: self.path.join(name) }),
+        match openat(
+            &self.handle,
+            name,
+            directory_flags() | OFlags::NOFOLLOW,
+            Mode::empty(),
+        ) {
+            Ok(handle) => Ok(Self {
+                handle,
+                path: self.path.join(name),
+            }),
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                let what = "it is a link or a file instead of a directory, and orch writes nothing there";
+                let what =
+                    "it is a link or a file instead of a directory, and orch writes nothing there";
                 Err(io::Error::new(io::ErrorKind::NotADirectory, what))
             }
             Err(error) => Err(error.into()),
@@ -140,7 +178,10 @@ impl Directory {
         if known & 0o777 == mode {
             return Ok(());
         }
-        Ok(rustix::fs::fchmod(&self.handle, Mode::from_raw_mode(known & 0o7000 | mode))?)
+        Ok(rustix::fs::fchmod(
+            &self.handle,
+            Mode::from_raw_mode(known & 0o7000 | mode),
+        )?)
     }
 
     /// The path by which the directory was opened.
@@ -151,12 +192,20 @@ impl Directory {
 
     /// Creates a file. Returns an error if the name is taken.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
-        self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, PUBLIC)
+        self.file(
+            name.as_ref(),
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            PUBLIC,
+        )
     }
 
     /// The same, for one that nobody is to change when it is written.
     pub fn create_unchanging(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
-        self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, UNCHANGING)
+        self.file(
+            name.as_ref(),
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            UNCHANGING,
+        )
     }
 
     /// Creates a file in the place of whatever file or link has the name.
@@ -180,7 +229,11 @@ impl Directory {
     /// Opens a regular file for appending and creates it if it is missing. Returns an error if it is something
     /// else, such as a link or a pipe.
     pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
-        let file = self.file(name.as_ref(), OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND, PUBLIC)?;
+        let file = self.file(
+            name.as_ref(),
+            OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND,
+            PUBLIC,
+        )?;
         regular(file)
     }
 
@@ -197,20 +250,31 @@ impl Directory {
 
     fn file(&self, name: &OsStr, flags: OFlags, mode: Mode) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(File::from(openat(&self.handle, single(name)?, flags, mode)?))
+        Ok(File::from(openat(
+            &self.handle,
+            single(name)?,
+            flags,
+            mode,
+        )?))
     }
 
     /// The permissions of a regular file; `None` if there is none that can be opened.
     #[must_use]
     pub fn permissions(&self, name: impl AsRef<OsStr>) -> Option<Permissions> {
-        let file = self.file(name.as_ref(), OFlags::RDONLY, Mode::empty()).ok()?;
+        let file = self
+            .file(name.as_ref(), OFlags::RDONLY, Mode::empty())
+            .ok()?;
         let metadata = file.metadata().ok()?;
         metadata.is_file().then(|| metadata.permissions())
     }
 
     /// Removes a file or a link.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(unlinkat(&self.handle, single(name.as_ref())?, AtFlags::empty())?)
+        Ok(unlinkat(
+            &self.handle,
+            single(name.as_ref())?,
+            AtFlags::empty(),
+        )?)
     }
 
     /// Removes a file or a link, if there is one.
@@ -223,13 +287,27 @@ impl Directory {
 
     /// Removes an empty directory.
     pub fn remove_directory(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(unlinkat(&self.handle, single(name.as_ref())?, AtFlags::REMOVEDIR)?)
+        Ok(unlinkat(
+            &self.handle,
+            single(name.as_ref())?,
+            AtFlags::REMOVEDIR,
+        )?)
     }
 
     /// Moves a file to a name in another directory, or in this one, where it replaces the file or link with
     /// that name.
-    pub fn rename(&self, name: impl AsRef<OsStr>, to: &Self, new: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(renameat(&self.handle, single(name.as_ref())?, &to.handle, single(new.as_ref())?)?)
+    pub fn rename(
+        &self,
+        name: impl AsRef<OsStr>,
+        to: &Self,
+        new: impl AsRef<OsStr>,
+    ) -> io::Result<()> {
+        Ok(renameat(
+            &self.handle,
+            single(name.as_ref())?,
+            &to.handle,
+            single(new.as_ref())?,
+        )?)
     }
 
     /// A handle of a file, which lives while it is open, also without a name; `None` if there is none. It is not read.
@@ -239,13 +317,26 @@ impl Directory {
         let flags = OFlags::PATH;
         #[cfg(not(target_os = "linux"))]
         let flags = OFlags::RDONLY;
-        self.file(name.as_ref(), flags, Mode::empty()).ok().map(OwnedFd::from)
+        self.file(name.as_ref(), flags, Mode::empty())
+            .ok()
+            .map(OwnedFd::from)
     }
 
     /// Gives a file a second name in another directory. Returns an error if that name is taken.
-    pub fn link(&self, name: impl AsRef<OsStr>, to: &Self, new: impl AsRef<OsStr>) -> io::Result<()> {
+    pub fn link(
+        &self,
+        name: impl AsRef<OsStr>,
+        to: &Self,
+        new: impl AsRef<OsStr>,
+    ) -> io::Result<()> {
         let (name, new) = (single(name.as_ref())?, single(new.as_ref())?);
-        Ok(linkat(&self.handle, name, &to.handle, new, AtFlags::empty())?)
+        Ok(linkat(
+            &self.handle,
+            name,
+            &to.handle,
+            new,
+            AtFlags::empty(),
+        )?)
     }
 
     /// The names of what is in the directory.
@@ -276,7 +367,11 @@ fn single(name: &OsStr) -> io::Result<&Path> {
 }
 
 fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
 }
 
 #[cfg(test)]
@@ -289,7 +384,8 @@ mod tests {
     #[test]
     fn what_is_written_through_a_handle_never_lands_behind_a_link() {
         let home = tempfile::tempdir().expect("a directory");
-        let [base, aside, outside] = ["base", "aside", "outside"].map(|name| home.path().join(name));
+        let [base, aside, outside] =
+            ["base", "aside", "outside"].map(|name| home.path().join(name));
         fs::create_dir(&base).expect("made");
         fs::create_dir(&outside).expect("made");
         let own = base.join("task/.orch");
@@ -298,13 +394,22 @@ mod tests {
         fs::rename(base.join("task"), &aside).expect("moved");
         symlink(&outside, base.join("task")).expect("linked");
         fs::create_dir(outside.join(".orch")).expect("made");
-        directory.create_new("a").and_then(|mut file| file.write_all(b"x")).expect("written");
+        directory
+            .create_new("a")
+            .and_then(|mut file| file.write_all(b"x"))
+            .expect("written");
         directory.rename("a", &directory, "b").expect("renamed");
         assert_eq!(fs::read(aside.join(".orch/b")).expect("there"), b"x");
-        assert_eq!(fs::read_dir(outside.join(".orch")).expect("listed").count(), 0);
+        assert_eq!(
+            fs::read_dir(outside.join(".orch")).expect("listed").count(),
+            0
+        );
         // And it is not opened through the link.
         for opened in [Directory::open(&base, &own), Directory::make(&base, &own)] {
-            assert_eq!(opened.expect_err("refused").kind(), io::ErrorKind::NotADirectory);
+            assert_eq!(
+                opened.expect_err("refused").kind(),
+                io::ErrorKind::NotADirectory
+            );
         }
         // What leaves the base, or is no single name, is refused.
         assert!(Directory::open(&base, &outside).is_err());
@@ -322,7 +427,11 @@ mod tests {
         let directory = Directory::make(home.path(), &home.path().join("own")).expect("made");
         let link = home.path().join("own/x");
         symlink(&outside, &link).expect("linked");
-        for opened in [directory.touch("x"), directory.append("x"), directory.create_new("x")] {
+        for opened in [
+            directory.touch("x"),
+            directory.append("x"),
+            directory.create_new("x"),
+        ] {
             assert!(opened.is_err());
         }
         assert!(directory.permissions("x").is_none());

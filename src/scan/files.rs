@@ -15,15 +15,24 @@ impl FileSet {
     /// No files; their ids have this format.
     #[must_use]
     pub fn empty(format: ObjectFormat) -> Self {
-        Self { files: BTreeMap::new(), format }
+        Self {
+            files: BTreeMap::new(),
+            format,
+        }
     }
 
     /// All regular files of a task in another source that can be read and have at most `limit` bytes. Returns
     /// an error if the source itself cannot be read.
     pub fn of(source: &dyn Source, place: &TaskPlace, limit: u64) -> Result<Self, Error> {
         let mut files = Self::empty(source.format());
-        for entry in source.list_task(place)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
-            let Ok(path) = RepoPath::new(&entry.path) else { continue };
+        for entry in source
+            .list_task(place)?
+            .into_iter()
+            .filter(|entry| entry.kind == EntryKind::File)
+        {
+            let Ok(path) = RepoPath::new(&entry.path) else {
+                continue;
+            };
             if let Content::Bytes(bytes) = source.read(&path, limit)? {
                 files.put(path, bytes);
             }
@@ -55,7 +64,12 @@ impl FileSet {
 
 impl Source for FileSet {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        Ok(self.files.keys().filter(|path| path.below(directory).is_some()).map(entry).collect())
+        Ok(self
+            .files
+            .keys()
+            .filter(|path| path.below(directory).is_some())
+            .map(entry)
+            .collect())
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
@@ -84,5 +98,10 @@ impl Source for FileSet {
 }
 
 fn entry(path: &RepoPath) -> Entry {
-    Entry { path: path.to_string(), kind: EntryKind::File, executable: false, stamp: None }
+    Entry {
+        path: path.to_string(),
+        kind: EntryKind::File,
+        executable: false,
+        stamp: None,
+    }
 }

@@ -44,13 +44,23 @@ impl PatternPart {
         let Some(wildcard) = text.find(['*', '?', '[', '{']) else {
             return Some(Self::Literal(text.to_owned()));
         };
-        let glob = GlobBuilder::new(text).literal_separator(true).build().ok()?;
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .build()
+            .ok()?;
         // What a backslash stands for is left to the glob.
         let start = text[..wildcard].split('\\').next().unwrap_or_default();
         // The slash behind `**` is a part of what that matches.
-        let end = text.rsplit(['*', '?', ']', '}', '/', '\\']).next().unwrap_or_default();
+        let end = text
+            .rsplit(['*', '?', ']', '}', '/', '\\'])
+            .next()
+            .unwrap_or_default();
         let ends = [start, if text.contains('\\') { "" } else { end }].map(str::to_owned);
-        Some(Self::Glob(Box::new(LazyGlob { glob, ends, matcher: OnceLock::new() })))
+        Some(Self::Glob(Box::new(LazyGlob {
+            glob,
+            ends,
+            matcher: OnceLock::new(),
+        })))
     }
 
     /// What matches the first names of the paths that a pattern matches.
@@ -84,7 +94,10 @@ impl LazyGlob {
 fn reads_dot_by_wildcard(glob: &GlobMatcher, path: &str) -> bool {
     let bytes = path.as_bytes();
     let begins_name = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
-    let mut dots = path.match_indices('.').map(|(at, _)| at).filter(|at| begins_name(*at));
+    let mut dots = path
+        .match_indices('.')
+        .map(|(at, _)| at)
+        .filter(|at| begins_name(*at));
     dots.any(|at| glob.is_match(format!("{}\0{}", &path[..at], &path[at + 1..])))
 }
 
@@ -99,7 +112,11 @@ impl Matcher {
     /// Compiles the paths that can be read in a document with errors.
     #[must_use]
     pub fn of_paths(artifacts: &[ArtifactPaths]) -> Self {
-        Self::of(artifacts.iter().map(|artifact| (artifact.globs.as_slice(), artifact.commit)))
+        Self::of(
+            artifacts
+                .iter()
+                .map(|artifact| (artifact.globs.as_slice(), artifact.commit)),
+        )
     }
 
     fn of<'p>(artifacts: impl Iterator<Item = (&'p [String], bool)>) -> Self {
@@ -107,12 +124,22 @@ impl Matcher {
         let mut first_parts = Vec::new();
         for (artifact, (paths, commit)) in artifacts.enumerate() {
             for (index, path) in paths.iter().enumerate() {
-                let Some(part) = PatternPart::new(path) else { continue };
-                patterns.push(Pattern { artifact, index, commit, part });
+                let Some(part) = PatternPart::new(path) else {
+                    continue;
+                };
+                patterns.push(Pattern {
+                    artifact,
+                    index,
+                    commit,
+                    part,
+                });
                 first_parts.extend(PatternPart::first(path));
             }
         }
-        Self { patterns, first_parts }
+        Self {
+            patterns,
+            first_parts,
+        }
     }
 
     /// The artifacts to which a path belongs: the index of each, and the index of its first matching pattern.
@@ -129,9 +156,15 @@ impl Matcher {
 
     /// The artifacts to which a path would belong if its file were in one of the directories above: the index of each,
     /// and the index of its first matching pattern.
-    pub fn artifacts_above<'m>(&'m self, path: &'m str) -> impl Iterator<Item = (usize, usize)> + 'm {
+    pub fn artifacts_above<'m>(
+        &'m self,
+        path: &'m str,
+    ) -> impl Iterator<Item = (usize, usize)> + 'm {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let above = directory.match_indices('/').map(|(end, _)| &directory[..=end]).rev();
+        let above = directory
+            .match_indices('/')
+            .map(|(end, _)| &directory[..=end])
+            .rev();
         let above = above.chain((!directory.is_empty()).then_some(""));
         above.flat_map(move |above| {
             let raised = format!("{above}{name}");
@@ -149,7 +182,11 @@ impl Matcher {
     /// Whether the path belongs to an artifact that transitions commit.
     #[must_use]
     pub fn matches_committed(&self, path: &str) -> bool {
-        !is_own_file(path) && self.patterns.iter().any(|pattern| pattern.commit && pattern.part.matches(path))
+        !is_own_file(path)
+            && self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.commit && pattern.part.matches(path))
     }
 
     /// Whether a path of an artifact may begin with this name in a task directory.
@@ -211,14 +248,21 @@ mod tests {
     #[test]
     fn the_ends_of_a_pattern_leave_nothing_out() {
         let joined = |parts: &[&str]| -> Vec<String> {
-            let pairs = parts.iter().flat_map(|one| parts.iter().map(move |other| format!("{one}{other}")));
-            let triples = pairs.flat_map(|pair| parts.iter().map(move |last| format!("{pair}{last}")));
+            let pairs = parts
+                .iter()
+                .flat_map(|one| parts.iter().map(move |other| format!("{one}{other}")));
+            let triples =
+                pairs.flat_map(|pair| parts.iter().map(move |last| format!("{pair}{last}")));
             triples.collect()
         };
         let texts = joined(&["", "a", "b", "/", "*", ".", "ab"]);
         let mut globs = 0;
-        for pattern in joined(&["a", "b", "/", "*", "**", "?", "[ab]", "{a,b}", "{a/,*}", "\\*", "."]) {
-            let Some(PatternPart::Glob(lazy)) = PatternPart::new(&pattern) else { continue };
+        for pattern in joined(&[
+            "a", "b", "/", "*", "**", "?", "[ab]", "{a,b}", "{a/,*}", "\\*", ".",
+        ]) {
+            let Some(PatternPart::Glob(lazy)) = PatternPart::new(&pattern) else {
+                continue;
+            };
             let glob = lazy.glob.compile_matcher();
             globs += 1;
             for text in &texts {

@@ -2,7 +2,9 @@
 
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace};
+use crate::base::{
+    ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace,
+};
 use crate::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
@@ -22,7 +24,11 @@ pub struct ReadLimits {
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { bytes: 8 << 20, log_end: u64::MAX, version: RecordVersion::CURRENT }
+        Self {
+            bytes: 8 << 20,
+            log_end: u64::MAX,
+            version: RecordVersion::CURRENT,
+        }
     }
 }
 
@@ -141,9 +147,19 @@ pub fn observe(
     place: &TaskPlace,
     limits: &ReadLimits,
 ) -> Result<Observed, Error> {
-    let has_reports =
-        workflow.artifacts.iter().any(|artifact| artifact.format == Format::Junit && artifact.is_glob());
-    let mut observer = Observer { source, workflow, schemas, validations, place, limits, has_reports };
+    let has_reports = workflow
+        .artifacts
+        .iter()
+        .any(|artifact| artifact.format == Format::Junit && artifact.is_glob());
+    let mut observer = Observer {
+        source,
+        workflow,
+        schemas,
+        validations,
+        place,
+        limits,
+        has_reports,
+    };
     let mut observed = Observed {
         facts: Facts {
             code: CodeFacts::default(),
@@ -197,33 +213,52 @@ enum Got {
 }
 
 impl Observer<'_> {
-    fn take(&mut self, matcher: &Matcher, entry: &Entry, observed: &mut Observed) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        matcher: &Matcher,
+        entry: &Entry,
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
         if entry.kind == EntryKind::NotUtf8 {
             let message = "the name is not UTF-8, so the file cannot be an artifact";
-            let place = Place { path: entry.path.clone(), ..Place::default() };
-            observed
-                .facts
-                .diagnostics
-                .push(Diagnostic::warning(Code::PathNotUtf8, message).at(place).hint("rename the file"));
+            let place = Place {
+                path: entry.path.clone(),
+                ..Place::default()
+            };
+            observed.facts.diagnostics.push(
+                Diagnostic::warning(Code::PathNotUtf8, message)
+                    .at(place)
+                    .hint("rename the file"),
+            );
             return Ok(());
         }
-        let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
+        let Ok(path) = RepoPath::new(&entry.path) else {
+            return Ok(());
+        };
         if entry.kind == EntryKind::Repository {
-            let message =
-                "the directory is a repository of its own; its files cannot be evidence of this task";
+            let message = "the directory is a repository of its own; its files cannot be evidence of this task";
             let hint = "move it out of the task, or remove its .git";
-            let diagnostic =
-                Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
+            let diagnostic = Diagnostic::warning(Code::RepositoryInsideTask, message)
+                .at(Place::file(&path))
+                .hint(hint);
             observed.facts.diagnostics.push(diagnostic);
             observed.nested.push(path);
             return Ok(());
         }
-        let Some(below) = self.place.name(&path) else { return Ok(()) };
+        let Some(below) = self.place.name(&path) else {
+            return Ok(());
+        };
         match below {
             STATE_FILE => {
                 observed.state = match self.get(&path, entry)? {
-                    Got::Bytes(bytes) => Some(StateFile { bytes, problems: Vec::new() }),
-                    Got::Problem(problem) => Some(StateFile { bytes: Vec::new(), problems: vec![problem] }),
+                    Got::Bytes(bytes) => Some(StateFile {
+                        bytes,
+                        problems: Vec::new(),
+                    }),
+                    Got::Problem(problem) => Some(StateFile {
+                        bytes: Vec::new(),
+                        problems: vec![problem],
+                    }),
                     Got::Nothing => None,
                 };
                 return Ok(());
@@ -244,7 +279,13 @@ impl Observer<'_> {
             {
                 let digest = self.source.digest(&path, &bytes)?;
                 let executable = entry.executable;
-                observed.files.push(ObservedFile { path, bytes, digest, executable, commit: true });
+                observed.files.push(ObservedFile {
+                    path,
+                    bytes,
+                    digest,
+                    executable,
+                    commit: true,
+                });
             }
             return Ok(());
         }
@@ -258,9 +299,16 @@ impl Observer<'_> {
             let pattern = artifact.paths.get(pattern)?;
             (artifact.format == Format::Junit && artifact.is_glob()).then_some((artifact, pattern))
         };
-        let Some((artifact, pattern)) = matcher.artifacts_above(name).find_map(declared) else { return };
+        let Some((artifact, pattern)) = matcher.artifacts_above(name).find_map(declared) else {
+            return;
+        };
         let found = &mut observed.facts.diagnostics;
-        if found.iter().filter(|finding| finding.code == Code::ArtifactBelow).count() >= MAX_BELOW {
+        if found
+            .iter()
+            .filter(|finding| finding.code == Code::ArtifactBelow)
+            .count()
+            >= MAX_BELOW
+        {
             return;
         }
         let message = format!(
@@ -268,7 +316,11 @@ impl Observer<'_> {
             artifact.name
         );
         let hint = "let the test runner write its reports to the directory itself";
-        found.push(Diagnostic::note(Code::ArtifactBelow, message).at(Place::file(path)).hint(hint));
+        found.push(
+            Diagnostic::note(Code::ArtifactBelow, message)
+                .at(Place::file(path))
+                .hint(hint),
+        );
     }
 
     fn artifact(
@@ -280,8 +332,9 @@ impl Observer<'_> {
         observed: &mut Observed,
     ) -> Result<(), Error> {
         let artifacts = &self.workflow.artifacts;
-        let owned =
-            owners.iter().filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
+        let owned = owners
+            .iter()
+            .filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
         match self.get(path, entry)? {
             Got::Nothing => {}
             Got::Problem(problem) => {
@@ -314,11 +367,25 @@ impl Observer<'_> {
                     let (data, problems) = self.read_and_validate(artifact, path, &bytes);
                     let (path, digest) = (below.clone(), Some(digest));
                     let writers = Vec::new();
-                    let fact = FileFact { pattern, is_tree: false, path, digest, data, problems, writers };
+                    let fact = FileFact {
+                        pattern,
+                        is_tree: false,
+                        path,
+                        digest,
+                        data,
+                        problems,
+                        writers,
+                    };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
                 let executable = entry.executable;
-                observed.files.push(ObservedFile { path: path.clone(), bytes, digest, executable, commit });
+                observed.files.push(ObservedFile {
+                    path: path.clone(),
+                    bytes,
+                    digest,
+                    executable,
+                    commit,
+                });
             }
         }
         Ok(())
@@ -334,17 +401,26 @@ impl Observer<'_> {
         if let Some(problem) = self.too_dense(artifact.format, path, bytes) {
             return (None, vec![problem]);
         }
-        let ReadResult { data, mut problems } = read_by(self.limits.version, artifact.format, path, bytes);
-        let Some(data) = data else { return (None, problems) };
+        let ReadResult { data, mut problems } =
+            read_by(self.limits.version, artifact.format, path, bytes);
+        let Some(data) = data else {
+            return (None, problems);
+        };
         // The bytes as read, not as git stores them: a filter may change them.
         let content = self.source.format().blob(bytes);
         let is_latest = self.limits.version == RecordVersion::CURRENT;
         if let Some(schema) = &artifact.schema
-            && !(is_latest && self.validations.is_valid(content, schema.digest, artifact.format))
+            && !(is_latest
+                && self
+                    .validations
+                    .is_valid(content, schema.digest, artifact.format))
         {
-            let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
+            let found = self
+                .schemas
+                .validate(schema, &data, path, artifact.format, bytes);
             if found.is_empty() && is_latest {
-                self.validations.note_valid(content, schema.digest, artifact.format);
+                self.validations
+                    .note_valid(content, schema.digest, artifact.format);
             }
             problems.extend(found);
         }
@@ -362,13 +438,20 @@ impl Observer<'_> {
                 limit >> 20
             )
         };
-        (memory > limit)
-            .then(|| Diagnostic::error(Code::TooLarge, message()).at(Place::file(path)).hint(SMALLER))
+        (memory > limit).then(|| {
+            Diagnostic::error(Code::TooLarge, message())
+                .at(Place::file(path))
+                .hint(SMALLER)
+        })
     }
 
     fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
         let problem = |code, message: String, hint: &str| {
-            Got::Problem(Diagnostic::error(code, message).at(Place::file(path)).hint(hint))
+            Got::Problem(
+                Diagnostic::error(code, message)
+                    .at(Place::file(path))
+                    .hint(hint),
+            )
         };
         Ok(match &entry.kind {
             EntryKind::File => match self.source.read(path, self.limits.bytes)? {
@@ -376,7 +459,10 @@ impl Observer<'_> {
                 Content::Missing => Got::Nothing,
                 Content::TooLarge(size) => problem(
                     Code::TooLarge,
-                    format!("the file has {size} bytes; the limit is {} bytes", self.limits.bytes),
+                    format!(
+                        "the file has {size} bytes; the limit is {} bytes",
+                        self.limits.bytes
+                    ),
                     SMALLER,
                 ),
                 Content::Absent => problem(
@@ -413,6 +499,10 @@ impl Observer<'_> {
 /// What to do about a file that is too large.
 const SMALLER: &str = "make the file smaller, or raise `limit_bytes` in orch.toml";
 
-fn push(artifacts: &mut BTreeMap<ArtifactName, Vec<FileFact>>, name: &ArtifactName, fact: FileFact) {
+fn push(
+    artifacts: &mut BTreeMap<ArtifactName, Vec<FileFact>>,
+    name: &ArtifactName,
+    fact: FileFact,
+) {
     artifacts.entry(name.clone()).or_default().push(fact);
 }

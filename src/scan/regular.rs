@@ -29,7 +29,11 @@ pub fn open_with_size(path: &Path) -> io::Result<Option<(File, u64)>> {
 
 /// The same for a path that may be, or lie behind, a symbolic link.
 pub fn open_linked(path: &Path) -> io::Result<Option<File>> {
-    match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+    match File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+    {
         Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
         Err(_) if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Ok(None),
@@ -52,11 +56,18 @@ pub fn read_sized(file: &File, size: u64, limit: u64) -> io::Result<Option<Vec<u
     }
     // Without room for one more byte, the reader would ask for it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    let most = if size == 0 { limit.saturating_add(1) } else { size };
+    let most = if size == 0 {
+        limit.saturating_add(1)
+    } else {
+        size
+    };
     file.take(most).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+    File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
+        .open(path)
 }

@@ -26,10 +26,13 @@ pub trait Source {
     /// cannot be read.
     fn list_task(&self, place: &TaskPlace) -> Result<Vec<Entry>, Error> {
         let mut entries = self.list(place.directory())?;
-        let Some(file) = place.file() else { return Ok(entries) };
+        let Some(file) = place.file() else {
+            return Ok(entries);
+        };
         // The name of the file means the one beside the directory.
-        let is_inside =
-            |entry: &Entry| RepoPath::new(&entry.path).is_ok_and(|path| place.name(&path).is_some());
+        let is_inside = |entry: &Entry| {
+            RepoPath::new(&entry.path).is_ok_and(|path| place.name(&path).is_some())
+        };
         entries.retain(is_inside);
         if let Some(path) = file.path() {
             entries.extend(self.entry_at(&path)?);
@@ -139,7 +142,9 @@ impl Child {
     ) -> Option<Vec<Self>> {
         let mut children: Vec<Self> = Vec::new();
         for below in paths.filter_map(|path| path.below(directory)) {
-            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
+            let (name, is_directory) = below
+                .split_once('/')
+                .map_or((below, false), |(name, _)| (name, true));
             if children.last().is_none_or(|last| last.name != name) {
                 children.push(Self::new(name, is_directory));
             }
@@ -150,7 +155,11 @@ impl Child {
     /// A child whose name is UTF-8.
     #[must_use]
     pub fn new(name: impl Into<String>, is_directory: bool) -> Self {
-        Self { name: name.into(), is_directory, unnameable: None }
+        Self {
+            name: name.into(),
+            is_directory,
+            unnameable: None,
+        }
     }
 }
 
@@ -216,12 +225,18 @@ impl<'c> WorkDir<'c> {
     /// The source for the files below `root`.
     #[must_use]
     pub fn new(root: &Path, clean: &'c dyn Clean) -> Self {
-        Self { root: root.to_owned(), clean }
+        Self {
+            root: root.to_owned(),
+            clean,
+        }
     }
 
     /// What the walk found at a path; `None` if it was deleted meanwhile.
     fn entry(&self, entry: &walkdir::DirEntry) -> Result<Option<Entry>, Error> {
-        let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
+        let relative = entry
+            .path()
+            .strip_prefix(&self.root)
+            .unwrap_or(entry.path());
         let path = relative.to_string_lossy().into_owned();
         let kind = match (relative.to_str(), entry.file_type()) {
             (None, _) => EntryKind::NotUtf8,
@@ -240,7 +255,12 @@ impl<'c> WorkDir<'c> {
         };
         let metadata = metadata.filter(|metadata| !metadata.is_dir());
         let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
-        Ok(Some(Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }))
+        Ok(Some(Entry {
+            path,
+            kind,
+            executable,
+            stamp: metadata.as_ref().and_then(FileStamp::of),
+        }))
     }
 
     /// The metadata of a path itself, not of what it links to; `None` if there is no such path.
@@ -254,7 +274,9 @@ impl<'c> WorkDir<'c> {
         // Whoever may not enter the directory is not told of a file in it that need not be there.
         match metadata_if_there(&mark).map_err(|source| io_error(directory, source))? {
             None => Ok(false),
-            Some(metadata) if metadata.is_dir() => Ok(Self::metadata(&mark.join("HEAD"))?.is_some()),
+            Some(metadata) if metadata.is_dir() => {
+                Ok(Self::metadata(&mark.join("HEAD"))?.is_some())
+            }
             Some(_) => Ok(true),
         }
     }
@@ -270,7 +292,10 @@ fn metadata_if_there(path: &Path) -> io::Result<Option<fs::Metadata>> {
 
 /// Whether an error says that there is nothing at the path. Any other error leaves that open.
 fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn is_executable(metadata: &std::fs::Metadata) -> bool {
@@ -283,7 +308,10 @@ pub const OWN_DIRECTORY: &str = ".orch";
 impl Source for WorkDir<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let start = directory.under(&self.root);
-        let walk = WalkDir::new(&start).follow_links(false).follow_root_links(false).sort_by_file_name();
+        let walk = WalkDir::new(&start)
+            .follow_links(false)
+            .follow_root_links(false)
+            .sort_by_file_name();
         let mut entries = Vec::new();
         let marked = RefCell::new(Vec::new());
         let is_ours = |entry: &walkdir::DirEntry| {
@@ -322,14 +350,24 @@ impl Source for WorkDir<'_> {
             let path = holder.strip_prefix(&self.root).unwrap_or(&holder);
             entries.retain(|entry| !Path::new(&entry.path).starts_with(path));
             let path = path.to_string_lossy().into_owned();
-            entries.push(Entry { path, kind: EntryKind::Repository, executable: false, stamp: None });
+            entries.push(Entry {
+                path,
+                kind: EntryKind::Repository,
+                executable: false,
+                stamp: None,
+            });
         }
         Ok(entries)
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
         let target = path.under(&self.root);
-        match WalkDir::new(&target).max_depth(0).follow_links(false).into_iter().next() {
+        match WalkDir::new(&target)
+            .max_depth(0)
+            .follow_links(false)
+            .into_iter()
+            .next()
+        {
             Some(Ok(entry)) => self.entry(&entry),
             Some(Err(error)) => match io::Error::from(error) {
                 error if is_missing(&error) => Ok(None),
@@ -377,7 +415,9 @@ impl Source for WorkDir<'_> {
 
     fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error> {
         for step in upwards(directory) {
-            if Self::metadata(&step.under(&self.root))?.is_some_and(|metadata| metadata.is_symlink()) {
+            if Self::metadata(&step.under(&self.root))?
+                .is_some_and(|metadata| metadata.is_symlink())
+            {
                 return Ok(true);
             }
         }
@@ -416,13 +456,17 @@ impl Source for WorkDir<'_> {
         if skipped > 0 {
             file.seek(SeekFrom::Start(skipped)).map_err(fail)?;
         }
-        Ok(match read_sized(&file, length - skipped, MAX_LOG).map_err(fail)? {
-            None => ObservedLog::Unreadable,
-            Some(bytes) if skipped == 0 => ObservedLog::Whole(bytes),
-            Some(bytes) => {
-                ObservedLog::End(LogEnd { length: skipped + bytes.len() as u64, bytes, held: None })
-            }
-        })
+        Ok(
+            match read_sized(&file, length - skipped, MAX_LOG).map_err(fail)? {
+                None => ObservedLog::Unreadable,
+                Some(bytes) if skipped == 0 => ObservedLog::Whole(bytes),
+                Some(bytes) => ObservedLog::End(LogEnd {
+                    length: skipped + bytes.len() as u64,
+                    bytes,
+                    held: None,
+                }),
+            },
+        )
     }
 
     fn format(&self) -> ObjectFormat {
@@ -430,11 +474,14 @@ impl Source for WorkDir<'_> {
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        self.clean.digest(path, bytes).map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
+        self.clean
+            .digest(path, bytes)
+            .map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
     }
 }
 
 /// A directory and the directories above it, below the root of the repository.
 fn upwards(directory: &RepoPath) -> impl Iterator<Item = RepoPath> {
-    std::iter::successors(Some(directory.clone()), RepoPath::parent).filter(|step| !step.as_str().is_empty())
+    std::iter::successors(Some(directory.clone()), RepoPath::parent)
+        .filter(|step| !step.as_str().is_empty())
 }

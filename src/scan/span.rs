@@ -8,7 +8,10 @@ use crate::base::pointer::unescape;
 #[must_use]
 pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
     let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
-    let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
+    let mut cursor = Cursor {
+        bytes: text.as_bytes(),
+        at: 0,
+    };
     cursor.blank();
     for segment in &segments {
         cursor.enter(segment)?;
@@ -58,7 +61,10 @@ fn utf8_width(first: u8) -> usize {
 /// The byte offset and length of a member's key, quotes included.
 pub(super) fn key_span(text: &str, object: &str, key: &str) -> Option<(usize, usize)> {
     let (start, _) = span(text, object)?;
-    let mut cursor = Cursor { bytes: text.as_bytes(), at: start };
+    let mut cursor = Cursor {
+        bytes: text.as_bytes(),
+        at: start,
+    };
     cursor.expect(b'{')?;
     loop {
         cursor.blank();

@@ -33,7 +33,13 @@ impl FileStamp {
     pub fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         let (place, mode, changed) = details(metadata);
-        Some(Self { place, length: metadata.len(), mode, modified, changed })
+        Some(Self {
+            place,
+            length: metadata.len(),
+            mode,
+            modified,
+            changed,
+        })
     }
 
     /// The stamp of the file at a path, without following a link; `None` if there is none.
@@ -80,7 +86,8 @@ impl FileStamp {
             Ok(since) if is_coarse(since) => COARSE_TICK,
             _ => TICK,
         };
-        now.duration_since(self.changed).map_or(true, |age| age < tick)
+        now.duration_since(self.changed)
+            .map_or(true, |age| age < tick)
     }
 
     /// Whether it is the stamp of a symbolic link.
@@ -100,7 +107,10 @@ impl FileStamp {
 
 /// The place of the file, its mode, and when anything about it changed.
 fn details(metadata: &Metadata) -> ((u64, u64), u32, SystemTime) {
-    let changed = time(metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or_default());
+    let changed = time(
+        metadata.ctime(),
+        u32::try_from(metadata.ctime_nsec()).unwrap_or_default(),
+    );
     ((metadata.dev(), metadata.ino()), metadata.mode(), changed)
 }
 
@@ -108,7 +118,11 @@ fn details(metadata: &Metadata) -> ((u64, u64), u32, SystemTime) {
 fn time(seconds: i64, nanoseconds: u32) -> SystemTime {
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let begin = SystemTime::UNIX_EPOCH;
-    let time = if seconds < 0 { begin - whole } else { begin + whole };
+    let time = if seconds < 0 {
+        begin - whole
+    } else {
+        begin + whole
+    };
     time + Duration::from_nanos(nanoseconds.into())
 }
 
@@ -148,17 +162,31 @@ mod tests {
         fs::write(place.path().join("old"), "one").expect("written");
         std::os::unix::fs::symlink("old", place.path().join("link")).expect("a link");
         let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_millis(1500);
-        let old = fs::File::options().write(true).open(place.path().join("old")).expect("a file");
-        old.set_times(fs::FileTimes::new().set_modified(before_1970)).expect("set");
+        let old = fs::File::options()
+            .write(true)
+            .open(place.path().join("old"))
+            .expect("a file");
+        old.set_times(fs::FileTimes::new().set_modified(before_1970))
+            .expect("set");
         let directory = Directory::open_itself(place.path()).expect("a directory");
         assert_eq!(directory.stamp("."), FileStamp::at(place.path()));
         for path in ["below", "below/a", "old", "link", "none", "none/a"] {
-            assert_eq!(directory.stamp(path), FileStamp::at(&place.path().join(path)), "{path}");
+            assert_eq!(
+                directory.stamp(path),
+                FileStamp::at(&place.path().join(path)),
+                "{path}"
+            );
         }
-        assert_eq!(directory.stamp("old").map(|stamp| stamp.modified), Some(before_1970));
+        assert_eq!(
+            directory.stamp("old").map(|stamp| stamp.modified),
+            Some(before_1970)
+        );
         assert!(Directory::open_itself(&place.path().join("old")).is_err());
         std::os::unix::fs::symlink("below", place.path().join("to")).expect("a link");
-        assert!(Directory::open_itself(&place.path().join("to")).is_err(), "a link is not followed");
+        assert!(
+            Directory::open_itself(&place.path().join("to")).is_err(),
+            "a link is not followed"
+        );
     }
 
     #[test]
@@ -166,7 +194,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let stamp = FileStamp::at(file.path()).expect("there");
         assert!(stamp.is_recent(stamp.changed + Duration::from_millis(1)));
-        assert!(stamp.is_recent(stamp.changed - Duration::from_secs(1)), "the clocks may differ");
+        assert!(
+            stamp.is_recent(stamp.changed - Duration::from_secs(1)),
+            "the clocks may differ"
+        );
         assert!(!stamp.is_recent(stamp.changed + Duration::from_secs(1)));
     }
 }

@@ -38,7 +38,11 @@ impl ValidationCache {
     /// A cache stored in a directory below `base`, which is created on first use.
     #[must_use]
     pub fn kept_in(base: &Path, directory: PathBuf) -> Self {
-        Self { kept_in: Some((base.to_owned(), directory)), only_read: false, inner: Mutex::default() }
+        Self {
+            kept_in: Some((base.to_owned(), directory)),
+            only_read: false,
+            inner: Mutex::default(),
+        }
     }
 
     /// The same, but new results are not stored.
@@ -74,18 +78,33 @@ impl ValidationCache {
     /// Appends new results. If that fails, the content is validated again next time.
     fn keep(&self) {
         let mut new = std::mem::take(&mut locked(&self.inner).new);
-        let Some((base, directory)) = self.kept_in.as_ref().filter(|_| !new.is_empty()) else { return };
-        let Ok(directory) = Directory::make(base, directory) else { return };
+        let Some((base, directory)) = self.kept_in.as_ref().filter(|_| !new.is_empty()) else {
+            return;
+        };
+        let Ok(directory) = Directory::make(base, directory) else {
+            return;
+        };
         new.sort_unstable_by_key(|(content, ..)| *content);
         for lines in new.chunk_by(|(a, ..), (b, ..)| a.as_bytes()[0] == b.as_bytes()[0]) {
-            let Some(name) = lines.first().map(|(content, ..)| name(content.as_bytes()[0])) else { return };
+            let Some(name) = lines
+                .first()
+                .map(|(content, ..)| name(content.as_bytes()[0]))
+            else {
+                return;
+            };
             let known = directory.path().join(&name).symlink_metadata();
             let begin_anew = known.is_ok_and(|known| known.len() > MAX_BYTES);
             let text: String = lines
                 .iter()
-                .map(|(content, schema, format)| format!("{content} {schema} {}\n", format.as_str()))
+                .map(|(content, schema, format)| {
+                    format!("{content} {schema} {}\n", format.as_str())
+                })
                 .collect();
-            let opened = if begin_anew { directory.create_anew(name) } else { directory.append(name) };
+            let opened = if begin_anew {
+                directory.create_anew(name)
+            } else {
+                directory.append(name)
+            };
             // One write of whole lines, so a concurrent reader sees all of them or none.
             let _ = opened.and_then(|mut file| file.write_all(text.as_bytes()));
         }
@@ -105,7 +124,11 @@ fn name(shard: u8) -> String {
 
 fn parse(line: &str) -> Option<ValidDigests> {
     let mut words = line.split(' ');
-    let known = (Digest::parse(words.next()?)?, Digest::parse(words.next()?)?, Format::named(words.next()?)?);
+    let known = (
+        Digest::parse(words.next()?)?,
+        Digest::parse(words.next()?)?,
+        Format::named(words.next()?)?,
+    );
     words.next().is_none().then_some(known)
 }
 
@@ -116,7 +139,11 @@ mod tests {
     #[test]
     fn what_was_noted_is_known_to_the_next() {
         let home = tempfile::tempdir().expect("a directory");
-        let (a, b, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"b"), Digest::of_blob(b"s"));
+        let (a, b, schema) = (
+            Digest::of_blob(b"a"),
+            Digest::of_blob(b"b"),
+            Digest::of_blob(b"s"),
+        );
         {
             let validations = ValidationCache::kept_in(home.path(), home.path().join("valid"));
             assert!(!validations.is_valid(a, schema, Format::Json));
@@ -136,10 +163,12 @@ mod tests {
         let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
         std::fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
-        assert!(!ValidationCache::kept_in(home.path(), home.path().to_owned()).is_valid(
-            content,
-            schema,
-            Format::Json
-        ));
+        assert!(
+            !ValidationCache::kept_in(home.path(), home.path().to_owned()).is_valid(
+                content,
+                schema,
+                Format::Json
+            )
+        );
     }
 }

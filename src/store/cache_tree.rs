@@ -57,7 +57,11 @@ fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
         let (numbers, after) = cut(after, b'\n')?;
         let (entries, below) = std::str::from_utf8(numbers).ok()?.split_once(' ')?;
         let (entries, below): (i64, usize) = (entries.parse().ok()?, below.parse().ok()?);
-        let id = if entries < 0 { None } else { Some(after.get(..format.length())?) };
+        let id = if entries < 0 {
+            None
+        } else {
+            Some(after.get(..format.length())?)
+        };
         if name.is_empty() != open.is_empty() {
             return None;
         }
@@ -66,7 +70,13 @@ fn nodes(extension: &[u8], format: ObjectFormat) -> Option<Vec<Node<'_>>> {
             path.truncate(*end);
             path.extend(name);
         }
-        nodes.push(Node { name, path: path.clone(), numbers, below, id });
+        nodes.push(Node {
+            name,
+            path: path.clone(),
+            numbers,
+            below,
+            id,
+        });
         if !path.is_empty() {
             path.push(b'/');
         }
@@ -98,7 +108,10 @@ mod tests {
     }
 
     fn forgotten(directories: &[&str], nodes: &[(&str, &str, bool)]) -> Option<Vec<u8>> {
-        let directories = directories.iter().map(|path| path.as_bytes().to_vec()).collect();
+        let directories = directories
+            .iter()
+            .map(|path| path.as_bytes().to_vec())
+            .collect();
         forget(&extension(nodes), ObjectFormat::Sha1, &directories)
     }
 
@@ -124,10 +137,18 @@ mod tests {
                 .zip(numbers)
                 .map(|((name, ..), numbers)| (*name, numbers, !numbers.starts_with('-')))
                 .collect();
-            assert_eq!(forgotten(directories, &tree), Some(extension(&expected)), "{directories:?}");
+            assert_eq!(
+                forgotten(directories, &tree),
+                Some(extension(&expected)),
+                "{directories:?}"
+            );
         }
         let known = [("", "-1 1", false), ("a", "1 0", true)];
-        assert_eq!(forgotten(&[""], &known), Some(extension(&known)), "an invalid tree stays invalid");
+        assert_eq!(
+            forgotten(&[""], &known),
+            Some(extension(&known)),
+            "an invalid tree stays invalid"
+        );
     }
 
     #[test]

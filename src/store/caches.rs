@@ -18,4 +18,13 @@ pub const WHOLE: &str = "whole-objects";
 pub const LARGE_TREES: &str = "large-trees";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 8] = [LOOKS, VALID, PROVEN, CHANGES, REMOVALS, REPLACED, WHOLE, LARGE_TREES];
+pub(super) const ALL: [&str; 8] = [
+    LOOKS,
+    VALID,
+    PROVEN,
+    CHANGES,
+    REMOVALS,
+    REPLACED,
+    WHOLE,
+    LARGE_TREES,
+];

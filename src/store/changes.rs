@@ -45,7 +45,10 @@ impl Store {
     /// the word that hosts give of a new branch. Returns an error if a revision is unknown.
     pub fn range(&self, text: &str) -> Result<Range, Error> {
         let Some((from, to)) = text.split_once("..") else {
-            return Ok(Range { from: None, to: self.resolve(text)? });
+            return Ok(Range {
+                from: None,
+                to: self.resolve(text)?,
+            });
         };
         let end = |name: &str| self.resolve(if name.is_empty() { "HEAD" } else { name });
         let to = to.trim_start_matches('.');
@@ -80,7 +83,8 @@ impl Store {
         let mut walk = self.revwalk(&[range.to], range.from.as_slice())?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?))).collect()
+        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?)))
+            .collect()
     }
 
     /// Reads one commit. Returns an error if it does not exist.
@@ -116,7 +120,11 @@ impl Store {
 
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
     /// cannot read them.
-    pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Arc<Visited>>, Error> {
+    pub fn commits_new_to(
+        &self,
+        to: Digest,
+        known: KnownRefs<'_>,
+    ) -> Result<Vec<Arc<Visited>>, Error> {
         let (prefix, pushed) = match known {
             KnownRefs::Remotes => ("refs/remotes/", None),
             KnownRefs::AllBut(pushed) => ("refs/", Some(pushed)),
@@ -132,19 +140,27 @@ impl Store {
         let mut walk = self.revwalk(&[to], &hidden)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?))).collect()
+        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?)))
+            .collect()
     }
 
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
         let found = match self.oid(object) {
-            Ok(id) => self.unless_missing((id, ObjectType::Any), || self.repo.find_object(id, None))?,
+            Ok(id) => {
+                self.unless_missing((id, ObjectType::Any), || self.repo.find_object(id, None))?
+            }
             Err(_) => None,
         };
-        let Some(found) = found else { return Err(super::error::unknown_revision(&object.to_string())) };
+        let Some(found) = found else {
+            return Err(super::error::unknown_revision(&object.to_string()));
+        };
         self.refuse_torn_tags(found.id())?;
-        Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
+        Ok(found
+            .peel(ObjectType::Commit)
+            .ok()
+            .map(|commit| digest(commit.id())))
     }
 
     /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
@@ -164,7 +180,11 @@ impl Store {
         let is_boundary = boundary.contains(&digest(id));
         Ok(Visited {
             id: digest(id),
-            parents: if is_boundary { Vec::new() } else { commit.parent_ids().map(digest).collect() },
+            parents: if is_boundary {
+                Vec::new()
+            } else {
+                commit.parent_ids().map(digest).collect()
+            },
             is_boundary,
             at: Timestamp::from_seconds(commit.author().when().seconds()),
             author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
@@ -183,10 +203,17 @@ impl Store {
             return Ok(known);
         }
         let mut found = Vec::new();
-        let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-        differ((before, trees.0), (after, trees.1), directory, Differences::All, &mut |path, _| {
-            found.push(path)
-        })?;
+        let trees = (
+            before.directory_at(directory)?,
+            after.directory_at(directory)?,
+        );
+        differ(
+            (before, trees.0),
+            (after, trees.1),
+            directory,
+            Differences::All,
+            &mut |path, _| found.push(path),
+        )?;
         Ok(found)
     }
 
@@ -198,7 +225,10 @@ impl Store {
         index: &IndexSource<'_>,
         directory: &RepoPath,
     ) -> Result<Vec<RepoPath>, Error> {
-        let tree = head.object(directory)?.filter(|(_, mode)| *mode == TREE).map(|(tree, _)| tree);
+        let tree = head
+            .object(directory)?
+            .filter(|(_, mode)| *mode == TREE)
+            .map(|(tree, _)| tree);
         let mut found = Vec::new();
         self.differ_staged(tree, index, directory, &mut found)?;
         found.retain(|path| index.unmerged().binary_search(path).is_err());
@@ -216,33 +246,49 @@ impl Store {
         if before.is_some() && index.tree(directory) == before {
             return Ok(());
         }
-        let tree = before.map(|tree| self.tree_with_id(self.oid(tree)?)).transpose()?;
+        let tree = before
+            .map(|tree| self.tree_with_id(self.oid(tree)?))
+            .transpose()?;
         // Most directories are unchanged, which their names and tree ids show.
         let is_same = |entry: &TreeEntry<'_>| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
             let name = entry.name().ok().filter(|_| is_tree);
             name.is_some_and(|name| index.holds_tree(directory, name, digest(entry.id())))
         };
-        let mut before = entries(tree.iter().flat_map(Tree::iter).filter(|entry| !is_same(entry)));
+        let mut before = entries(
+            tree.iter()
+                .flat_map(Tree::iter)
+                .filter(|entry| !is_same(entry)),
+        );
         let differs = |name: &str| {
             let entry = tree.as_ref().and_then(|tree| tree.get_name(name));
             !entry.is_some_and(|entry| is_same(&entry))
         };
         let after = index.directly_in(directory).into_iter();
-        let mut after: BTreeMap<String, Option<StagedFile>> =
-            after.filter(|(name, file)| file.is_some() || differs(name)).collect();
+        let mut after: BTreeMap<String, Option<StagedFile>> = after
+            .filter(|(name, file)| file.is_some() || differs(name))
+            .collect();
         // A submodule is not a file, on either side.
         before.retain(|_, (_, mode, _)| *mode != SUBMODULE);
-        after.retain(|_, file| file.as_ref().is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE)));
+        after.retain(|_, file| {
+            file.as_ref()
+                .is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE))
+        });
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
-            let Ok(path) = directory.join(name) else { continue };
+            let Ok(path) = directory.join(name) else {
+                continue;
+            };
             let (old, new) = (before.get(name), after.get(name));
-            let subtree = old.filter(|(.., is_tree)| *is_tree).map(|(id, ..)| digest(*id));
+            let subtree = old
+                .filter(|(.., is_tree)| *is_tree)
+                .map(|(id, ..)| digest(*id));
             if subtree.is_some() || new == Some(&None) {
                 self.differ_staged(subtree, index, &path, found)?;
             }
-            let blob = old.filter(|(.., is_tree)| !is_tree).map(|(id, mode, _)| (digest(*id), *mode));
+            let blob = old
+                .filter(|(.., is_tree)| !is_tree)
+                .map(|(id, mode, _)| (digest(*id), *mode));
             let file = new.and_then(Option::as_ref);
             if blob != file.map(|file| (file.blob, i32::try_from(file.mode).unwrap_or_default())) {
                 found.push(path);
@@ -277,8 +323,16 @@ pub(super) fn differ(
         return Ok(());
     }
     for ((name, _), [old, new]) in unlike_names((one, before), (other, after))? {
-        let Ok(path) = directory.join(&name) else { continue };
-        differ((one, subtree(old)), (other, subtree(new)), &path, wanted, found)?;
+        let Ok(path) = directory.join(&name) else {
+            continue;
+        };
+        differ(
+            (one, subtree(old)),
+            (other, subtree(new)),
+            &path,
+            wanted,
+            found,
+        )?;
         if is_file(old) || (is_all && is_file(new)) {
             found(path, [old, new]);
         }
@@ -303,7 +357,10 @@ pub(super) fn unlike_names(
             let Some(entry) = entry else { continue };
             let mode = i32::try_from(entry.mode).unwrap_or_default();
             // A name that is not UTF-8 is told with replacement characters: a change must not be passed over.
-            let key = (String::from_utf8_lossy(entry.name).into_owned(), entry.is_tree());
+            let key = (
+                String::from_utf8_lossy(entry.name).into_owned(),
+                entry.is_tree(),
+            );
             names.entry(key).or_default()[side] = Some((entry.id, mode, entry.is_tree()));
         }
     }
@@ -329,8 +386,14 @@ fn unlike_entries<'t>(
     after: Option<&'t Listing>,
 ) -> Vec<[Option<ListingEntry<'t>>; 2]> {
     let (Some(before), Some(after)) = (before, after) else {
-        let old = before.into_iter().flat_map(Listing::iter).map(|entry| [Some(entry), None]);
-        let new = after.into_iter().flat_map(Listing::iter).map(|entry| [None, Some(entry)]);
+        let old = before
+            .into_iter()
+            .flat_map(Listing::iter)
+            .map(|entry| [Some(entry), None]);
+        let new = after
+            .into_iter()
+            .flat_map(Listing::iter)
+            .map(|entry| [None, Some(entry)]);
         return old.chain(new).collect();
     };
     let unlike = Listing::unlike(before, after).into_iter();
@@ -349,7 +412,10 @@ fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<Str
         .into_iter()
         .filter_map(|entry| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
-            Some((entry.name().ok()?.to_owned(), (entry.id(), entry.filemode(), is_tree)))
+            Some((
+                entry.name().ok()?.to_owned(),
+                (entry.id(), entry.filemode(), is_tree),
+            ))
         })
         .collect()
 }

@@ -68,7 +68,12 @@ impl Store {
         self.converted.get()
     }
 
-    fn hash_object(&self, path: &RepoPath, bytes: &[u8], options: &[&str]) -> Result<Digest, Error> {
+    fn hash_object(
+        &self,
+        path: &RepoPath,
+        bytes: &[u8],
+        options: &[&str],
+    ) -> Result<Digest, Error> {
         let named = format!("--path={path}");
         let arguments = [&["hash-object", "--stdin", named.as_str()], options].concat();
         let answer = self.git(&arguments, bytes)?;
@@ -89,8 +94,11 @@ impl Store {
         self.converted.set(self.converted.get() + 1);
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
-            let value =
-                self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
+            let value = self.repo.get_attr_bytes(
+                Path::new(path.as_str()),
+                name,
+                AttrCheckFlags::default(),
+            )?;
             if git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified {
                 return Ok(false);
             }
@@ -100,7 +108,11 @@ impl Store {
 
     /// Whether git finds a file of the work tree as HEAD holds it, with all conversions. If git cannot tell, it is not.
     pub fn is_as_in_head(&self, path: &str) -> bool {
-        self.git(&["diff", "--quiet", "--no-ext-diff", "HEAD", "--", path], &[]).is_ok()
+        self.git(
+            &["diff", "--quiet", "--no-ext-diff", "HEAD", "--", path],
+            &[],
+        )
+        .is_ok()
     }
 
     /// Whether an attribute makes the stored bytes of a path differ from those in the work tree.
@@ -109,8 +121,12 @@ impl Store {
         let flags = AttrCheckFlags::default();
         self.refuse_special(path, ATTRIBUTES).is_ok()
             && CONVERTING.iter().any(|name| {
-                let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, flags);
-                value.is_ok_and(|value| git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified)
+                let value = self
+                    .repo
+                    .get_attr_bytes(Path::new(path.as_str()), name, flags);
+                value.is_ok_and(|value| {
+                    git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified
+                })
             })
     }
 
@@ -128,7 +144,10 @@ impl Store {
             None => {
                 let own = self.repo.commondir().join("info/attributes");
                 self.names_conversion(&own)
-                    || self.shared_attributes().iter().any(|file| self.names_conversion(file))
+                    || self
+                        .shared_attributes()
+                        .iter()
+                        .any(|file| self.names_conversion(file))
             }
             Some(inner) => {
                 let is_bare = self.conversions.borrow().bare.contains(inner);
@@ -136,7 +155,10 @@ impl Store {
                     || self.converts_below(inner.parent())
             }
         };
-        self.conversions.borrow_mut().converts.insert(directory, converts);
+        self.conversions
+            .borrow_mut()
+            .converts
+            .insert(directory, converts);
         converts
     }
 
@@ -145,13 +167,17 @@ impl Store {
     pub(super) fn note_attributes(&self, directory: &RepoPath, listed: &[Entry]) {
         let mut conversions = self.conversions.borrow_mut();
         let mut holders: Vec<RepoPath> = Vec::new();
-        for path in listed.iter().filter_map(|entry| RepoPath::new(&entry.path).ok()) {
+        for path in listed
+            .iter()
+            .filter_map(|entry| RepoPath::new(&entry.path).ok())
+        {
             if path.name() == ATTRIBUTES {
                 holders.extend(path.parent());
                 continue;
             }
             let above = std::iter::successors(path.parent(), RepoPath::parent);
-            let inside = above.take_while(|above| above == directory || above.below(directory).is_some());
+            let inside =
+                above.take_while(|above| above == directory || above.below(directory).is_some());
             for above in inside {
                 if !conversions.bare.insert(above) {
                     break;
@@ -171,9 +197,11 @@ impl Store {
                 .is_ok_and(|found| !found.is_file() && !found.is_dir() && !found.is_symlink())
             {
                 let hint = command(&["rm", &file.to_string_lossy()]);
-                return Err(
-                    io_error(&file, io::Error::other("it is a pipe, a device or a socket")).with_hint(hint)
-                );
+                return Err(io_error(
+                    &file,
+                    io::Error::other("it is a pipe, a device or a socket"),
+                )
+                .with_hint(hint));
             }
         }
         Ok(())
@@ -193,12 +221,16 @@ impl Store {
     fn shared_attributes(&self) -> &[PathBuf] {
         self.shared_attributes.get_or_init(|| {
             let config = settings(&self.repo);
-            let configured =
-                config.as_ref().ok().and_then(|config| config.get_path("core.attributesfile").ok());
+            let configured = config
+                .as_ref()
+                .ok()
+                .and_then(|config| config.get_path("core.attributesfile").ok());
             let home = git2::Config::find_global()
                 .ok()
                 .and_then(|file| Some(file.parent()?.join(".config/git/attributes")));
-            let xdg = git2::Config::find_xdg().ok().and_then(|file| Some(file.parent()?.join("attributes")));
+            let xdg = git2::Config::find_xdg()
+                .ok()
+                .and_then(|file| Some(file.parent()?.join("attributes")));
             configured
                 .into_iter()
                 .chain(home)
@@ -214,6 +246,9 @@ fn names_conversion(file: &Path) -> bool {
     if let Ok(Some(mut file)) = open_linked(file) {
         let _ = file.read_to_end(&mut text);
     }
-    let names = |word: &str| text.windows(word.len()).any(|window| window == word.as_bytes());
+    let names = |word: &str| {
+        text.windows(word.len())
+            .any(|window| window == word.as_bytes())
+    };
     !text.is_empty() && CONVERTING.iter().any(|word| names(word))
 }

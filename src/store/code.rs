@@ -77,7 +77,11 @@ pub struct CodeCommit {
 impl Store {
     /// The digest of this part in a commit; that of the empty tree without a commit. Returns an error if git
     /// cannot read a tree.
-    pub fn code_digest(&self, commit: Option<Digest>, code: &CodePart<'_>) -> Result<Digest, Error> {
+    pub fn code_digest(
+        &self,
+        commit: Option<Digest>,
+        code: &CodePart<'_>,
+    ) -> Result<Digest, Error> {
         match commit {
             Some(commit) => self.digest_of_part(self.tree_of(commit)?, code),
             None => Ok(self.format().tree(&[])),
@@ -96,24 +100,31 @@ impl Store {
     ) -> Result<Option<Since>, Error> {
         let boundary = self.boundary()?;
         let begun = match start {
-            Start::Changed(path) if may_note => self.last_changes(std::slice::from_ref(path))?.remove(0),
-            Start::Changed(path) => self.last_change_of(head, path)?,
-            Start::Was(digests) => {
-                self.find(head, |commit| Ok(digests.contains(&self.digest_of_part(commit.tree_id(), code)?)))?
+            Start::Changed(path) if may_note => {
+                self.last_changes(std::slice::from_ref(path))?.remove(0)
             }
+            Start::Changed(path) => self.last_change_of(head, path)?,
+            Start::Was(digests) => self.find(head, |commit| {
+                Ok(digests.contains(&self.digest_of_part(commit.tree_id(), code)?))
+            })?,
         };
         let is_known = begun.map_or(boundary.is_empty(), |begun| !boundary.contains(&begun));
         if !is_known {
             return Ok(None);
         }
-        let begun = begun.map(|begun| self.find_commit(self.oid(begun)?)).transpose()?;
+        let begun = begun
+            .map(|begun| self.find_commit(self.oid(begun)?))
+            .transpose()?;
         let hidden: Vec<Digest> = match (&begun, start) {
             (Some(commit), Start::Changed(_)) => commit.parent_ids().map(digest).collect(),
             (Some(commit), Start::Was(_)) => vec![digest(commit.id())],
             (None, _) => Vec::new(),
         };
         let walk = self.revwalk(&[head], &hidden)?;
-        let mut since = Since { commits: Vec::new(), files: Vec::new() };
+        let mut since = Since {
+            commits: Vec::new(),
+            files: Vec::new(),
+        };
         let mut oldest = None;
         for id in walk.take(MOST_COMMITS) {
             let id = id?;
@@ -140,7 +151,13 @@ impl Store {
             };
             let after = self.tree_source(head);
             let (one, other) = (before.tree()?, after.tree()?);
-            changed_in_part((&before, one), (&after, other), &RepoPath::root(), code, &mut since.files)?;
+            changed_in_part(
+                (&before, one),
+                (&after, other),
+                &RepoPath::root(),
+                code,
+                &mut since.files,
+            )?;
             since.files.sort();
             since.files.truncate(MOST_FILES);
         }
@@ -157,7 +174,9 @@ impl Store {
         let walk = self.revwalk(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else { break };
+            let Some(commit) = self.commit_if_held(id?)? else {
+                break;
+            };
             if is_meant(&commit)? {
                 return Ok(Some(digest(commit.id())));
             }
@@ -167,12 +186,18 @@ impl Store {
 
     /// The newest commit that changed a path. The clocks of machines differ, so a commit that is found by its date may be
     /// older than others.
-    pub(super) fn last_change_of(&self, head: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    pub(super) fn last_change_of(
+        &self,
+        head: Digest,
+        path: &RepoPath,
+    ) -> Result<Option<Digest>, Error> {
         let mut newest = self.find(head, |commit| self.is_changed_by(commit, path))?;
         while let Some(known) = newest {
             let mut later = None;
             for id in self.revwalk(&[head], &[known])?.take(10 * MOST_COMMITS) {
-                let Some(commit) = self.commit_if_held(id?)? else { break };
+                let Some(commit) = self.commit_if_held(id?)? else {
+                    break;
+                };
                 if self.is_changed_by(&commit, path)? {
                     later = Some(digest(commit.id()));
                     break;
@@ -188,7 +213,11 @@ impl Store {
 
     /// Whether one of the commits that the second has and the first lacks tells of one of these parts: it changed the
     /// part, or changed nothing and names a task. Returns an error if git cannot read the history.
-    pub fn tells_of_code(&self, [before, after]: [Digest; 2], code: &[CodePart<'_>]) -> Result<bool, Error> {
+    pub fn tells_of_code(
+        &self,
+        [before, after]: [Digest; 2],
+        code: &[CodePart<'_>],
+    ) -> Result<bool, Error> {
         let mut tells = false;
         self.walk_between(after, Some(before), |commit| {
             tells = self.tells_of_any(commit.id(), code)?;
@@ -216,15 +245,21 @@ impl Store {
         code: &[CodePart<'_>],
         bases: &[RepoPath],
     ) -> Result<Option<Digest>, Error> {
-        let Some(read) = self.commit_if_held(self.oid(commit)?)? else { return Ok(None) };
+        let Some(read) = self.commit_if_held(self.oid(commit)?)? else {
+            return Ok(None);
+        };
         let parents: Vec<Digest> = read.parent_ids().map(digest).collect();
-        let [parent] = parents[..] else { return Ok(None) };
+        let [parent] = parents[..] else {
+            return Ok(None);
+        };
         if !self.has(parent)? || self.tells_of_any(read.id(), code)? {
             return Ok(None);
         }
         let (before, after) = (self.tree_source(parent), self.tree_source(commit));
         let message = String::from_utf8_lossy(read.message_bytes());
-        let is_step = trailers(&message).iter().any(|(token, _)| token == trailer::TO);
+        let is_step = trailers(&message)
+            .iter()
+            .any(|(token, _)| token == trailer::TO);
         for directory in bases.iter().filter(|_| !is_step) {
             if before.directory_at(directory)? != after.directory_at(directory)? {
                 return Ok(None);
@@ -235,8 +270,16 @@ impl Store {
 
     /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.
     /// Cached.
-    pub(super) fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
-        let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
+    pub(super) fn told_of(
+        &self,
+        id: Oid,
+        code: &CodePart<'_>,
+    ) -> Result<Option<CodeCommit>, Error> {
+        let known = self
+            .parts
+            .borrow()
+            .get(&code.name)
+            .and_then(|known| known.commits.get(&id).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
@@ -248,7 +291,12 @@ impl Store {
         } else {
             None
         };
-        self.parts.borrow_mut().entry(code.name.clone()).or_default().commits.insert(id, told.clone());
+        self.parts
+            .borrow_mut()
+            .entry(code.name.clone())
+            .or_default()
+            .commits
+            .insert(id, told.clone());
         Ok(told)
     }
 
@@ -261,7 +309,11 @@ impl Store {
     }
 
     /// Whether a file differs from that in every parent.
-    pub(super) fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
+    pub(super) fn is_changed_by(
+        &self,
+        commit: &GitCommit<'_>,
+        path: &RepoPath,
+    ) -> Result<bool, Error> {
         let own = self.blob_of(commit, path)?;
         let parents = self.parents(commit)?;
         if parents.is_empty() {
@@ -290,19 +342,33 @@ impl Store {
     }
 
     pub(super) fn digest_of_part(&self, tree: Oid, code: &CodePart<'_>) -> Result<Digest, Error> {
-        let known = self.parts.borrow().get(&code.name).and_then(|known| known.digests.get(&tree).copied());
+        let known = self
+            .parts
+            .borrow()
+            .get(&code.name)
+            .and_then(|known| known.digests.get(&tree).copied());
         if let Some(known) = known {
             return Ok(known);
         }
         let part = self.part_of(&self.tree_with_id(tree)?, &RepoPath::root(), code)?;
         let found = part.unwrap_or_else(|| self.format().tree(&[]));
-        self.parts.borrow_mut().entry(code.name.clone()).or_default().digests.insert(tree, found);
+        self.parts
+            .borrow_mut()
+            .entry(code.name.clone())
+            .or_default()
+            .digests
+            .insert(tree, found);
         Ok(found)
     }
 
     /// The id of a tree of what belongs to this part; `None` if nothing does, because git stores no empty
     /// directories. Descends only into directories that belong partly.
-    fn part_of(&self, tree: &Tree<'_>, at: &RepoPath, code: &CodePart<'_>) -> Result<Option<Digest>, Error> {
+    fn part_of(
+        &self,
+        tree: &Tree<'_>,
+        at: &RepoPath,
+        code: &CodePart<'_>,
+    ) -> Result<Option<Digest>, Error> {
         let mut kept = Vec::new();
         for entry in tree {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
@@ -378,11 +444,17 @@ impl Store {
         }
         let mut kept = Vec::new();
         for (name, sides) in names {
-            let path = at.join(&String::from_utf8_lossy(&name)).unwrap_or_else(|_| at.clone());
+            let path = at
+                .join(&String::from_utf8_lossy(&name))
+                .unwrap_or_else(|_| at.clone());
             let mut parts = [None; 3];
             for (part, held) in parts.iter_mut().zip(sides) {
-                let Some((id, mode, is_tree)) = held else { continue };
-                *part = self.id_in_part((id, is_tree), &path, code)?.map(|id| (id, mode, is_tree));
+                let Some((id, mode, is_tree)) = held else {
+                    continue;
+                };
+                *part = self
+                    .id_in_part((id, is_tree), &path, code)?
+                    .map(|id| (id, mode, is_tree));
             }
             let [onto, from, to] = parts;
             let are_trees = parts.iter().flatten().all(|(.., is_tree)| *is_tree);
@@ -393,10 +465,14 @@ impl Store {
                 to
             } else if are_trees {
                 let below = sides.map(subtree);
-                let Some(content) = self.with_change(below, &path, code, only)? else { return Ok(None) };
+                let Some(content) = self.with_change(below, &path, code, only)? else {
+                    return Ok(None);
+                };
                 (!content.is_empty()).then(|| (self.format().tree(&content), DIRECTORY, true))
             } else {
-                let Some(file) = self.file_with_change(parts)? else { return Ok(None) };
+                let Some(file) = self.file_with_change(parts)? else {
+                    return Ok(None);
+                };
                 Some(file)
             };
             kept.extend(chosen.map(|(id, mode, is_tree)| (name, is_tree, mode, id)));
@@ -423,15 +499,24 @@ impl Store {
         &self,
         parts: [Option<(Digest, i32, bool)>; 3],
     ) -> Result<Option<(Digest, i32, bool)>, Error> {
-        let [Some((onto, mode, _)), Some((from, old_mode, _)), Some((to, new_mode, _))] = parts else {
+        let [
+            Some((onto, mode, _)),
+            Some((from, old_mode, _)),
+            Some((to, new_mode, _)),
+        ] = parts
+        else {
             return Ok(None);
         };
-        let is_file = [mode, old_mode, new_mode].iter().all(|mode| FILES.contains(mode));
+        let is_file = [mode, old_mode, new_mode]
+            .iter()
+            .all(|mode| FILES.contains(mode));
         if !is_file || mode != old_mode {
             return Ok(None);
         }
         let [onto, from, to] = [self.blob(onto)?, self.blob(from)?, self.blob(to)?];
-        let (Some(onto), Some(from), Some(to)) = (onto, from, to) else { return Ok(None) };
+        let (Some(onto), Some(from), Some(to)) = (onto, from, to) else {
+            return Ok(None);
+        };
         let made = with_exact_change(&onto, &from, &to);
         Ok(made.map(|made| (self.format().blob(&made), new_mode, false)))
     }
@@ -465,7 +550,13 @@ pub(super) fn changed_in_part(
             TreePart::None => {}
             TreePart::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
             TreePart::Whole => {
-                differ((one, old), (other, new), &path, Differences::All, &mut |path, _| found.push(path))?;
+                differ(
+                    (one, old),
+                    (other, new),
+                    &path,
+                    Differences::All,
+                    &mut |path, _| found.push(path),
+                )?;
                 if sides.into_iter().any(is_file) {
                     found.push(path);
                 }
@@ -480,7 +571,8 @@ impl CodeCommit {
         let message = String::from_utf8_lossy(commit.message_bytes());
         Self {
             id: digest(commit.id()),
-            subject: String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned(),
+            subject: String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default())
+                .into_owned(),
             tasks: trailer::named_tasks(&trailers(&message)),
             writers: made_by(commit),
         }

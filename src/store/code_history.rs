@@ -62,11 +62,19 @@ impl CommitsOf {
     }
 
     /// Whether one of these names means the task in a commit.
-    fn is_among(&self, named: &[String], store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+    fn is_among(
+        &self,
+        named: &[String],
+        store: &Store,
+        commit: &GitCommit<'_>,
+    ) -> Result<bool, Error> {
         if named.is_empty() {
             return Ok(false);
         }
-        Ok(self.places_in(store, commit)?.iter().any(|place| named.contains(&place.id)))
+        Ok(self
+            .places_in(store, commit)?
+            .iter()
+            .any(|place| named.contains(&place.id)))
     }
 }
 
@@ -138,8 +146,14 @@ impl Store {
         asked: &CodeQuestion<'_>,
         code: &CodePart<'_>,
     ) -> Result<Option<bool>, Error> {
-        let asked = CodeQuestion { head: base, base: None, ..*asked };
-        let has_log = asked.task.is_logged_in(self, &self.find_commit(self.oid(base)?)?)?;
+        let asked = CodeQuestion {
+            head: base,
+            base: None,
+            ..*asked
+        };
+        let has_log = asked
+            .task
+            .is_logged_in(self, &self.find_commit(self.oid(base)?)?)?;
         if !has_log {
             return Ok(Some(false));
         }
@@ -156,7 +170,11 @@ impl Store {
 
     /// Whether a commit that changed code names the task. Returns an error if git cannot read the commit.
     pub fn is_commit_of(&self, commit: &CodeCommit, task: &CommitsOf) -> Result<bool, Error> {
-        task.is_among(&commit.tasks, self, &self.find_commit(self.oid(commit.id)?)?)
+        task.is_among(
+            &commit.tasks,
+            self,
+            &self.find_commit(self.oid(commit.id)?)?,
+        )
     }
 
     /// The files of some code in which a commit takes back what its base has changed since a log changed last. Returns an
@@ -205,11 +223,18 @@ impl Store {
     }
 
     /// The files of some code that a commit changes; of a merge, those that are as in none of its parents.
-    fn files_changed(&self, commit: &GitCommit<'_>, code: &CodePart<'_>) -> Result<Vec<RepoPath>, Error> {
+    fn files_changed(
+        &self,
+        commit: &GitCommit<'_>,
+        code: &CodePart<'_>,
+    ) -> Result<Vec<RepoPath>, Error> {
         let after = self.tree_source(digest(commit.id()));
         let mut common: Option<BTreeSet<RepoPath>> = None;
-        let mut befores: Vec<_> =
-            self.parents(commit)?.iter().map(|parent| self.tree_source(digest(parent.id()))).collect();
+        let mut befores: Vec<_> = self
+            .parents(commit)?
+            .iter()
+            .map(|parent| self.tree_source(digest(parent.id())))
+            .collect();
         if commit.parent_count() == 0 {
             befores.push(self.empty_source());
         }
@@ -226,10 +251,16 @@ impl Store {
     /// The commit at which the base branch is: the one that the settings name, or else that of the remote's HEAD, the first
     /// protected one, or the remote's `main` or `master`. What the remote has comes before a branch of this clone, which
     /// anyone here can move. Returns `None` if there is none, and an error if git cannot read a reference.
-    pub fn base_tip(&self, named: Option<&str>, protected: &[String]) -> Result<Option<Digest>, Error> {
+    pub fn base_tip(
+        &self,
+        named: Option<&str>,
+        protected: &[String],
+    ) -> Result<Option<Digest>, Error> {
         let remotes = self.repo.remotes()?;
-        let names: Vec<&str> =
-            remotes.iter_bytes().filter_map(|name| std::str::from_utf8(name).ok()).collect();
+        let names: Vec<&str> = remotes
+            .iter_bytes()
+            .filter_map(|name| std::str::from_utf8(name).ok())
+            .collect();
         let remote = match names.as_slice() {
             [only] => Some(*only),
             several => several.iter().copied().find(|remote| *remote == "origin"),
@@ -245,7 +276,9 @@ impl Store {
             (None, Some(remote)) => {
                 let head = self.symbolic(&format!("refs/remotes/{remote}/HEAD"))?;
                 protected.iter().for_each(|branch| add_branch(branch));
-                places.extend(["main", "master"].map(|branch| format!("refs/remotes/{remote}/{branch}")));
+                places.extend(
+                    ["main", "master"].map(|branch| format!("refs/remotes/{remote}/{branch}")),
+                );
                 places.splice(0..0, head);
             }
             (None, None) => protected.iter().for_each(|branch| add_branch(branch)),
@@ -262,7 +295,9 @@ impl Store {
     /// The reference that a symbolic reference names.
     fn symbolic(&self, name: &str) -> Result<Option<String>, Error> {
         if let RefStorage::Tables(_) = &self.references {
-            let told = self.git(&["symbolic-ref", "-q", name], &[]).unwrap_or_default();
+            let told = self
+                .git(&["symbolic-ref", "-q", name], &[])
+                .unwrap_or_default();
             let target = String::from_utf8_lossy(&told).trim().to_owned();
             return Ok(Some(target).filter(|target| !target.is_empty()));
         }
@@ -287,28 +322,48 @@ fn told<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
 }
 
 impl<'a> CodeWalk<'a> {
-    fn new(store: &'a Store, asked: &'a CodeQuestion<'a>, code: &'a CodePart<'a>) -> Result<Self, Failed> {
+    fn new(
+        store: &'a Store,
+        asked: &'a CodeQuestion<'a>,
+        code: &'a CodePart<'a>,
+    ) -> Result<Self, Failed> {
         let boundary = store.boundary()?;
-        let mut walk = Self { store, asked, code, boundary, has_log: false, first: None };
-        walk.has_log = asked.task.is_logged_in(store, &store.find_commit(store.oid(asked.head)?)?)?;
+        let mut walk = Self {
+            store,
+            asked,
+            code,
+            boundary,
+            has_log: false,
+            first: None,
+        };
+        walk.has_log = asked
+            .task
+            .is_logged_in(store, &store.find_commit(store.oid(asked.head)?)?)?;
         walk.first = walk.find_first()?;
         Ok(walk)
     }
 
     fn history(&self) -> Result<CodeHistory, Failed> {
-        let CodeQuestion { head, judged, base, .. } = *self.asked;
+        let CodeQuestion {
+            head, judged, base, ..
+        } = *self.asked;
         let all = self.commits(head)?;
         let mut found = None;
         for id in all.iter().copied().map(digest).chain(base) {
             if self.store.code_digest(Some(id), self.code)? == judged {
-                found = Some(JudgedAt { commit: id, of_others: BTreeSet::new() });
+                found = Some(JudgedAt {
+                    commit: id,
+                    of_others: BTreeSet::new(),
+                });
                 break;
             }
         }
         if found.is_none() {
             found = self.rebased(&all)?;
         }
-        let Some(found) = found else { return Err(Failed::Unknown(UnknownCode::NotHere)) };
+        let Some(found) = found else {
+            return Err(Failed::Unknown(UnknownCode::NotHere));
+        };
         let at = found.commit;
         let mut history = CodeHistory::default();
         let mut files = BTreeSet::new();
@@ -395,7 +450,10 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn is_named_by(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
-        Ok(self.asked.task.is_among(&CodeCommit::of(commit).tasks, self.store, commit)?)
+        Ok(self
+            .asked
+            .task
+            .is_among(&CodeCommit::of(commit).tasks, self.store, commit)?)
     }
 
     /// Whether a commit names the task, or brings steps of it, as a squash does.
@@ -420,7 +478,9 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn files_of(&self, id: Oid) -> Result<Vec<RepoPath>, Failed> {
-        Ok(self.store.files_changed(&self.store.find_commit(id)?, self.code)?)
+        Ok(self
+            .store
+            .files_changed(&self.store.find_commit(id)?, self.code)?)
     }
 
     fn parent(&self, commit: Digest) -> Result<Option<Digest>, Failed> {
@@ -453,9 +513,16 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn change(&self, id: Oid, is_own: bool) -> Result<Option<ChangeCommit>, Failed> {
-        let Some(told) = self.store.told_of(id, self.code)? else { return Ok(None) };
+        let Some(told) = self.store.told_of(id, self.code)? else {
+            return Ok(None);
+        };
         let files = self.files_of(id)?;
-        Ok(Some(ChangeCommit { id: told.id, subject: told.subject, files, is_own }))
+        Ok(Some(ChangeCommit {
+            id: told.id,
+            subject: told.subject,
+            files,
+            is_own,
+        }))
     }
 
     /// The files that are not as they were when the code was judged, or that take back what the base branch has changed
@@ -471,12 +538,21 @@ impl<'a> CodeWalk<'a> {
         let mut of_branch = BTreeSet::new();
         if let Some(base) = base {
             of_branch = self.differing(base, head)?;
-            moved.extend(self.store.taken_back(judged.commit, [base, head], self.code)?);
+            moved.extend(
+                self.store
+                    .taken_back(judged.commit, [base, head], self.code)?,
+            );
         }
         let moved = moved.into_iter().map(|path| {
             let is_own = of_branch.contains(&path) && !judged.of_others.contains(&path);
-            let is_undone = not_undone.as_ref().is_some_and(|files| !files.contains(&path));
-            MovedFile { path, is_own, is_undone }
+            let is_undone = not_undone
+                .as_ref()
+                .is_some_and(|files| !files.contains(&path));
+            MovedFile {
+                path,
+                is_own,
+                is_undone,
+            }
         });
         Ok(moved.collect())
     }
@@ -489,7 +565,13 @@ impl<'a> CodeWalk<'a> {
     /// The commit of a rebased branch up to which its change, put on the code with which the phase was entered, makes the
     /// code that was judged.
     fn rebased(&self, all: &[Oid]) -> Result<Option<JudgedAt>, Failed> {
-        let CodeQuestion { head, entered, judged, base, .. } = *self.asked;
+        let CodeQuestion {
+            head,
+            entered,
+            judged,
+            base,
+            ..
+        } = *self.asked;
         let entry = match entered {
             Some(entered) => {
                 let is_entry = |commit: &GitCommit<'_>| {
@@ -510,11 +592,18 @@ impl<'a> CodeWalk<'a> {
             if at == base {
                 break;
             }
-            let made = self.store.code_with_change(Some(entry), [Some(base), Some(at)], self.code)?;
+            let made =
+                self.store
+                    .code_with_change(Some(entry), [Some(base), Some(at)], self.code)?;
             if made == Some(judged) {
-                return Ok(Some(JudgedAt { commit: at, of_others: self.differing(entry, base)? }));
+                return Ok(Some(JudgedAt {
+                    commit: at,
+                    of_others: self.differing(entry, base)?,
+                }));
             }
-            let Some(parent) = self.parent(at)? else { break };
+            let Some(parent) = self.parent(at)? else {
+                break;
+            };
             at = parent;
         }
         Ok(None)
@@ -538,6 +627,12 @@ fn changed_files(
     code: &CodePart<'_>,
 ) -> Result<BTreeSet<RepoPath>, Error> {
     let mut files = Vec::new();
-    changed_in_part((one, one.tree()?), (other, other.tree()?), &RepoPath::root(), code, &mut files)?;
+    changed_in_part(
+        (one, one.tree()?),
+        (other, other.tree()?),
+        &RepoPath::root(),
+        code,
+        &mut files,
+    )?;
     Ok(files.into_iter().collect())
 }

@@ -59,13 +59,23 @@ impl Write {
     #[must_use]
     pub fn own(path: RepoPath, at: RepoPath, bytes: Vec<u8>, judged: Option<Digest>) -> Self {
         let place = Some(Replaces { judged, at });
-        Self { path, blob: bytes, executable: false, place }
+        Self {
+            path,
+            blob: bytes,
+            executable: false,
+            place,
+        }
     }
 
     /// A file that is already in the work tree; `blob` are its bytes as git stores them.
     #[must_use]
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
-        Self { path, blob, executable, place: None }
+        Self {
+            path,
+            blob,
+            executable,
+            place: None,
+        }
     }
 
     /// The path of the file, relative to the root of the repository.
@@ -81,7 +91,11 @@ impl Write {
     }
 
     pub(super) fn mode(&self) -> FileMode {
-        if self.executable { FileMode::BlobExecutable } else { FileMode::Blob }
+        if self.executable {
+            FileMode::BlobExecutable
+        } else {
+            FileMode::Blob
+        }
     }
 }
 
@@ -146,7 +160,9 @@ impl Store {
     /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
-        self.begin_within(&mut LockWait::at_most(self.options.wait.unwrap_or_default()))
+        self.begin_within(&mut LockWait::at_most(
+            self.options.wait.unwrap_or_default(),
+        ))
     }
 
     /// Like [`Self::begin`], but waits for as long as the caller still does.
@@ -177,9 +193,18 @@ impl Store {
         if self.message_is_open() {
             self.refuse_open_commit()?;
         }
-        let (author, committer) = (self.identity(Person::Author)?, self.identity(Person::Committer)?);
+        let (author, committer) = (
+            self.identity(Person::Author)?,
+            self.identity(Person::Committer)?,
+        );
         self.read_index_ahead();
-        Ok(Transaction { store: self, head, author, committer, _lock: lock })
+        Ok(Transaction {
+            store: self,
+            head,
+            author,
+            committer,
+            _lock: lock,
+        })
     }
 
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
@@ -190,23 +215,35 @@ impl Store {
             match self.try_lock()? {
                 Some(lock) => return Ok(lock),
                 None if wait.again() => {}
-                None => return Err(Error::busy("another orch process is committing in this repository")),
+                None => {
+                    return Err(Error::busy(
+                        "another orch process is committing in this repository",
+                    ));
+                }
             }
         }
     }
 
     /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
     pub(super) fn patience(&self, usual: Duration) -> LockWait {
-        LockWait::at_most(if self.options.wait.is_some() { Duration::ZERO } else { usual })
+        LockWait::at_most(if self.options.wait.is_some() {
+            Duration::ZERO
+        } else {
+            usual
+        })
     }
 
     /// Takes the lock, or returns `None` if another process holds it.
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
-        let file = self.own_directory()?.touch("lock").map_err(|source| io_error(&path, source))?;
+        let file = self
+            .own_directory()?
+            .touch("lock")
+            .map_err(|source| io_error(&path, source))?;
         if let mode @ 0o701.. = self.sharing()? {
             // Only its owner may do this, and only that user needs to.
-            let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode & 0o666));
+            let _ =
+                file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode & 0o666));
         }
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
@@ -257,23 +294,37 @@ impl<'s> Transaction<'s> {
             store.write_index_ahead(&changes);
         }
         let built = self.build(planned, signs, is_enough);
-        let Built { commits: built, objects } = built.inspect_err(|_| drop(store.index_ahead.take()))?;
+        let Built {
+            commits: built,
+            objects,
+        } = built.inspect_err(|_| drop(store.index_ahead.take()))?;
         let is_whole = built.len() == planned.len();
         let planned = &planned[..built.len()];
-        let changes = if is_whole { changes } else { self.index_changes(planned)? };
+        let changes = if is_whole {
+            changes
+        } else {
+            self.index_changes(planned)?
+        };
         let mut journal = self.journal(planned, &built, changes)?;
-        let published = self.publish(planned, &mut journal, &objects, &gc).inspect_err(|_| {
-            // Without a journal, nothing has been changed yet.
-            let taken_back = store.has_journal().and_then(|is_there| match is_there {
-                true => store.follow_head(&journal, false).and_then(|()| store.remove_journal()),
-                false => Ok(()),
+        let published = self
+            .publish(planned, &mut journal, &objects, &gc)
+            .inspect_err(|_| {
+                // Without a journal, nothing has been changed yet.
+                let taken_back = store.has_journal().and_then(|is_there| match is_there {
+                    true => store
+                        .follow_head(&journal, false)
+                        .and_then(|()| store.remove_journal()),
+                    false => Ok(()),
+                });
+                if let Err(error) = taken_back {
+                    // The index may hold what is only in the pack.
+                    objects.keep();
+                    tracing::warn!(
+                        error = error.logged(),
+                        "cannot take back an abandoned batch yet"
+                    );
+                }
             });
-            if let Err(error) = taken_back {
-                // The index may hold what is only in the pack.
-                objects.keep();
-                tracing::warn!(error = error.logged(), "cannot take back an abandoned batch yet");
-            }
-        });
         let mut published = published?;
         drop((objects, gc));
         let left_staged = std::mem::take(&mut published.left_staged);
@@ -290,17 +341,28 @@ impl<'s> Transaction<'s> {
         }
         // What fails once may succeed when it is done as after a kill.
         let placed = self.place(&journal, published).or_else(|error| {
-            tracing::warn!(error = error.logged(), "cannot place the files; trying again");
+            tracing::warn!(
+                error = error.logged(),
+                "cannot place the files; trying again"
+            );
             store.follow_head(&journal, true).map(|()| Vec::new())
         });
         let (placed, unfinished) = match placed {
-            Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
+            Ok(placed) => (
+                placed,
+                store.remove_journal().err().map(|error| error.to_string()),
+            ),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         if let Some(error) = &unfinished {
             tracing::warn!(error, "committed, but could not write the files yet");
         }
-        Ok(Committed { commits, placed, left_staged, unfinished })
+        Ok(Committed {
+            commits,
+            placed,
+            left_staged,
+            unfinished,
+        })
     }
 
     /// Updates the index and moves the branch if nothing has changed since it was evaluated.
@@ -317,7 +379,13 @@ impl<'s> Transaction<'s> {
         gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
         let store = self.store;
-        let moved = |error: Error| if error.class() == Class::Busy { Error::moved() } else { error };
+        let moved = |error: Error| {
+            if error.class() == Class::Busy {
+                Error::moved()
+            } else {
+                error
+            }
+        };
         let mut index = store.begin_index_update().map_err(moved)?;
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
@@ -331,11 +399,25 @@ impl<'s> Transaction<'s> {
         if store.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }
-        let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
+        let subject = planned
+            .last()
+            .and_then(|one| one.message.lines().next())
+            .unwrap_or_default();
         let message = format!("commit: {subject}");
         let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
-        let branch = store.lock_reference(RefMove { name, from, to, message: &message }, &self.committer)?;
-        let index = match store.finish_index_update(index, &journal.index).map_err(moved)? {
+        let branch = store.lock_reference(
+            RefMove {
+                name,
+                from,
+                to,
+                message: &message,
+            },
+            &self.committer,
+        )?;
+        let index = match store
+            .finish_index_update(index, &journal.index)
+            .map_err(moved)?
+        {
             Some(held) => Some(held),
             None => store.lock_written_index(&journal.index)?,
         };
@@ -345,7 +427,11 @@ impl<'s> Transaction<'s> {
             index.into_iter().for_each(IndexLock::leave);
             return Err(error);
         }
-        Ok(Published { prepared, left_staged, index: index.map(|lock| store.index_replaced(lock)) })
+        Ok(Published {
+            prepared,
+            left_staged,
+            index: index.map(|lock| store.index_replaced(lock)),
+        })
     }
 
     /// Writes the journal and the new files beside their targets, and waits until all of it is synced, with the objects.
@@ -357,15 +443,27 @@ impl<'s> Transaction<'s> {
     ) -> Result<Prepared, Error> {
         let store = self.store;
         // The journal is first, because the next command finds the temporary files by it.
-        store.write_journal(journal)?.into_iter().for_each(|place| syncs.add(place));
+        store
+            .write_journal(journal)?
+            .into_iter()
+            .for_each(|place| syncs.add(place));
         let own = placed(planned);
-        let files: Vec<_> = own.iter().map(|(path, (bytes, _))| (path.under(&store.root), *bytes)).collect();
-        if files.iter().any(|(path, _)| path.parent().is_some_and(|directory| !directory.is_dir())) {
+        let files: Vec<_> = own
+            .iter()
+            .map(|(path, (bytes, _))| (path.under(&store.root), *bytes))
+            .collect();
+        if files
+            .iter()
+            .any(|(path, _)| path.parent().is_some_and(|directory| !directory.is_dir()))
+        {
             // Someone has removed the task since it was evaluated.
             return Err(Error::moved());
         }
         let prepared = Prepared::write(&store.root, &files)?;
-        prepared.temporaries().into_iter().for_each(|file| syncs.add(file));
+        prepared
+            .temporaries()
+            .into_iter()
+            .for_each(|file| syncs.add(file));
         // That asks for the name of each process, while the disk writes.
         store.refuse_open_commit()?;
         syncs.wait()?;
@@ -379,32 +477,44 @@ impl<'s> Transaction<'s> {
         journal: &Journal,
         published: Published<'_>,
     ) -> Result<Vec<PlacedFile>, Error> {
-        let Published { prepared, index, .. } = published;
+        let Published {
+            prepared, index, ..
+        } = published;
         let store = self.store;
         let mut index = index;
-        let placed = self.judged(journal).and_then(|wanted| prepared.place(wanted)).and_then(|stamps| {
-            let syncs = store.sync_places(journal);
-            // A directory may be moved only when its files are on the disk, so the index stays locked until then.
-            if journal.moves.is_empty() {
+        let placed = self
+            .judged(journal)
+            .and_then(|wanted| prepared.place(wanted))
+            .and_then(|stamps| {
+                let syncs = store.sync_places(journal);
+                // A directory may be moved only when its files are on the disk, so the index stays locked until then.
+                if journal.moves.is_empty() {
+                    index.take().into_iter().for_each(ReplacedIndex::release);
+                    return syncs.wait().map(|()| stamps);
+                }
+                syncs.wait()?;
+                journal
+                    .moves
+                    .iter()
+                    .try_for_each(|moved| store.move_path(moved))?;
                 index.take().into_iter().for_each(ReplacedIndex::release);
-                return syncs.wait().map(|()| stamps);
-            }
-            syncs.wait()?;
-            journal.moves.iter().try_for_each(|moved| store.move_path(moved))?;
-            index.take().into_iter().for_each(ReplacedIndex::release);
-            Ok(stamps)
-        });
+                Ok(stamps)
+            });
         let stamps = placed.inspect_err(|_| {
             // Until everything is in place, `git commit -a` would commit what was there before.
             index.into_iter().for_each(ReplacedIndex::leave);
         })?;
         let paths = journal.files.iter().map(|file| file.path.clone());
-        Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
+        Ok(paths
+            .zip(stamps)
+            .filter_map(|(path, stamp)| Some((path, stamp?)))
+            .collect())
     }
 
     /// For each file to be replaced, whether it still has the content that was evaluated.
     fn judged(&self, journal: &Journal) -> Result<Vec<bool>, Error> {
-        let is_judged = |file: &JournalFile| Ok(self.store.blob_on_disk(&file.path)? == file.before);
+        let is_judged =
+            |file: &JournalFile| Ok(self.store.blob_on_disk(&file.path)? == file.before);
         journal.files.iter().map(is_judged).collect()
     }
 
@@ -424,24 +534,51 @@ impl<'s> Transaction<'s> {
                 after: self.store.format().blob(blob),
             })
             .collect();
-        let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-        Ok(Journal { reference, new: digest(last), files, moves, index })
+        let reference = self
+            .head
+            .branch
+            .clone()
+            .unwrap_or_else(|| "HEAD".to_owned());
+        Ok(Journal {
+            reference,
+            new: digest(last),
+            files,
+            moves,
+            index,
+        })
     }
 
     /// What these commits change, from HEAD to the last one, sorted by path.
-    pub(super) fn index_changes(&self, planned: &[PlannedCommit]) -> Result<Vec<IndexChange>, Error> {
+    pub(super) fn index_changes(
+        &self,
+        planned: &[PlannedCommit],
+    ) -> Result<Vec<IndexChange>, Error> {
         let head = self.store.source_at(self.head.commit);
         let before = |path: &RepoPath| -> Result<Option<(Digest, i32)>, Error> {
-            Ok(head.object(path)?.map(|(id, mode)| (id, i32::try_from(mode).unwrap_or_default())))
+            Ok(head
+                .object(path)?
+                .map(|(id, mode)| (id, i32::try_from(mode).unwrap_or_default())))
         };
         let mut after = BTreeMap::new();
         for one in planned {
             for moved in &one.moves {
                 let file = head.blob_at(&moved.from)?.map(|_| moved.from.clone());
-                let mut paths: BTreeSet<_> = head.paths_below(&moved.from)?.into_iter().chain(file).collect();
-                paths.extend(after.keys().filter(|path| moved.after(path).is_some()).cloned());
+                let mut paths: BTreeSet<_> = head
+                    .paths_below(&moved.from)?
+                    .into_iter()
+                    .chain(file)
+                    .collect();
+                paths.extend(
+                    after
+                        .keys()
+                        .filter(|path| moved.after(path).is_some())
+                        .cloned(),
+                );
                 for path in paths {
-                    let held = after.get(&path).copied().map_or_else(|| before(&path), Ok)?;
+                    let held = after
+                        .get(&path)
+                        .copied()
+                        .map_or_else(|| before(&path), Ok)?;
                     moved.after(&path).and_then(|new| after.insert(new, held));
                     after.insert(path, None);
                 }
@@ -449,10 +586,19 @@ impl<'s> Transaction<'s> {
             after.extend(one.removes.iter().map(|path| (path.clone(), None)));
             for write in &one.writes {
                 let mode = i32::from(write.mode());
-                after.insert(write.path.clone(), Some((self.store.format().blob(&write.blob), mode)));
+                after.insert(
+                    write.path.clone(),
+                    Some((self.store.format().blob(&write.blob), mode)),
+                );
             }
         }
-        let change = |(path, after)| Ok(IndexChange { before: before(&path)?, after, path });
+        let change = |(path, after)| {
+            Ok(IndexChange {
+                before: before(&path)?,
+                after,
+                path,
+            })
+        };
         after.into_iter().map(change).collect()
     }
 }
@@ -468,5 +614,6 @@ pub(super) fn directory_taken() -> Error {
 fn placed(planned: &[PlannedCommit]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
     let writes = planned.iter().flat_map(|one| &one.writes);
     let own = writes.filter_map(|write| Some((write.blob.as_slice(), write.place.as_ref()?)));
-    own.map(|(blob, place)| (&place.at, (blob, place.judged))).collect()
+    own.map(|(blob, place)| (&place.at, (blob, place.judged)))
+        .collect()
 }

@@ -31,7 +31,13 @@ pub struct Unmerged {
 
 impl Operation {
     fn of(state: RepositoryState) -> Option<Self> {
-        let continued = |what, next| Some(Self { what, next, or_else: Some("--abort") });
+        let continued = |what, next| {
+            Some(Self {
+                what,
+                next,
+                or_else: Some("--abort"),
+            })
+        };
         match state {
             RepositoryState::Clean => None,
             RepositoryState::Merge => continued("a merge", "git merge --continue"),
@@ -41,12 +47,14 @@ impl Operation {
             RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
                 continued("a cherry-pick", "git cherry-pick --continue")
             }
-            RepositoryState::Bisect => {
-                Some(Self { what: "a bisect", next: "git bisect reset", or_else: None })
-            }
-            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
-                continued("a rebase", "git rebase --continue")
-            }
+            RepositoryState::Bisect => Some(Self {
+                what: "a bisect",
+                next: "git bisect reset",
+                or_else: None,
+            }),
+            RepositoryState::Rebase
+            | RepositoryState::RebaseInteractive
+            | RepositoryState::RebaseMerge => continued("a rebase", "git rebase --continue"),
             RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
                 continued("applying a mailbox", "git am --continue")
             }
@@ -56,7 +64,10 @@ impl Operation {
     /// The commands that end the operation.
     #[must_use]
     pub fn hint(&self) -> String {
-        self.or_else.map_or_else(|| self.next.to_owned(), |other| format!("{}, or {other}", self.next))
+        self.or_else.map_or_else(
+            || self.next.to_owned(),
+            |other| format!("{}, or {other}", self.next),
+        )
     }
 }
 
@@ -70,10 +81,16 @@ impl Store {
     pub fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
         let listed = self.git(&["ls-files", "--unmerged", "--full-name", "-z"], &[])?;
         let mut found: Vec<Unmerged> = Vec::new();
-        for Listed { blob, stage, path, .. } in Listed::all(&listed) {
+        for Listed {
+            blob, stage, path, ..
+        } in Listed::all(&listed)
+        {
             let Some(path) = path_of(path) else { continue };
             if found.last().is_none_or(|last| last.path != path) {
-                found.push(Unmerged { path, stages: [None; 3] });
+                found.push(Unmerged {
+                    path,
+                    stages: [None; 3],
+                });
             }
             let slot = usize::from(stage).checked_sub(1);
             if let (Some(last), Some(slot)) = (found.last_mut(), slot.filter(|slot| *slot < 3)) {
@@ -90,17 +107,40 @@ impl Store {
         self.clear_index_lock()?;
         self.wait_for_index()?;
         // A link to an index is git's to follow.
-        let is_file = self.index().symlink_metadata().is_ok_and(|index| index.is_file());
-        let lock = if is_file { self.wait_for_index_lock()? } else { None };
-        let placed: Vec<(PathBuf, &[u8])> =
-            files.iter().map(|(path, bytes)| (path.under(&self.root), bytes.as_slice())).collect();
+        let is_file = self
+            .index()
+            .symlink_metadata()
+            .is_ok_and(|index| index.is_file());
+        let lock = if is_file {
+            self.wait_for_index_lock()?
+        } else {
+            None
+        };
+        let placed: Vec<(PathBuf, &[u8])> = files
+            .iter()
+            .map(|(path, bytes)| (path.under(&self.root), bytes.as_slice()))
+            .collect();
         durable::write_all(&self.root, &placed)?;
-        removed.iter().for_each(|path| durable::remove(&self.root, &path.under(&self.root)));
-        let names = files.iter().map(|(path, _)| path.as_str()).chain(removed.iter().map(RepoPath::as_str));
-        let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
-        let Some(lock) = lock else { return Ok(self.git(&arguments, &[]).map(drop)?) };
+        removed
+            .iter()
+            .for_each(|path| durable::remove(&self.root, &path.under(&self.root)));
+        let names = files
+            .iter()
+            .map(|(path, _)| path.as_str())
+            .chain(removed.iter().map(RepoPath::as_str));
+        let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"]
+            .into_iter()
+            .chain(names)
+            .collect();
+        let Some(lock) = lock else {
+            return Ok(self.git(&arguments, &[]).map(drop)?);
+        };
         let add = |index: &Path| Ok(self.git_with_index(index, &arguments)?);
-        lock.put(NextIndex::write_by(Arc::clone(&lock.own), &lock.index, add)?)
+        lock.put(NextIndex::write_by(
+            Arc::clone(&lock.own),
+            &lock.index,
+            add,
+        )?)
     }
 
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
@@ -118,7 +158,12 @@ impl Store {
     /// conflict.
     pub fn merge_files(&self, base: &str, ours: &str, theirs: &str) -> bool {
         let labels = ["-L", "ours", "-L", "base", "-L", "theirs"];
-        let arguments = [&["merge-file", "-q"], &labels[..], &["--", ours, base, theirs]].concat();
+        let arguments = [
+            &["merge-file", "-q"],
+            &labels[..],
+            &["--", ours, base, theirs],
+        ]
+        .concat();
         self.git(&arguments, &[]).is_ok()
     }
 

@@ -25,7 +25,10 @@ pub(super) fn encode_size(mut size: usize) -> Vec<u8> {
 
 /// The size at the start of these bytes, and what follows it. `None` if it does not end, or is too large.
 pub(super) fn decode_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let length = 1 + bytes.iter().take(LONGEST_SIZE).position(|byte| byte & 0x80 == 0)?;
+    let length = 1 + bytes
+        .iter()
+        .take(LONGEST_SIZE)
+        .position(|byte| byte & 0x80 == 0)?;
     let (encoded, rest) = bytes.split_at(length);
     let fold = |size: usize, byte: &u8| Some(size.checked_mul(0x80)? | usize::from(byte & 0x7f));
     Some((encoded.iter().rev().try_fold(0, fold)?, rest))
@@ -55,8 +58,10 @@ fn copy(delta: &mut Vec<u8>, mut from: usize, mut length: usize) {
         let (offset, size) = (from.to_le_bytes(), part.to_le_bytes());
         // A byte that is zero is left out; the first byte says which follow.
         let bytes = offset[..4].iter().chain(&size[..2]).enumerate();
-        let present: Vec<(usize, u8)> =
-            bytes.filter(|(_, byte)| **byte != 0).map(|(at, byte)| (at, *byte)).collect();
+        let present: Vec<(usize, u8)> = bytes
+            .filter(|(_, byte)| **byte != 0)
+            .map(|(at, byte)| (at, *byte))
+            .collect();
         delta.push(present.iter().fold(COPY, |flags, (at, _)| flags | 1 << at));
         delta.extend(present.iter().map(|(_, byte)| byte));
         from += part;
@@ -82,11 +87,12 @@ pub(super) fn applied(old: &[u8], delta: &[u8], most: usize) -> Option<Vec<u8>> 
         } else {
             let mut operand = |bits: Range<u32>| {
                 let begin = bits.start;
-                bits.filter(|bit| instruction & 1 << bit != 0).try_fold(0, |value, bit| {
-                    let (&byte, after) = rest.split_first()?;
-                    rest = after;
-                    Some(value | usize::from(byte) << (8 * (bit - begin)))
-                })
+                bits.filter(|bit| instruction & 1 << bit != 0)
+                    .try_fold(0, |value, bit| {
+                        let (&byte, after) = rest.split_first()?;
+                        rest = after;
+                        Some(value | usize::from(byte) << (8 * (bit - begin)))
+                    })
             };
             let (offset, size) = (operand(0..4)?, operand(4..7)?);
             let size = if size == 0 { COPIED } else { size };
@@ -113,7 +119,9 @@ pub(super) mod tests {
 
     /// So many files.
     pub fn files(many: usize) -> BTreeMap<String, u8> {
-        (0..many).map(|number| (format!("t-{number:05}"), 7)).collect()
+        (0..many)
+            .map(|number| (format!("t-{number:05}"), 7))
+            .collect()
     }
 
     #[test]
@@ -130,21 +138,41 @@ pub(super) mod tests {
             (BTreeMap::new(), files(1)),
             (files(1), BTreeMap::new()),
             (long.clone(), long.clone()),
-            (long.clone(), edited(&|new| new.extend([("t-00000".to_owned(), 8)]))),
-            (long.clone(), edited(&|new| new.extend([("t-".repeat(200), 8)]))),
+            (
+                long.clone(),
+                edited(&|new| new.extend([("t-00000".to_owned(), 8)])),
+            ),
+            (
+                long.clone(),
+                edited(&|new| new.extend([("t-".repeat(200), 8)])),
+            ),
             (long.clone(), edited(&|new| drop(new.pop_last()))),
             (
                 long.clone(),
-                edited(&|new| new.iter_mut().filter(|(name, _)| some(name)).for_each(|(_, id)| *id = 9)),
+                edited(&|new| {
+                    new.iter_mut()
+                        .filter(|(name, _)| some(name))
+                        .for_each(|(_, id)| *id = 9)
+                }),
             ),
-            (long.clone(), edited(&|new| new.retain(|name, _| !some(name)))),
-            (edited(&|new| new.retain(|name, _| !some(name))), long.clone()),
+            (
+                long.clone(),
+                edited(&|new| new.retain(|name, _| !some(name))),
+            ),
+            (
+                edited(&|new| new.retain(|name, _| !some(name))),
+                long.clone(),
+            ),
         ];
         for (old, new) in cases {
             let (old, new) = (tree(&old), tree(&new));
             let delta = between(&old, &new);
             let made = applied(old.bytes(), &delta, new.bytes().len());
-            assert!(made.as_deref() == Some(new.bytes()), "{} bytes", delta.len());
+            assert!(
+                made.as_deref() == Some(new.bytes()),
+                "{} bytes",
+                delta.len()
+            );
         }
     }
 
@@ -156,9 +184,20 @@ pub(super) mod tests {
         };
         let made = |to, instructions: &[u8]| applied(&old, &delta(to, instructions), old.len());
         assert_eq!(made(0, &[]).as_deref(), Some(&[][..]));
-        assert_eq!(made(3, &[1, b'a', 0x91, 4, 2]).as_deref(), Some(&[b'a', 4, 5][..]));
-        assert_eq!(made(COPIED, &[0x81, 1]).as_deref(), Some(&old[1..=COPIED]), "no size is that of a block");
-        assert_eq!(made(COPIED, &[0xc1, 1, 1]).as_deref(), Some(&old[1..=COPIED]), "its third byte");
+        assert_eq!(
+            made(3, &[1, b'a', 0x91, 4, 2]).as_deref(),
+            Some(&[b'a', 4, 5][..])
+        );
+        assert_eq!(
+            made(COPIED, &[0x81, 1]).as_deref(),
+            Some(&old[1..=COPIED]),
+            "no size is that of a block"
+        );
+        assert_eq!(
+            made(COPIED, &[0xc1, 1, 1]).as_deref(),
+            Some(&old[1..=COPIED]),
+            "its third byte"
+        );
         let malformed = [
             (1, &[][..], "it makes less than it says"),
             (1, &[2, b'a', b'b'], "it makes more"),
@@ -171,14 +210,25 @@ pub(super) mod tests {
         for (to, instructions, what) in malformed {
             assert_eq!(made(to, instructions), None, "{what}");
         }
-        assert_eq!(applied(&old[1..], &delta(0, &[]), 9), None, "it is for another content");
-        assert_eq!(applied(&old, &delta(3, &[3, 1, 2, 3]), 2), None, "it makes too much");
+        assert_eq!(
+            applied(&old[1..], &delta(0, &[]), 9),
+            None,
+            "it is for another content"
+        );
+        assert_eq!(
+            applied(&old, &delta(3, &[3, 1, 2, 3]), 2),
+            None,
+            "it makes too much"
+        );
         assert_eq!(applied(&old, &[0x80; 20], 9), None, "its sizes do not end");
     }
 
     #[test]
     fn a_size_is_read_as_it_was_written() {
-        assert_eq!([0, 0x7f, 0x80].map(encode_size), [vec![0], vec![0x7f], vec![0x80, 1]]);
+        assert_eq!(
+            [0, 0x7f, 0x80].map(encode_size),
+            [vec![0], vec![0x7f], vec![0x80, 1]]
+        );
         let edges = (0..64).flat_map(|bit| [(1_usize << bit) - 1, 1 << bit, (1 << bit) + 1]);
         for size in (0..70_000).chain(edges) {
             let bytes = [&encode_size(size), &b"x"[..]].concat();

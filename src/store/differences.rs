@@ -42,13 +42,23 @@ impl CommitDifference {
 
     /// The files below a directory that differ from those of a commit; `None` if it was not compared with that.
     fn changed_from(&self, parent: Option<Digest>, directory: &RepoPath) -> Option<Vec<RepoPath>> {
-        let is_meant = |file: &&FileDifference| file.parent == parent && file.path.below(directory).is_some();
-        let files = || self.files.iter().filter(is_meant).map(|file| file.path.clone()).collect();
+        let is_meant =
+            |file: &&FileDifference| file.parent == parent && file.path.below(directory).is_some();
+        let files = || {
+            self.files
+                .iter()
+                .filter(is_meant)
+                .map(|file| file.path.clone())
+                .collect()
+        };
         self.compared.contains(&parent).then(files)
     }
 
     fn size(&self) -> usize {
-        let files = self.files.iter().map(|file| size_of::<FileDifference>() + file.path.as_str().len());
+        let files = self
+            .files
+            .iter()
+            .map(|file| size_of::<FileDifference>() + file.path.as_str().len());
         size_of::<Self>() + files.sum::<usize>()
     }
 }
@@ -63,7 +73,10 @@ impl Store {
         directory: &RepoPath,
     ) -> Option<Vec<RepoPath>> {
         let commit = self.oid(after.commit()?).ok()?;
-        let known = self.differences.borrow_mut().get(&(commit, RepoPath::root()))?;
+        let known = self
+            .differences
+            .borrow_mut()
+            .get(&(commit, RepoPath::root()))?;
         known.changed_from(before.commit(), directory)
     }
 
@@ -81,7 +94,9 @@ impl Store {
         let (mut files, compared) = self.compare(commit, directory, Differences::All)?;
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let found = Arc::new(CommitDifference { files, compared });
-        self.differences.borrow_mut().put(key, Arc::clone(&found), found.size());
+        self.differences
+            .borrow_mut()
+            .put(key, Arc::clone(&found), found.size());
         Ok(found)
     }
 
@@ -107,11 +122,26 @@ impl Store {
         let mut files = Vec::new();
         let after = self.tree_source(digest(commit.id()));
         let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
-            let trees = (before.directory_at(directory)?, after.directory_at(directory)?);
-            differ((before, trees.0), (&after, trees.1), directory, wanted, &mut |path, [old, new]| {
-                let blob = |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));
-                files.push(FileDifference { path, parent, before: blob(old), after: blob(new) });
-            })
+            let trees = (
+                before.directory_at(directory)?,
+                after.directory_at(directory)?,
+            );
+            differ(
+                (before, trees.0),
+                (&after, trees.1),
+                directory,
+                wanted,
+                &mut |path, [old, new]| {
+                    let blob =
+                        |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));
+                    files.push(FileDifference {
+                        path,
+                        parent,
+                        before: blob(old),
+                        after: blob(new),
+                    });
+                },
+            )
         };
         let mut compared = Vec::new();
         for parent in commit.parent_ids().map(digest) {
@@ -123,7 +153,9 @@ impl Store {
         if compared.is_empty() {
             compared.push(None);
         }
-        compared.iter().try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
+        compared
+            .iter()
+            .try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
         Ok((files, compared))
     }
 }

@@ -18,19 +18,28 @@ pub const TEMPORARY: &str = ".orch-tmp";
 /// Replaces a file below `base` atomically and keeps its permissions. Follows no link below `base`. Returns its
 /// stamp, or `None` if someone has changed it since, and an error if it cannot be written.
 pub fn write_atomic(base: &Path, path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
-    let stamp = write_all(base, &[(path.to_owned(), bytes)])?.pop().flatten();
+    let stamp = write_all(base, &[(path.to_owned(), bytes)])?
+        .pop()
+        .flatten();
     remove_abandoned(parent(path));
     Ok(stamp)
 }
 
 /// Like [`write_atomic`], without syncing the file: a power cut may lose the new content.
 pub fn write_derived(base: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    TemporaryFile::write(base, path, bytes, None)?.place().map(drop)
+    TemporaryFile::write(base, path, bytes, None)?
+        .place()
+        .map(drop)
 }
 
 /// Replaces a file atomically and makes it executable for everyone. Returns an error if it cannot be written.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let draft = TemporaryFile::write(parent(path), path, bytes, Some(Permissions::from_mode(0o755)))?;
+    let draft = TemporaryFile::write(
+        parent(path),
+        path,
+        bytes,
+        Some(Permissions::from_mode(0o755)),
+    )?;
     sync_one(&draft.path())?;
     draft.place()?;
     remove_abandoned(parent(path));
@@ -41,8 +50,12 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 pub(crate) fn remove_abandoned(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let own = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));
-        let process = own.and_then(|own| own.split_once('-')).map(|(process, _)| process);
+        let own = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(TEMPORARY)?.strip_prefix('-'));
+        let process = own
+            .and_then(|own| own.split_once('-'))
+            .map(|(process, _)| process);
         if process.is_some_and(is_dead) {
             remove(directory, &entry.path());
         }
@@ -62,14 +75,18 @@ pub fn write_all(base: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<F
     let prepared = Prepared::write(base, files)?;
     sync(&prepared.temporaries())?;
     let stamps = prepared.place(iter::repeat(true))?;
-    sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))?;
+    sync(&directories_of(
+        files.iter().map(|(path, _)| path.as_path()),
+    ))?;
     Ok(stamps)
 }
 
 /// The directory of a file, as the place below which no link is followed: the user chose its path.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or_else(|| Path::new("."))
 }
 
 /// New contents of files, each written to a temporary file beside its target. Dropping it removes them.
@@ -96,9 +113,13 @@ impl Prepared {
     /// `wanted` yields one value for each file, in the order given to [`Self::write`]. Returns the stamp of
     /// each file, or `None` for one that is not wanted or that someone has changed since, and an error if a
     /// rename fails.
-    pub fn place(self, wanted: impl IntoIterator<Item = bool>) -> Result<Vec<Option<FileStamp>>, Error> {
-        let each =
-            |(draft, is_wanted): (TemporaryFile, bool)| if is_wanted { draft.place() } else { Ok(None) };
+    pub fn place(
+        self,
+        wanted: impl IntoIterator<Item = bool>,
+    ) -> Result<Vec<Option<FileStamp>>, Error> {
+        let each = |(draft, is_wanted): (TemporaryFile, bool)| {
+            if is_wanted { draft.place() } else { Ok(None) }
+        };
         self.0.into_iter().zip(wanted).map(each).collect()
     }
 }
@@ -133,12 +154,19 @@ impl TemporaryFile {
                 created => break (name, created.map_err(fail)?),
             }
         };
-        let mut draft =
-            Self { base: base.to_owned(), name, target: target.to_owned(), stamp: None, is_placed: false };
+        let mut draft = Self {
+            base: base.to_owned(),
+            name,
+            target: target.to_owned(),
+            stamp: None,
+            is_placed: false,
+        };
         file.write_all(bytes).map_err(fail)?;
         let known = || directory.permissions(target.file_name().unwrap_or_default());
         // Whatever the process masks.
-        let permissions = permissions.or_else(known).unwrap_or_else(|| Permissions::from_mode(0o644));
+        let permissions = permissions
+            .or_else(known)
+            .unwrap_or_else(|| Permissions::from_mode(0o644));
         file.set_permissions(permissions).map_err(fail)?;
         // Taken before other processes can see the file, because afterwards it may be replaced.
         draft.stamp = file.metadata().ok().as_ref().and_then(FileStamp::of);
@@ -156,7 +184,9 @@ impl TemporaryFile {
     /// Renames the file to its target. Returns its stamp, or `None` if someone has changed it since.
     fn place(mut self) -> Result<Option<FileStamp>, Error> {
         let name = self.target.file_name().unwrap_or_default();
-        let renamed = self.directory().and_then(|at| rename_over(&at, &self.name, &at, name));
+        let renamed = self
+            .directory()
+            .and_then(|at| rename_over(&at, &self.name, &at, name));
         renamed.map_err(|error| io_error(&self.target, error))?;
         self.is_placed = true;
         let is_ours = |now: &FileStamp| self.stamp.is_some_and(|ours| now.is_same_file(&ours));
@@ -168,14 +198,21 @@ impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_placed {
             // git ignores one that stays.
-            let _ = self.directory().and_then(|directory| directory.remove(&self.name));
+            let _ = self
+                .directory()
+                .and_then(|directory| directory.remove(&self.name));
         }
     }
 }
 
 /// Moves a file to a name in another directory, or in the same one, like [`Directory::rename`], without waiting until the
 /// file that had the name is freed.
-pub fn rename_over(from: &Directory, name: &str, to: &Directory, new: impl AsRef<OsStr>) -> io::Result<()> {
+pub fn rename_over(
+    from: &Directory,
+    name: &str,
+    to: &Directory,
+    new: impl AsRef<OsStr>,
+) -> io::Result<()> {
     let replaced = to.held(&new);
     from.rename(name, to, new)?;
     replaced.into_iter().for_each(side_work::close);
@@ -198,7 +235,10 @@ pub fn move_path(base: &Path, from: &Path, to: &Path) -> Result<(), Error> {
 /// The directories above a path, as far as `base`.
 #[must_use]
 pub fn directories_above(base: &Path, path: &Path) -> Vec<PathBuf> {
-    let above = path.ancestors().skip(1).take_while(|directory| directory.starts_with(base));
+    let above = path
+        .ancestors()
+        .skip(1)
+        .take_while(|directory| directory.starts_with(base));
     above.map(Path::to_owned).collect()
 }
 
@@ -252,7 +292,9 @@ fn read_private_of(path: &Path, user: u32) -> io::Result<PrivateFile> {
         Ok(None) => return Ok(PrivateFile::Foreign),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PrivateFile::Missing),
         // Another user's file can often not even be opened.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(PrivateFile::Foreign),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Ok(PrivateFile::Foreign);
+        }
         Err(error) => return Err(error),
     };
     // The opened file is looked at, so nothing can be put in its place meanwhile.
@@ -290,7 +332,8 @@ pub fn read_kept(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 fn within(file: &File, most: u64) -> io::Result<Vec<u8>> {
     // Of a file that is longer nothing is read, however little of it is on the disk.
-    read_up_to(file, most)?.ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
+    read_up_to(file, most)?
+        .ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
 }
 
 /// The text of such a file, which is empty if there is no file. Returns an error as [`read_kept`] does, and if it is no
@@ -351,10 +394,18 @@ mod tests {
         fs::write(&path, "text").expect("written");
         assert_eq!(text_of(&path).expect("read"), "text");
         let refused = |why: &str| {
-            for error in [text_of(&path).map(drop).map_err(|error| error.to_string()), {
-                read_kept(&path).map(drop).map_err(|error| error.to_string())
-            }] {
-                assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{why}: {error:?}");
+            for error in [
+                text_of(&path).map(drop).map_err(|error| error.to_string()),
+                {
+                    read_kept(&path)
+                        .map(drop)
+                        .map_err(|error| error.to_string())
+                },
+            ] {
+                assert!(
+                    error.as_ref().is_err_and(|error| error.contains(why)),
+                    "{why}: {error:?}"
+                );
             }
         };
         // Nothing of it is on the disk.
@@ -363,9 +414,19 @@ mod tests {
         refused("it is longer than 64 MiB");
         let private = |path: &Path| read_private_of(path, geteuid().as_raw()).map(drop);
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("set");
-        assert!(private(&path).expect_err("too long").to_string().contains("longer"));
+        assert!(
+            private(&path)
+                .expect_err("too long")
+                .to_string()
+                .contains("longer")
+        );
         file.set_len(MOST + 1).expect("grown");
-        assert!(read_if_there(&path).expect_err("too long").to_string().contains("256 MiB"));
+        assert!(
+            read_if_there(&path)
+                .expect_err("too long")
+                .to_string()
+                .contains("256 MiB")
+        );
         file.set_len(4).expect("cut");
         assert_eq!(read_if_there(&path).expect("read").expect("there"), b"text");
         assert_eq!(read_kept(&path).expect("read").expect("there"), b"text");

@@ -99,11 +99,21 @@ impl IndexFile {
             if signature[0].is_ascii_lowercase() {
                 return None;
             }
-            let next = at.checked_add(8)?.checked_add(usize::try_from(number(&bytes, at + 4)?).ok()?)?;
+            let next = at
+                .checked_add(8)?
+                .checked_add(usize::try_from(number(&bytes, at + 4)?).ok()?)?;
             extensions.push((signature, at..next));
             at = next;
         }
-        (at == end).then_some(Self { bytes, format, starts, names, extensions, newest, unmerged })
+        (at == end).then_some(Self {
+            bytes,
+            format,
+            starts,
+            names,
+            extensions,
+            newest,
+            unmerged,
+        })
     }
 
     /// The index of a repository without one.
@@ -131,14 +141,21 @@ impl IndexFile {
         match &self.names {
             None => {
                 let (head, name, _) = decode(self.raw(number..number + 1)?, self.format)?;
-                Some(RawEntry { head, name: name.into() })
+                Some(RawEntry {
+                    head,
+                    name: name.into(),
+                })
             }
             Some(names) => self.span(names, number / SPAN).nth(number % SPAN),
         }
     }
 
     /// The entries of version 4 from the one with this name in `names` on, up to the next of them.
-    fn span<'s>(&'s self, names: &'s [Box<[u8]>], number: usize) -> impl Iterator<Item = RawEntry<'s>> {
+    fn span<'s>(
+        &'s self,
+        names: &'s [Box<[u8]>],
+        number: usize,
+    ) -> impl Iterator<Item = RawEntry<'s>> {
         let mut name = Vec::new();
         let first = number * SPAN;
         (first..self.len().min(first + SPAN)).map_while(move |at| {
@@ -149,7 +166,10 @@ impl IndexFile {
             } else {
                 decode_next(bytes, self.format, &mut name)?.0
             };
-            Some(RawEntry { head, name: name.clone().into() })
+            Some(RawEntry {
+                head,
+                name: name.clone().into(),
+            })
         })
     }
 
@@ -160,12 +180,15 @@ impl IndexFile {
 
     /// The unmerged entries, at the stages 1 to 3.
     pub(super) fn unmerged(&self) -> impl Iterator<Item = RawEntry<'_>> {
-        self.unmerged.iter().filter_map(|number| self.entry(*number))
+        self.unmerged
+            .iter()
+            .filter_map(|number| self.entry(*number))
     }
 
     /// The bytes of a range of entries, unchanged. In version 4 the first depends on the name before it.
     pub(super) fn raw(&self, entries: Range<usize>) -> Option<&[u8]> {
-        self.bytes.get(self.start(entries.start)?..self.start(entries.end)?)
+        self.bytes
+            .get(self.start(entries.start)?..self.start(entries.end)?)
     }
 
     /// The offset of the entry with this number.
@@ -177,12 +200,15 @@ impl IndexFile {
     pub(super) fn position(&self, name: &[u8]) -> usize {
         let Some(names) = &self.names else {
             let is_before = |at: &u32| {
-                decode(&self.bytes[*at as usize..], self.format).is_some_and(|(_, before, _)| before < name)
+                decode(&self.bytes[*at as usize..], self.format)
+                    .is_some_and(|(_, before, _)| before < name)
             };
             return self.starts[..self.len()].partition_point(is_before);
         };
         let later = names.partition_point(|first| **first < *name);
-        let Some(span) = later.checked_sub(1) else { return 0 };
+        let Some(span) = later.checked_sub(1) else {
+            return 0;
+        };
         let is_before = |entry: &RawEntry<'_>| *entry.name < *name;
         span * SPAN + self.span(names, span).take_while(is_before).count()
     }
@@ -190,7 +216,12 @@ impl IndexFile {
     /// The numbers of the entries with this name: one at stage 0, or several unmerged ones.
     pub(super) fn named(&self, name: &[u8]) -> Range<usize> {
         let first = self.position(name);
-        first..first + self.entries(first).take_while(|entry| *entry.name == *name).count()
+        first
+            ..first
+                + self
+                    .entries(first)
+                    .take_while(|entry| *entry.name == *name)
+                    .count()
     }
 
     /// The entries from this one on.
@@ -199,14 +230,20 @@ impl IndexFile {
             None => Box::new((first..self.len()).map_while(|number| self.entry(number))),
             Some(names) => {
                 let spans = first / SPAN..names.len();
-                Box::new(spans.flat_map(|span| self.span(names, span)).skip(first % SPAN))
+                Box::new(
+                    spans
+                        .flat_map(|span| self.span(names, span))
+                        .skip(first % SPAN),
+                )
             }
         }
     }
 
     /// The extensions: signature, and all bytes with the header.
     pub(super) fn extensions(&self) -> impl Iterator<Item = (&[u8; 4], &[u8])> {
-        self.extensions.iter().map(|(signature, place)| (signature, &self.bytes[place.clone()]))
+        self.extensions
+            .iter()
+            .map(|(signature, place)| (signature, &self.bytes[place.clone()]))
     }
 
     /// The format of the ids in the file.
@@ -229,7 +266,10 @@ impl IndexFile {
     pub(super) fn staged<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Staged {
         let mut found = Staged::default();
         for path in paths {
-            for entry in self.named(path.as_str().as_bytes()).filter_map(|number| self.entry(number)) {
+            for entry in self
+                .named(path.as_str().as_bytes())
+                .filter_map(|number| self.entry(number))
+            {
                 if entry.head.stage() > 0 {
                     found.unmerged.push(path.to_string());
                 } else if let Some(entry) = entry.head.staged() {
@@ -251,8 +291,13 @@ mod tests {
 
     #[test]
     fn what_is_no_plain_index_is_left_to_git() {
-        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x05\0\0\0\0", b"DIRC\0\0\0\x02\0\0\0\x05abc", &[0; 100]]
-        {
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x05\0\0\0\0",
+            b"DIRC\0\0\0\x02\0\0\0\x05abc",
+            &[0; 100],
+        ] {
             assert!(parse(bytes).is_none());
         }
         let mut split = b"DIRC\0\0\0\x02\0\0\0\0link\0\0\0\0".to_vec();
@@ -262,16 +307,26 @@ mod tests {
         empty.extend([0; 20]);
         let empty = parse(&empty).expect("a plain index");
         assert_eq!(empty.len(), 0);
-        assert_eq!(empty.staged([RepoPath::new("a").expect("valid")].iter()), Staged::default());
+        assert_eq!(
+            empty.staged([RepoPath::new("a").expect("valid")].iter()),
+            Staged::default()
+        );
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the index is what git itself writes")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the index is what git itself writes"
+    )]
     fn reads_what_git_writes() {
         let home = tempfile::tempdir().expect("a directory");
         let git = |arguments: &[&str]| {
             let mut command = std::process::Command::new("git");
-            let output = command.current_dir(home.path()).args(arguments).output().expect("git runs");
+            let output = command
+                .current_dir(home.path())
+                .args(arguments)
+                .output()
+                .expect("git runs");
             assert!(output.status.success(), "git {arguments:?}");
             String::from_utf8(output.stdout).expect("text")
         };
@@ -293,7 +348,10 @@ mod tests {
                 .filter_map(|line| RepoPath::new(line.split_once('\t')?.1).ok())
                 .chain(RepoPath::new("d/absent").ok())
                 .collect();
-            let found = parse(&bytes).expect("a plain index").staged(wanted.iter()).entries;
+            let found = parse(&bytes)
+                .expect("a plain index")
+                .staged(wanted.iter())
+                .entries;
             assert_eq!(found.len(), 5);
             for line in listed.lines() {
                 let (head, path) = line.split_once('\t').expect("a line");

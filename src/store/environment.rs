@@ -36,13 +36,19 @@ pub struct Environment {
 
 /// The settings of git as they are now. The answers of [`Repository::config`] itself are not safe to ask for: it reads a
 /// file that has changed again, and if that fails libgit2 1.9 frees an entry that it never had.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads settings")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads settings"
+)]
 pub(super) fn settings(repo: &Repository) -> Result<git2::Config, git2::Error> {
     repo.config()?.snapshot()
 }
 
 /// The settings of git in this clone, to write to. They are not to be read.
-#[expect(clippy::disallowed_methods, reason = "the one place that writes settings")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that writes settings"
+)]
 pub(super) fn settings_of_clone(repo: &Repository) -> Result<git2::Config, git2::Error> {
     repo.config()?.open_level(git2::ConfigLevel::Local)
 }
@@ -55,7 +61,8 @@ impl Environment {
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let settings = given("GIT_CONFIG_COUNT").map_or(0, |count| count.trim().parse().unwrap_or(u32::MAX));
+        let settings =
+            given("GIT_CONFIG_COUNT").map_or(0, |count| count.trim().parse().unwrap_or(u32::MAX));
         let is_own = |number| {
             given(&format!("GIT_CONFIG_KEY_{number}"))
                 .is_some_and(|key| IN_FOREGROUND.contains(&key.as_str()))
@@ -64,8 +71,11 @@ impl Environment {
         Self {
             git_dir: given("GIT_DIR").map(PathBuf::from),
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
-            ceilings: given("GIT_CEILING_DIRECTORIES").map(|list| ceilings(&list)).unwrap_or_default(),
-            crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM").is_some_and(|value| is_true(&value)),
+            ceilings: given("GIT_CEILING_DIRECTORIES")
+                .map(|list| ceilings(&list))
+                .unwrap_or_default(),
+            crosses_devices: given("GIT_DISCOVERY_ACROSS_FILESYSTEM")
+                .is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: has_others || given("GIT_CONFIG_PARAMETERS").is_some(),
             settings,
@@ -79,27 +89,41 @@ impl Environment {
     #[must_use]
     pub fn for_executors(&self) -> Vec<(String, String)> {
         // Such an environment git refuses, and it need not be mended.
-        let Some(count) = self.settings.checked_add(2) else { return Vec::new() };
-        let each = (self.settings..count).zip(IN_FOREGROUND).flat_map(|(number, key)| {
-            [
-                (format!("GIT_CONFIG_KEY_{number}"), key.to_owned()),
-                (format!("GIT_CONFIG_VALUE_{number}"), "false".to_owned()),
-            ]
-        });
-        each.chain([("GIT_CONFIG_COUNT".to_owned(), count.to_string())]).collect()
+        let Some(count) = self.settings.checked_add(2) else {
+            return Vec::new();
+        };
+        let each = (self.settings..count)
+            .zip(IN_FOREGROUND)
+            .flat_map(|(number, key)| {
+                [
+                    (format!("GIT_CONFIG_KEY_{number}"), key.to_owned()),
+                    (format!("GIT_CONFIG_VALUE_{number}"), "false".to_owned()),
+                ]
+            });
+        each.chain([("GIT_CONFIG_COUNT".to_owned(), count.to_string())])
+            .collect()
     }
 
     /// Makes relative paths absolute, as seen from `start`, like git does after `-C`.
     #[must_use]
     pub fn seen_from(self, start: &Path) -> Self {
         let absolute = |path: Option<PathBuf>| path.map(|path| start.join(path));
-        Self { git_dir: absolute(self.git_dir), work_tree: absolute(self.work_tree), ..self }
+        Self {
+            git_dir: absolute(self.git_dir),
+            work_tree: absolute(self.work_tree),
+            ..self
+        }
     }
 
     /// The same for another work tree of the repository: the variables that name this one do not count.
     #[must_use]
     pub fn elsewhere(&self) -> Self {
-        Self { git_dir: None, work_tree: None, index_file: None, ..self.clone() }
+        Self {
+            git_dir: None,
+            work_tree: None,
+            index_file: None,
+            ..self.clone()
+        }
     }
 
     /// Opens the repository for the directory `start`; `None` outside git.
@@ -109,12 +133,19 @@ impl Environment {
     pub(super) fn open(&self, start: &Path) -> Result<Option<Repository>, Error> {
         let around = self.opened(start, RepositoryOpenFlags::empty())?;
         // git passes its hooks a path relative to the root; from a subdirectory that path does not exist.
-        let Some(named) = self.git_dir.as_deref().filter(|named| around.is_none() || named.exists()) else {
+        let Some(named) = self
+            .git_dir
+            .as_deref()
+            .filter(|named| around.is_none() || named.exists())
+        else {
             return self.nearest(start, around);
         };
         let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let Some(repo) = self.opened(named, exactly)? else {
-            return Err(refused(format!("GIT_DIR names {}, which is not a git repository", named.display())));
+            return Err(refused(format!(
+                "GIT_DIR names {}, which is not a git repository",
+                named.display()
+            )));
         };
         match around {
             Some(around) if around.path() == repo.path() => Ok(Some(around)),
@@ -140,17 +171,31 @@ impl Environment {
     ///
     /// libgit2 passes by a `.git` that is damaged or that it cannot read, and takes an outer repository or none.
     /// Returns an error in its place, because a move would be recorded elsewhere or nowhere.
-    fn nearest(&self, start: &Path, found: Option<Repository>) -> Result<Option<Repository>, Error> {
-        let Some((directory, git)) = self.nearest_git(start)? else { return Ok(found) };
-        if found.as_ref().is_some_and(|found| found.path().starts_with(directory)) {
+    fn nearest(
+        &self,
+        start: &Path,
+        found: Option<Repository>,
+    ) -> Result<Option<Repository>, Error> {
+        let Some((directory, git)) = self.nearest_git(start)? else {
+            return Ok(found);
+        };
+        if found
+            .as_ref()
+            .is_some_and(|found| found.path().starts_with(directory))
+        {
             return Ok(found);
         }
         // With a work tree of its own, libgit2 takes only the git directory itself.
         let (place, flags) = match self.work_tree {
-            Some(_) => (&*git, RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT),
+            Some(_) => (
+                &*git,
+                RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT,
+            ),
             None => (directory, RepositoryOpenFlags::NO_SEARCH),
         };
-        self.opened(place, flags)?.map(Some).ok_or_else(|| unopened(&git))
+        self.opened(place, flags)?
+            .map(Some)
+            .ok_or_else(|| unopened(&git))
     }
 
     /// The nearest `.git` at or above `start`, with its directory, as far as git searches. Returns an error if it
@@ -179,8 +224,10 @@ impl Environment {
         flags: RepositoryOpenFlags,
     ) -> Result<Option<Repository>, Error> {
         // libgit2 resolves a relative work tree against the git directory, so it must not read the variable.
-        let bare =
-            self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
+        let bare = self
+            .work_tree
+            .as_ref()
+            .map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
         prepare_library();
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
@@ -189,7 +236,9 @@ impl Environment {
             Err(error) => return Err(super::error::opening(path, error)),
         };
         if let Some(place) = &self.work_tree {
-            let place = place.canonicalize().map_err(|source| io_error(place, source))?;
+            let place = place
+                .canonicalize()
+                .map_err(|source| io_error(place, source))?;
             repo.set_workdir(&place, false)?;
         }
         Ok(Some(repo))
@@ -203,7 +252,10 @@ const MOST_MAPPED: usize = 64 << 20;
 
 /// Lets libgit2 open a repository whose references are in a reftable, and map only parts of packs. It cannot read a
 /// reftable, so `orch` asks git; see `references`. To be called before a repository is opened or created.
-#[expect(unsafe_code, reason = "libgit2 keeps these options in static variables")]
+#[expect(
+    unsafe_code,
+    reason = "libgit2 keeps these options in static variables"
+)]
 pub(super) fn prepare_library() {
     static PREPARED: Once = Once::new();
     PREPARED.call_once(|| {
@@ -228,18 +280,29 @@ fn unopened(git: &Path) -> Error {
         Err(source) => return io_error(git, source),
         Ok(metadata) => metadata.file_type(),
     };
-    let places = std::iter::once(git).chain(parts.iter().map(PathBuf::as_path).filter(|_| kind.is_dir()));
+    let places =
+        std::iter::once(git).chain(parts.iter().map(PathBuf::as_path).filter(|_| kind.is_dir()));
     for place in places {
         if let Err(source) = place.metadata().and_then(|_| permitted(place)) {
             let is_missing = source.kind() == io::ErrorKind::NotFound;
             let error = io_error(place, source);
-            let hint = format!("restore it, or remove {} if it is no repository", git.display());
-            return if is_missing { error.with_hint(hint) } else { error };
+            let hint = format!(
+                "restore it, or remove {} if it is no repository",
+                git.display()
+            );
+            return if is_missing {
+                error.with_hint(hint)
+            } else {
+                error
+            };
         }
     }
     let why = match durable::read_regular(git) {
         Some(text) => {
-            format!("cannot open the repository that it names: {}", String::from_utf8_lossy(&text).trim())
+            format!(
+                "cannot open the repository that it names: {}",
+                String::from_utf8_lossy(&text).trim()
+            )
         }
         None if kind.is_dir() => "cannot open this repository".to_owned(),
         None => "neither a directory nor a file".to_owned(),
@@ -255,7 +318,9 @@ fn is_true(value: &str) -> bool {
 /// The absolute paths of a list as in `PATH`, without links.
 fn ceilings(list: &str) -> Vec<PathBuf> {
     let absolute = std::env::split_paths(list).filter(|path| path.is_absolute());
-    absolute.map(|path| path.canonicalize().unwrap_or(path)).collect()
+    absolute
+        .map(|path| path.canonicalize().unwrap_or(path))
+        .collect()
 }
 
 /// Refuses a start directory outside the work tree, as git does.
@@ -281,18 +346,27 @@ mod tests {
 
     fn environment(variables: &[(String, String)]) -> Environment {
         Environment::read(|wanted| {
-            variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone())
+            variables
+                .iter()
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| value.clone())
         })
     }
 
     #[test]
     fn executors_get_two_settings_beside_those_that_were_given() {
         let named = |variables: &[(&str, &str)]| -> Vec<(String, String)> {
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
         };
         let alone = Environment::default().for_executors();
         assert_eq!(alone, environment(&[]).for_executors());
-        assert!(!environment(&alone).has_settings, "a step of an executor needs no git to read settings");
+        assert!(
+            !environment(&alone).has_settings,
+            "a step of an executor needs no git to read settings"
+        );
         let given = named(&[
             ("GIT_CONFIG_COUNT", "1"),
             ("GIT_CONFIG_KEY_0", "commit.gpgSign"),

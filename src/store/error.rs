@@ -11,9 +11,22 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
     let message = error.message();
     if error.code() == ErrorCode::Owner {
         // The directory to declare safe is the root of the repository, not the start directory.
-        let top = path.ancestors().find(|above| above.join(".git").exists()).unwrap_or(path);
-        let hint = command(&["git", "config", "--global", "--add", "safe.directory", &top.to_string_lossy()]);
-        let message = format!("the repository at {} belongs to another user", top.display());
+        let top = path
+            .ancestors()
+            .find(|above| above.join(".git").exists())
+            .unwrap_or(path);
+        let hint = command(&[
+            "git",
+            "config",
+            "--global",
+            "--add",
+            "safe.directory",
+            &top.to_string_lossy(),
+        ]);
+        let message = format!(
+            "the repository at {} belongs to another user",
+            top.display()
+        );
         return Error::new(Code::UntrustedOwner, message).with_hint(hint);
     }
     match message.split_once("unsupported extension name ") {
@@ -35,12 +48,14 @@ pub(super) fn table_fault(fault: GitFault) -> Error {
     match &fault {
         GitFault::NoProgram { .. } => Error::from(fault).with_hint(hint),
         GitFault::Refused { message, .. } if message.contains("unknown repository extension") => {
-            let message = "the repository uses the reftable format, which this git does not support";
+            let message =
+                "the repository uses the reftable format, which this git does not support";
             Error::new(Code::UnsupportedRepository, message).with_hint(hint)
         }
         // git does not say more.
         GitFault::Refused { message, .. } if message.contains("I/O error") => {
-            let hint = "check whether the disk is full, and the permissions of .git/reftable".to_owned();
+            let hint =
+                "check whether the disk is full, and the permissions of .git/reftable".to_owned();
             Error::from(fault).with_hint(hint)
         }
         GitFault::Refused { .. } => fault.into(),
@@ -63,13 +78,21 @@ pub(super) fn environment(why: String) -> Error {
 /// There is no such commit.
 pub(super) fn unknown_revision(revision: &str) -> Error {
     let hint = "see `git log`; a shallow clone has only a part of the history".to_owned();
-    Error::new(Code::UnknownRevision, format!("there is no commit `{revision}`")).with_hint(hint)
+    Error::new(
+        Code::UnknownRevision,
+        format!("there is no commit `{revision}`"),
+    )
+    .with_hint(hint)
 }
 
 /// A revision may be the beginning of several names of objects.
 pub(super) fn ambiguous_revision(revision: &str) -> Error {
     let hint = "write more digits of the commit, or the name of a branch".to_owned();
-    Error::new(Code::UnknownRevision, format!("`{revision}` does not name one commit")).with_hint(hint)
+    Error::new(
+        Code::UnknownRevision,
+        format!("`{revision}` does not name one commit"),
+    )
+    .with_hint(hint)
 }
 
 /// git has no identity for commits.
@@ -80,15 +103,21 @@ pub(super) fn no_identity() -> Error {
 
 /// The signing program failed with this message.
 pub(super) fn signing(message: &str) -> Error {
-    let hint =
-        "check user.signingKey and gpg.format; to turn signing off here: git config commit.gpgSign false";
-    Error::new(Code::SigningFailed, format!("cannot sign the commit: {message}")).with_hint(hint.to_owned())
+    let hint = "check user.signingKey and gpg.format; to turn signing off here: git config commit.gpgSign false";
+    Error::new(
+        Code::SigningFailed,
+        format!("cannot sign the commit: {message}"),
+    )
+    .with_hint(hint.to_owned())
 }
 
 /// A `git commit` is open in this process; moving the branch would make it fail.
 pub(super) fn commit_open(command: &str, process: &str) -> Error {
-    Error::new(Code::CommitOpen, format!("a `git {command}` is open (process {process})"))
-        .with_hint("finish or abort it, then try again".to_owned())
+    Error::new(
+        Code::CommitOpen,
+        format!("a `git {command}` is open (process {process})"),
+    )
+    .with_hint("finish or abort it, then try again".to_owned())
 }
 
 impl From<git2::Error> for Error {
@@ -140,5 +169,7 @@ fn kind_in(message: &str) -> io::ErrorKind {
         ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
         ("Permission denied", io::ErrorKind::PermissionDenied),
     ];
-    said.iter().find(|(words, _)| message.contains(words)).map_or(io::ErrorKind::Other, |(_, kind)| *kind)
+    said.iter()
+        .find(|(words, _)| message.contains(words))
+        .map_or(io::ErrorKind::Other, |(_, kind)| *kind)
 }

@@ -11,8 +11,9 @@ const WORD: usize = 8;
 pub(super) fn decode(bytes: &[u8], count: usize) -> Option<(Vec<bool>, &[u8])> {
     let length = usize::try_from(number(bytes, 4)?).ok()?.checked_mul(WORD)?;
     let (words, rest) = bytes.get(8..)?.split_at_checked(length)?;
-    let mut words =
-        words.chunks_exact(WORD).map(|word| u64::from_be_bytes(word.try_into().unwrap_or_default()));
+    let mut words = words
+        .chunks_exact(WORD)
+        .map(|word| u64::from_be_bytes(word.try_into().unwrap_or_default()));
     let mut bits = Vec::with_capacity(count);
     let add = |bits: &mut Vec<bool>, word: u64| {
         let left = count.saturating_sub(bits.len()).min(64);
@@ -35,13 +36,19 @@ pub(super) fn decode(bytes: &[u8], count: usize) -> Option<(Vec<bool>, &[u8])> {
 /// A bitmap that compresses nothing. Returns `None` for more bits than an index has entries.
 pub(super) fn encode(bits: &[bool]) -> Option<Vec<u8>> {
     let used = bits.iter().rposition(|bit| *bit).map_or(0, |last| last + 1);
-    let word =
-        |bits: &[bool]| bits.iter().enumerate().fold(0, |word, (at, bit)| word | u64::from(*bit) << at);
-    let words: Vec<u64> =
-        std::iter::once((used.div_ceil(64) as u64) << 33).chain(bits[..used].chunks(64).map(word)).collect();
+    let word = |bits: &[bool]| {
+        bits.iter()
+            .enumerate()
+            .fold(0, |word, (at, bit)| word | u64::from(*bit) << at)
+    };
+    let words: Vec<u64> = std::iter::once((used.div_ceil(64) as u64) << 33)
+        .chain(bits[..used].chunks(64).map(word))
+        .collect();
     let mut bytes = u32::try_from(used).ok()?.to_be_bytes().to_vec();
     bytes.extend(u32::try_from(words.len()).ok()?.to_be_bytes());
-    words.iter().for_each(|word| bytes.extend(word.to_be_bytes()));
+    words
+        .iter()
+        .for_each(|word| bytes.extend(word.to_be_bytes()));
     // The first word counts all others.
     bytes.extend([0; 4]);
     Some(bytes)
@@ -63,14 +70,20 @@ mod tests {
             // Of more, the others are zero; of fewer, the others are left.
             let more: Vec<bool> = bits.iter().copied().chain([false; 70]).collect();
             assert_eq!(decode(&bytes, count + 70).expect("whole").0, more);
-            assert_eq!(decode(&bytes, count / 2).expect("whole").0, bits[..count / 2]);
+            assert_eq!(
+                decode(&bytes, count / 2).expect("whole").0,
+                bits[..count / 2]
+            );
             for length in 0..bytes.len() - 1 {
                 assert_eq!(decode(&bytes[..length], count), None);
             }
         }
         // Two words of ones, one of zeros and one of others.
         let words = [2 << 1 | 1, 1 << 1 | 1 << 33, 0b101];
-        let words: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_be_bytes()).collect();
+        let words: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u64| word.to_be_bytes())
+            .collect();
         let bytes = [&[0, 0, 1, 0, 0, 0, 0, 3][..], &words, &[0; 4]].concat();
         let bits = decode(&bytes, 256).expect("whole").0;
         let set: Vec<usize> = (0..256).filter(|at| bits[*at]).collect();

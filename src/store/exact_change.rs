@@ -51,13 +51,23 @@ impl Moves {
         let patch = patch(from, onto, 0)?;
         for number in 0..patch.num_hunks() {
             let (hunk, _) = patch.hunk(number).ok()?;
-            let (old, new) =
-                (isize::try_from(hunk.old_lines()).ok()?, isize::try_from(hunk.new_lines()).ok()?);
+            let (old, new) = (
+                isize::try_from(hunk.old_lines()).ok()?,
+                isize::try_from(hunk.new_lines()).ok()?,
+            );
             let start = usize::try_from(hunk.old_start()).ok()?;
             // Of a part without old lines, git tells the line before it.
-            let begin = if old == 0 { start } else { start.saturating_sub(1) };
+            let begin = if old == 0 {
+                start
+            } else {
+                start.saturating_sub(1)
+            };
             moved += new - old;
-            differences.push(Difference { begin, end: begin.checked_add_signed(old)?, moved });
+            differences.push(Difference {
+                begin,
+                end: begin.checked_add_signed(old)?,
+                moved,
+            });
         }
         Some(Self { differences })
     }
@@ -89,7 +99,12 @@ impl ChangePart {
     fn of(patch: &Patch<'_>, number: usize) -> Option<Self> {
         let (hunk, count) = patch.hunk(number).ok()?;
         let begin = usize::try_from(hunk.old_start()).ok()?.saturating_sub(1);
-        let mut part = Self { begin, old: Vec::new(), new: Vec::new(), is_end: true };
+        let mut part = Self {
+            begin,
+            old: Vec::new(),
+            new: Vec::new(),
+            is_end: true,
+        };
         for line in 0..count {
             let line = patch.line_in_hunk(number, line).ok()?;
             let content = line.content().to_vec();
@@ -116,8 +131,11 @@ impl ChangePart {
         let is_between = (from..=last).contains(&place);
         let is_at_its_end = (self.begin > 0 || place == 0) && (!self.is_end || place == last);
         let found = is_between && is_at_its_end;
-        let is_there =
-            found && lines[place..].iter().zip(&self.old).all(|(one, other)| *one == other.as_slice());
+        let is_there = found
+            && lines[place..]
+                .iter()
+                .zip(&self.old)
+                .all(|(one, other)| *one == other.as_slice());
         is_there.then_some(place)
     }
 }
@@ -128,7 +146,10 @@ mod tests {
 
     fn numbered(changed: &[(usize, &str)]) -> String {
         let line = |number: usize| {
-            let text = changed.iter().find(|(at, _)| *at == number).map(|(_, text)| (*text).to_owned());
+            let text = changed
+                .iter()
+                .find(|(at, _)| *at == number)
+                .map(|(_, text)| (*text).to_owned());
             text.unwrap_or_else(|| format!("{number}\n"))
         };
         (1..=30).map(line).collect()
@@ -138,16 +159,40 @@ mod tests {
     fn a_change_fits_where_its_lines_stand_and_nowhere_else() {
         let from = numbered(&[]);
         let made = |onto: &[(usize, &str)], to: &[(usize, &str)]| {
-            let made = with_exact_change(numbered(onto).as_bytes(), from.as_bytes(), numbered(to).as_bytes());
+            let made = with_exact_change(
+                numbered(onto).as_bytes(),
+                from.as_bytes(),
+                numbered(to).as_bytes(),
+            );
             made.map(|made| String::from_utf8(made).expect("text"))
         };
         for (onto, to, both) in [
-            (&[(2, "x\n")][..], &[(20, "y\n")][..], Some(&[(2, "x\n"), (20, "y\n")][..])),
+            (
+                &[(2, "x\n")][..],
+                &[(20, "y\n")][..],
+                Some(&[(2, "x\n"), (20, "y\n")][..]),
+            ),
             // Lines that came in before it move it.
-            (&[(2, "x\nx\nx\n")], &[(20, "y\n")], Some(&[(2, "x\nx\nx\n"), (20, "y\n")])),
-            (&[(2, "")], &[(20, ""), (28, "y\n")], Some(&[(2, ""), (20, ""), (28, "y\n")])),
-            (&[(2, "x\n")], &[(30, "30")], Some(&[(2, "x\n"), (30, "30")])),
-            (&[(20, "x\n")], &[(1, "y\n1\n")], Some(&[(1, "y\n1\n"), (20, "x\n")])),
+            (
+                &[(2, "x\nx\nx\n")],
+                &[(20, "y\n")],
+                Some(&[(2, "x\nx\nx\n"), (20, "y\n")]),
+            ),
+            (
+                &[(2, "")],
+                &[(20, ""), (28, "y\n")],
+                Some(&[(2, ""), (20, ""), (28, "y\n")]),
+            ),
+            (
+                &[(2, "x\n")],
+                &[(30, "30")],
+                Some(&[(2, "x\n"), (30, "30")]),
+            ),
+            (
+                &[(20, "x\n")],
+                &[(1, "y\n1\n")],
+                Some(&[(1, "y\n1\n"), (20, "x\n")]),
+            ),
             // A line of context is another one.
             (&[(18, "x\n")], &[(20, "y\n")], None),
             (&[(20, "x\n")], &[(20, "y\n")], None),

@@ -35,8 +35,12 @@ impl FileBytes {
     }
 
     fn read_large(mut file: &File, expected: usize) -> io::Result<Self> {
-        let memory = MmapOptions::new().len(expected.next_multiple_of(PAGE)).map_anon();
-        let Ok(mut memory) = memory else { return Self::read_all(file, expected) };
+        let memory = MmapOptions::new()
+            .len(expected.next_multiple_of(PAGE))
+            .map_anon();
+        let Ok(mut memory) = memory else {
+            return Self::read_all(file, expected);
+        };
         // Without them it takes longer.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);

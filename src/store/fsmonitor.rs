@@ -10,7 +10,11 @@ pub(super) type ReplacedEntries = (Range<usize>, bool);
 
 /// The extension, header included, of an index that had this number of entries, after some were replaced. git has to look
 /// at the new ones. `None` if it is malformed: git then looks at all.
-pub(super) fn follow(extension: &[u8], count: usize, replaced: &[ReplacedEntries]) -> Option<Vec<u8>> {
+pub(super) fn follow(
+    extension: &[u8],
+    count: usize,
+    replaced: &[ReplacedEntries],
+) -> Option<Vec<u8>> {
     let bytes = content(extension)?;
     // When git asked the monitor: a time, or what the monitor called that moment.
     let about = match index_entry::number(bytes, 0)? {

@@ -64,7 +64,10 @@ impl Store {
     /// Takes the lock. Waits for it as [`Self::wait_for_gc`] does, and for another `orch` as long as for its commit.
     /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
-        let (mut wait, mut wait_for_orch) = (self.patience(Duration::from_secs(5)), self.patience(PATIENCE));
+        let (mut wait, mut wait_for_orch) = (
+            self.patience(Duration::from_secs(5)),
+            self.patience(PATIENCE),
+        );
         let path = self.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {
@@ -86,7 +89,9 @@ impl Store {
                     GcState::Collecting(who) => return Err(gc_is_busy(&who)),
                     GcState::Kept(_) if wait_for_orch.again() => {}
                     GcState::Kept(process) => {
-                        return Err(Error::busy(format!("another orch (process {process}) is committing")));
+                        return Err(Error::busy(format!(
+                            "another orch (process {process}) is committing"
+                        )));
                     }
                     GcState::Left(file) => {
                         clear(&path, file.as_ref()).map_err(|error| io_error(&path, error))?;
@@ -97,7 +102,9 @@ impl Store {
                 }
             }
         }
-        Err(gc_is_busy("others take the lock of `git gc` again and again"))
+        Err(gc_is_busy(
+            "others take the lock of `git gc` again and again",
+        ))
     }
 
     /// What the file says now. Writes nothing.
@@ -119,7 +126,8 @@ impl Store {
             };
         }
         let written = file.metadata().and_then(|metadata| metadata.modified());
-        let is_young = written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
+        let is_young =
+            written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
         match (process.parse().ok(), host) {
             (Some(id), _) if collects(id) => {
                 GcState::Collecting(format!("`git gc` (process {process}) is at work"))
@@ -137,7 +145,10 @@ impl Store {
 
 /// Removes what is left, if it is still there. git replaces it, too.
 fn clear(path: &Path, file: Option<&File>) -> io::Result<()> {
-    match file.is_none_or(|file| is_at(file, path)).then(|| fs::remove_file(path)) {
+    match file
+        .is_none_or(|file| is_at(file, path))
+        .then(|| fs::remove_file(path))
+    {
         Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
@@ -166,10 +177,14 @@ impl GcLock {
         let written = file.try_lock().map_err(io::Error::from).and_then(|()| {
             file.write_all(format!("{} {} {OWNER}\n", std::process::id(), own_host()).as_bytes())
         });
-        let linked = written.and_then(|()| own.link(NAME, &Directory::open(directory, directory)?, NAME));
+        let linked =
+            written.and_then(|()| own.link(NAME, &Directory::open(directory, directory)?, NAME));
         // One that stays is replaced by the next.
         let _ = own.remove(NAME);
-        linked.map(|()| Self { directory: directory.to_owned(), file })
+        linked.map(|()| Self {
+            directory: directory.to_owned(),
+            file,
+        })
     }
 
     /// Waits until no `git gc` can have read the file before this process created it. Returns whether it is still ours.
@@ -186,7 +201,11 @@ impl GcLock {
     /// Returns an error of [`Class::Busy`](crate::base::Class) if a `git gc` has taken the lock, which it does with
     /// `--force`.
     pub(super) fn require(&self) -> Result<(), Error> {
-        if self.is_held() { Ok(()) } else { Err(gc_is_busy("`git gc` is at work")) }
+        if self.is_held() {
+            Ok(())
+        } else {
+            Err(gc_is_busy("`git gc` is at work"))
+        }
     }
 
     fn is_held(&self) -> bool {
@@ -205,9 +224,14 @@ impl Drop for GcLock {
 
 /// The name of this machine, as git writes it.
 pub(super) fn own_host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn gc_is_busy(holder: &str) -> Error {
-    Error::busy(format!("{holder}, and `git gc` deletes objects that no reference leads to yet"))
+    Error::busy(format!(
+        "{holder}, and `git gc` deletes objects that no reference leads to yet"
+    ))
 }

@@ -76,7 +76,11 @@ impl Store {
 /// The version of the `git` command. Returns an error if it cannot be started.
 pub fn git_version() -> Result<String, Error> {
     let mut command = program();
-    command.arg("version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .arg("version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let told = answer(command, &["version"], &[])?;
     let told = String::from_utf8_lossy(&told);
     Ok(told.trim().trim_start_matches("git version ").to_owned())
@@ -87,8 +91,15 @@ pub fn git_version() -> Result<String, Error> {
 #[must_use]
 pub fn git_pager(directory: &Path) -> Option<String> {
     let mut command = program();
-    command.args(["var", "GIT_PAGER"]).current_dir(directory).stdin(Stdio::null()).stderr(Stdio::null());
-    let said = command.output().ok().filter(|output| output.status.success())?;
+    command
+        .args(["var", "GIT_PAGER"])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    let said = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
@@ -99,7 +110,9 @@ fn program() -> Command {
 
 fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, GitFault> {
     command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => GitFault::NoProgram { command: subcommand(arguments).to_owned() },
+        std::io::ErrorKind::NotFound => GitFault::NoProgram {
+            command: subcommand(arguments).to_owned(),
+        },
         _ => failed(subcommand(arguments), format!("cannot start git: {error}")),
     })
 }
@@ -122,12 +135,18 @@ fn answer(mut command: Command, arguments: &[&str], input: &[u8]) -> Result<Vec<
     command.stdout(file.try_clone().map_err(fail)?);
     finish_git(name, spawn(command, arguments)?, input)?;
     let mut written = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut written)).map_err(fail)?;
+    file.rewind()
+        .and_then(|()| file.read_to_end(&mut written))
+        .map_err(fail)?;
     Ok(written)
 }
 
 /// Writes the input of a git process, waits for its end, and returns its stdout.
-pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Result<Vec<u8>, GitFault> {
+pub(super) fn finish_git(
+    command: &str,
+    mut process: Child,
+    input: &[u8],
+) -> Result<Vec<u8>, GitFault> {
     let written = match process.stdin.take() {
         // Dropped at the end of the arm, which closes the pipe.
         Some(mut stdin) => stdin.write_all(input),
@@ -136,7 +155,10 @@ pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Res
     let output = ended(process).map_err(|error| failed(command, error.to_string()))?;
     tracing::debug!(command, exit = output.status.code(), "git exited");
     if !output.status.success() {
-        return Err(failed(command, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        return Err(failed(
+            command,
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
     }
     written.map_err(|error| failed(command, error.to_string()))?;
     Ok(output.stdout)
@@ -150,14 +172,22 @@ fn ended(mut process: Child) -> io::Result<Output> {
             let other = thread::Builder::new().spawn_scoped(scope, || read_all(stderr));
             let stdout = read_all(stdout);
             let broken = || Err(io::ErrorKind::BrokenPipe.into());
-            (stdout, other.and_then(|other| other.join().unwrap_or_else(|_| broken())))
+            (
+                stdout,
+                other.and_then(|other| other.join().unwrap_or_else(|_| broken())),
+            )
         }),
-        (stdout, stderr) => {
-            (stdout.map_or(Ok(Vec::new()), read_all), stderr.map_or(Ok(Vec::new()), read_all))
-        }
+        (stdout, stderr) => (
+            stdout.map_or(Ok(Vec::new()), read_all),
+            stderr.map_or(Ok(Vec::new()), read_all),
+        ),
     };
     let status = process.wait()?;
-    Ok(Output { status, stdout: stdout?, stderr: stderr? })
+    Ok(Output {
+        status,
+        stdout: stdout?,
+        stderr: stderr?,
+    })
 }
 
 fn read_all(mut pipe: impl Read) -> io::Result<Vec<u8>> {
@@ -174,9 +204,16 @@ pub(super) fn git_id(answer: &[u8]) -> Result<Digest, Error> {
 }
 
 fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
-    arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default()
+    arguments
+        .iter()
+        .find(|word| !word.starts_with('-'))
+        .copied()
+        .unwrap_or_default()
 }
 
 fn failed(command: &str, message: String) -> GitFault {
-    GitFault::Refused { command: command.to_owned(), message }
+    GitFault::Refused {
+        command: command.to_owned(),
+        message,
+    }
 }

@@ -20,8 +20,17 @@ const MOST_OUTLASTED: Duration = Duration::from_secs(1);
 const COMMITTERS: [&str; 3] = ["commit", "revert", "cherry-pick"];
 /// Commands of git that read the index before they lock it, and then write what they read. `git add -p` does so too, when
 /// it starts, but stays for as long as its user likes.
-const EARLY_READERS: [&str; 9] =
-    ["commit", "revert", "cherry-pick", "reset", "stash", "merge", "am", "sparse-checkout", "checkout-index"];
+const EARLY_READERS: [&str; 9] = [
+    "commit",
+    "revert",
+    "cherry-pick",
+    "reset",
+    "stash",
+    "merge",
+    "am",
+    "sparse-checkout",
+    "checkout-index",
+];
 
 /// The lock of an index that was replaced under it. Dropping this releases the lock at once.
 pub(super) struct ReplacedIndex<'s> {
@@ -36,11 +45,13 @@ impl Store {
     /// Returns an error if a `git commit`, or another of [`COMMITTERS`], is open in this work tree. While its editor is open
     /// it holds no lock, but fails if the branch moves. While its hooks run, a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        let open = |process: PathBuf| Some((git_command(&self.root, &process, &COMMITTERS)?, process));
+        let open =
+            |process: PathBuf| Some((git_command(&self.root, &process, &COMMITTERS)?, process));
         match processes().find_map(open) {
-            Some((command, process)) => {
-                Err(commit_open(command, &process.file_name().unwrap_or_default().to_string_lossy()))
-            }
+            Some((command, process)) => Err(commit_open(
+                command,
+                &process.file_name().unwrap_or_default().to_string_lossy(),
+            )),
             None => Ok(()),
         }
     }
@@ -54,7 +65,12 @@ impl Store {
             filled.get_or_init(|| early_readers(&root));
             Ok(())
         });
-        ReplacedIndex { lock, root: self.root.clone(), found, _search: search }
+        ReplacedIndex {
+            lock,
+            root: self.root.clone(),
+            found,
+            _search: search,
+        }
     }
 }
 
@@ -82,7 +98,10 @@ const MOST_ABOVE: usize = 16;
 /// The process that has started a process.
 fn parent_of(process: &Path) -> Option<PathBuf> {
     let status = fs::read_to_string(process.join("status")).ok()?;
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim();
+    let parent = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))?
+        .trim();
     (parent != "0").then(|| Path::new("/proc").join(parent))
 }
 
@@ -127,7 +146,9 @@ impl ReplacedIndex<'_> {
 
 /// Those of [`EARLY_READERS`] that are at work in the work tree with this root.
 fn early_readers(root: &Path) -> Vec<PathBuf> {
-    processes().filter(|process| is_early_reader(root, process)).collect()
+    processes()
+        .filter(|process| is_early_reader(root, process))
+        .collect()
 }
 
 /// Whether a process is one of [`EARLY_READERS`] in the work tree with this root, and has not locked the index: one that
@@ -142,19 +163,30 @@ fn git_command(root: &Path, process: &Path, commands: &[&'static str]) -> Option
         return None;
     }
     // A process that has ended, but was not waited for, has no command line. There may be thousands of these too.
-    let line = fs::read(process.join("cmdline")).ok().filter(|line| !line.is_empty())?;
-    let words = line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
+    let line = fs::read(process.join("cmdline"))
+        .ok()
+        .filter(|line| !line.is_empty())?;
+    let words = line
+        .split(|byte| *byte == 0)
+        .skip(1)
+        .map(|word| String::from_utf8_lossy(word).into_owned());
     let (directories, word) = parts(words)?;
     let command = *commands.iter().find(|command| **command == word)?;
     // A command concerns the nearest repository above its directory, not an outer one.
-    let place = fs::read_link(process.join("cwd")).ok()?.join(directories).canonicalize().ok()?;
+    let place = fs::read_link(process.join("cwd"))
+        .ok()?
+        .join(directories)
+        .canonicalize()
+        .ok()?;
     let is_root = |above: &&Path| *above == root || above.join(".git").exists();
     (place.ancestors().find(is_root) == Some(root)).then_some(command)
 }
 
 /// Whether a process has started another one that has not ended; false if the system does not say.
 fn has_children(process: &Path) -> bool {
-    let Some(pid) = process.file_name() else { return false };
+    let Some(pid) = process.file_name() else {
+        return false;
+    };
     let children = fs::read(process.join("task").join(pid).join("children"));
     children.is_ok_and(|children| !children.is_empty())
 }
@@ -165,14 +197,23 @@ pub(super) fn git_works_in(places: &[&Path]) -> bool {
     if !Path::new("/proc/self").exists() {
         return true;
     }
-    let places: Vec<PathBuf> = places.iter().filter_map(|place| place.canonicalize().ok()).collect();
+    let places: Vec<PathBuf> = places
+        .iter()
+        .filter_map(|place| place.canonicalize().ok())
+        .collect();
     let is_here = |link: &Path| match fs::read_link(link) {
         Ok(target) => places.iter().any(|place| target.starts_with(place)),
         Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
     };
     processes().any(|process| {
-        let files = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        is_git(&process) && (is_here(&process.join("cwd")) || files().any(|file| is_here(&file.path())))
+        let files = || {
+            fs::read_dir(process.join("fd"))
+                .into_iter()
+                .flatten()
+                .flatten()
+        };
+        is_git(&process)
+            && (is_here(&process.join("cwd")) || files().any(|file| is_here(&file.path())))
     })
 }
 
@@ -180,7 +221,9 @@ pub(super) fn git_works_in(places: &[&Path]) -> bool {
 fn processes() -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_number)).map(|entry| entry.path())
+    entries
+        .filter(move |entry| entry.file_name().to_str().is_some_and(is_number))
+        .map(|entry| entry.path())
 }
 
 /// Whether a process runs git. There may be thousands, so only the name of its program is asked for; of another user's, its
@@ -199,8 +242,14 @@ fn is_git(process: &Path) -> bool {
 }
 
 /// The other options of git itself whose value is a word of its own.
-const OPTIONS_WITH_VALUE: [&str; 6] =
-    ["-c", "--git-dir", "--namespace", "--config-env", "--attr-source", "--shallow-file"];
+const OPTIONS_WITH_VALUE: [&str; 6] = [
+    "-c",
+    "--git-dir",
+    "--namespace",
+    "--config-env",
+    "--attr-source",
+    "--shallow-file",
+];
 
 /// Where a command of git works, from its current directory, and its name. `None` if there is no command.
 fn parts(mut words: impl Iterator<Item = String>) -> Option<(PathBuf, String)> {
@@ -247,12 +296,20 @@ mod tests {
             ("commit -m log", "", "commit"),
             ("-C a -C b commit -C x", "a/b", "commit"),
             ("-C a -C /b stash", "/b", "stash"),
-            ("-c user.name=X --no-pager --git-dir g --work-tree w commit", "w", "commit"),
+            (
+                "-c user.name=X --no-pager --git-dir g --work-tree w commit",
+                "w",
+                "commit",
+            ),
             ("--git-dir=g --work-tree=/w reset", "/w", "reset"),
             ("--config-env commit log", "", "log"),
             ("commit-tree", "", "commit-tree"),
         ] {
-            assert_eq!(told(line), Some((place.into(), command.to_owned())), "{line}");
+            assert_eq!(
+                told(line),
+                Some((place.into(), command.to_owned())),
+                "{line}"
+            );
         }
         for line in ["-C commit", "--version", "-c commit"] {
             assert_eq!(told(line), None, "{line}");

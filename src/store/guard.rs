@@ -30,7 +30,10 @@ pub struct GitGuard {
 impl Store {
     /// What the settings and the hooks of git, and the caches of `orch`, are now.
     pub fn guard(&self) -> GitGuard {
-        GitGuard { settings: self.git_settings(), caches: self.caches() }
+        GitGuard {
+            settings: self.git_settings(),
+            caches: self.caches(),
+        }
     }
 
     /// The settings and hooks of git that have changed since, sorted. Forgets what was written to a cache since.
@@ -43,7 +46,10 @@ impl Store {
         let now = self.git_settings();
         let all: BTreeSet<&PathBuf> = now.keys().chain(before.settings.keys()).collect();
         let has_changed = |path: &&&PathBuf| now.get(**path) != before.settings.get(**path);
-        all.iter().filter(has_changed).map(|path| (*path).clone()).collect()
+        all.iter()
+            .filter(has_changed)
+            .map(|path| (*path).clone())
+            .collect()
     }
 
     fn git_settings(&self) -> BTreeMap<PathBuf, Option<Digest>> {
@@ -51,7 +57,12 @@ impl Store {
         let places = shared.chain(OWN.iter().map(|name| self.repo.path().join(name)));
         let files = places.flat_map(files_below);
         let files = files.filter(|path| path.extension().is_none_or(|end| end != SAMPLE));
-        let digest = |path: &Path| durable::read_if_there(path).ok().flatten().map(|it| Digest::of_blob(&it));
+        let digest = |path: &Path| {
+            durable::read_if_there(path)
+                .ok()
+                .flatten()
+                .map(|it| Digest::of_blob(&it))
+        };
         files.map(|path| (path.clone(), digest(&path))).collect()
     }
 
@@ -63,12 +74,19 @@ impl Store {
         let entries = fs::read_dir(self.own("")).into_iter().flatten().flatten();
         let caches = entries.map(|entry| entry.path()).filter(is_cache);
         let files = caches.flat_map(files_below);
-        files.map(|path| (path.clone(), FileStamp::at(&path))).collect()
+        files
+            .map(|path| (path.clone(), FileStamp::at(&path)))
+            .collect()
     }
 }
 
 /// The files at or below a path. Follows no link.
 fn files_below(path: PathBuf) -> impl Iterator<Item = PathBuf> {
-    let below = WalkDir::new(path).follow_root_links(false).into_iter().flatten();
-    below.filter(|entry| !entry.file_type().is_dir()).map(DirEntry::into_path)
+    let below = WalkDir::new(path)
+        .follow_root_links(false)
+        .into_iter()
+        .flatten();
+    below
+        .filter(|entry| !entry.file_type().is_dir())
+        .map(DirEntry::into_path)
 }

@@ -25,7 +25,10 @@ impl Store {
             None if self.has_leftovers()? => {
                 let message = "a killed process left a commit of orch unfinished";
                 let unfinished = Diagnostic::warning(Code::Unfinished, message);
-                found.push(unfinished.hint("orch doctor --fix; any other command of orch completes it, too"));
+                found.push(
+                    unfinished
+                        .hint("orch doctor --fix; any other command of orch completes it, too"),
+                );
             }
             None => {}
         }
@@ -36,10 +39,14 @@ impl Store {
         found.extend(self.obstacles());
         let head = self.head()?;
         let branch = head.branch;
-        let shared = ["packed-refs", "config", "gc.pid"].map(str::to_owned).into_iter().chain(branch);
+        let shared = ["packed-refs", "config", "gc.pid"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(branch);
         let own = ["index", "HEAD"].map(|name| self.repo.path().join(format!("{name}.lock")));
-        let locks =
-            own.into_iter().chain(shared.map(|name| self.repo.commondir().join(format!("{name}.lock"))));
+        let locks = own
+            .into_iter()
+            .chain(shared.map(|name| self.repo.commondir().join(format!("{name}.lock"))));
         for lock in locks.filter(|lock| lock.symlink_metadata().is_ok()) {
             if lock == self.index_lock() && self.has_our_index_lock() {
                 continue;
@@ -53,15 +60,30 @@ impl Store {
     /// be written, a full disk.
     fn obstacles(&self) -> Vec<Diagnostic> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
-        let files = OWN_FILES.iter().map(|name| own.join("orch").join(name)).chain([common.join(GC_FILE)]);
+        let files = OWN_FILES
+            .iter()
+            .map(|name| own.join("orch").join(name))
+            .chain([common.join(GC_FILE)]);
         let mut found = Vec::new();
         for file in files.filter(|file| file.symlink_metadata().is_ok_and(|there| there.is_dir())) {
-            let message = format!("{} is a directory, so no order can be recorded", file.display());
+            let message = format!(
+                "{} is a directory, so no order can be recorded",
+                file.display()
+            );
             let hint = command(&["rm", "-r", &file.to_string_lossy()]);
             found.push(Diagnostic::warning(Code::NotAFile, message).hint(hint));
         }
-        let places = [own.to_owned(), own.join("orch"), common.join("objects"), common.join("refs/heads")];
-        for place in places.iter().chain([&self.root]).filter(|place| place.is_dir()) {
+        let places = [
+            own.to_owned(),
+            own.join("orch"),
+            common.join("objects"),
+            common.join("refs/heads"),
+        ];
+        for place in places
+            .iter()
+            .chain([&self.root])
+            .filter(|place| place.is_dir())
+        {
             if let Err(source) = writable(place) {
                 found.push(io_error(place, source).into_warning());
                 // The others are likely on the same disk.
@@ -77,9 +99,9 @@ impl Store {
         let fail = |source| io_error(&path, source);
         let file = match open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => {
-                opened.map_err(fail)?.ok_or_else(|| fail(io::Error::other("it is not a regular file")))?
-            }
+            opened => opened
+                .map_err(fail)?
+                .ok_or_else(|| fail(io::Error::other("it is not a regular file")))?,
         };
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
@@ -97,7 +119,10 @@ fn process_with_lock(path: &Path) -> Option<u32> {
     let inode = format!(":{}", fs::metadata(path).ok()?.ino());
     let locks = fs::read_to_string("/proc/locks").ok()?;
     let process = |line: &str| {
-        let mut words = line.split_whitespace().skip_while(|word| *word != "WRITE").skip(1);
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| *word != "WRITE")
+            .skip(1);
         let (process, file) = (words.next()?, words.next()?);
         file.ends_with(&inode).then(|| process.parse().ok())?
     };

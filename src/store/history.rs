@@ -35,9 +35,14 @@ pub(super) fn is_long(commits: usize, entries: u64) -> bool {
 impl Store {
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
     /// all. Returns an error if git cannot read the history.
-    pub fn history(&self, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Vec<PathChange>>, Error> {
-        let mut found: BTreeMap<RepoPath, Vec<PathChange>> =
-            paths.iter().map(|path| (path.clone(), Vec::new())).collect();
+    pub fn history(
+        &self,
+        paths: &[RepoPath],
+    ) -> Result<BTreeMap<RepoPath, Vec<PathChange>>, Error> {
+        let mut found: BTreeMap<RepoPath, Vec<PathChange>> = paths
+            .iter()
+            .map(|path| (path.clone(), Vec::new()))
+            .collect();
         let tops = tops(paths);
         self.walk(|commit| {
             for path in self.changed_by(&commit, &tops)? {
@@ -96,7 +101,11 @@ impl Store {
             return Ok(found);
         }
         let walks = self.walks.replace(self.walks.get() + 1);
-        let below = if walks < NARROW_WALKS { vec![common(paths)] } else { tops(paths) };
+        let below = if walks < NARROW_WALKS {
+            vec![common(paths)]
+        } else {
+            tops(paths)
+        };
         self.walk_changes((from, None), &below, |commit, changed| {
             for path in changed {
                 if open.remove(&path) {
@@ -124,7 +133,10 @@ impl Store {
             // The difference is listed once per commit, so a commit costs what it changed there, not the size
             // of its tree.
             for directory in below {
-                for file in self.difference(&commit, directory)?.changed().map(|differences| &differences[0])
+                for file in self
+                    .difference(&commit, directory)?
+                    .changed()
+                    .map(|differences| &differences[0])
                 {
                     if !has_merge || file.after == begin.blob_at(&file.path)? {
                         changed.push(file.path.clone());
@@ -149,9 +161,13 @@ impl Store {
             if at == before {
                 return Ok(Some(found));
             }
-            let Some(commit) = self.commit_if_held(self.oid(at)?)? else { return Ok(None) };
+            let Some(commit) = self.commit_if_held(self.oid(at)?)? else {
+                return Ok(None);
+            };
             let parents: Vec<Digest> = commit.parent_ids().map(digest).collect();
-            let [parent] = parents[..] else { return Ok(None) };
+            let [parent] = parents[..] else {
+                return Ok(None);
+            };
             found.extend(self.changed_by(&commit, below)?);
             at = parent;
         }
@@ -167,7 +183,11 @@ impl Store {
         let mut changed = BTreeSet::new();
         for top in tops {
             let difference = self.difference(commit, top)?;
-            changed.extend(difference.changed().map(|differences| differences[0].path.clone()));
+            changed.extend(
+                difference
+                    .changed()
+                    .map(|differences| differences[0].path.clone()),
+            );
         }
         Ok(changed)
     }
@@ -176,14 +196,21 @@ impl Store {
     /// read it.
     pub fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
         self.refuse_torn_history(&[newer, older])?;
-        Ok(self.repo.graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
+        Ok(self
+            .repo
+            .graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
     }
 
     /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
     /// several, or one takes the text out of such a file; also if this clone is shallow or lacks one of the files,
     /// or the history is too long to search, so that there may be others. Returns an error if git cannot read the
     /// history.
-    pub fn commit_bringing(&self, to: Digest, name: &str, text: &str) -> Result<Option<Digest>, Error> {
+    pub fn commit_bringing(
+        &self,
+        to: Digest,
+        name: &str,
+        text: &str,
+    ) -> Result<Option<Digest>, Error> {
         if !self.boundary()?.is_empty() {
             return Ok(None);
         }
@@ -194,7 +221,9 @@ impl Store {
             let changed = self.changed_by(&commit, &everywhere)?;
             for path in changed.iter().filter(|path| path.name() == name) {
                 let mut has = |commit: &GitCommit<'_>| -> Result<bool, Error> {
-                    let Some(blob) = self.blob_of(commit, path)? else { return Ok(false) };
+                    let Some(blob) = self.blob_of(commit, path)? else {
+                        return Ok(false);
+                    };
                     let bytes = self.blob(blob)?;
                     is_only &= bytes.is_some();
                     Ok(bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)))
@@ -226,7 +255,9 @@ impl Store {
         walk.set_sorting(Sort::TIME)?;
         for id in walk {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else { break };
+            let Some(commit) = self.commit_if_held(id?)? else {
+                break;
+            };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
                 continue;
             }
@@ -239,8 +270,14 @@ impl Store {
     }
 
     /// The object at a path in a commit.
-    pub(super) fn blob_of(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        Ok(self.object_below(commit.tree_id(), path.as_str().split('/'))?.map(|(id, _)| id))
+    pub(super) fn blob_of(
+        &self,
+        commit: &GitCommit<'_>,
+        path: &RepoPath,
+    ) -> Result<Option<Digest>, Error> {
+        Ok(self
+            .object_below(commit.tree_id(), path.as_str().split('/'))?
+            .map(|(id, _)| id))
     }
 
     /// Visits the history of HEAD, newest first, until `visit` returns false.
@@ -262,7 +299,9 @@ impl Store {
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
         for id in walk {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else { break };
+            let Some(commit) = self.commit_if_held(id?)? else {
+                break;
+            };
             if !visit(commit)? {
                 break;
             }
@@ -273,7 +312,10 @@ impl Store {
 
 /// The deepest directory that contains all these paths.
 fn common(paths: &[RepoPath]) -> RepoPath {
-    let mut found = paths.first().and_then(RepoPath::parent).unwrap_or_else(RepoPath::root);
+    let mut found = paths
+        .first()
+        .and_then(RepoPath::parent)
+        .unwrap_or_else(RepoPath::root);
     while !paths.iter().all(|path| path.below(&found).is_some()) {
         let Some(above) = found.parent() else { break };
         found = above;

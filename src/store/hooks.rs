@@ -31,13 +31,16 @@ impl Store {
     pub fn hooks(&self) -> Result<Hooks, Error> {
         let (git, tree) = (self.repo.path().to_str(), self.root.to_str());
         // The environment may name them relative to the start directory of `orch`.
-        let places =
-            git.zip(tree).map(|(git, tree)| [format!("--git-dir={git}"), format!("--work-tree={tree}")]);
+        let places = git
+            .zip(tree)
+            .map(|(git, tree)| [format!("--git-dir={git}"), format!("--work-tree={tree}")]);
         let mut arguments: Vec<&str> = places.iter().flatten().map(String::as_str).collect();
         arguments.extend(["rev-parse", "--git-path", "hooks"]);
         let answer = self.git(&arguments, &[])?;
         // git runs hooks at the root of the work tree, so its answer is relative to that.
-        let directory = self.root.join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)));
+        let directory = self
+            .root
+            .join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)));
         let real = resolved(&directory);
         let location = if real.starts_with(resolved(self.repo.commondir())) {
             HooksLocation::Git
@@ -46,15 +49,23 @@ impl Store {
         } else {
             HooksLocation::Outside
         };
-        Ok(Hooks { directory, location })
+        Ok(Hooks {
+            directory,
+            location,
+        })
     }
 }
 
 /// Follows every link in the existing part of a path.
 fn resolved(path: &Path) -> PathBuf {
-    let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let Some((above, real)) = existing else { return path.to_owned() };
-    path.strip_prefix(above).map_or_else(|_| path.to_owned(), |rest| real.join(rest))
+    let existing = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = existing else {
+        return path.to_owned();
+    };
+    path.strip_prefix(above)
+        .map_or_else(|_| path.to_owned(), |rest| real.join(rest))
 }
 
 fn path(bytes: &[u8]) -> PathBuf {

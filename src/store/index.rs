@@ -62,7 +62,8 @@ impl<'s> PlainUpdate<'s> {
             // Dropping it removes the file.
             self.next = None;
             let prepared = self.read.prepare(due.to_vec(), Arc::clone(&self.lock.own));
-            self.next = prepared.map_err(|source| io_error(&NextIndex::path(&self.lock.own), source))?;
+            self.next =
+                prepared.map_err(|source| io_error(&NextIndex::path(&self.lock.own), source))?;
         }
         Ok(())
     }
@@ -71,10 +72,14 @@ impl<'s> PlainUpdate<'s> {
     /// write, and an error of [`Class::Busy`] if another program has changed the index.
     fn write(mut self, due: &[IndexChange]) -> Result<Option<IndexLock<'s>>, Error> {
         self.prepare(due)?;
-        let Some(PreparedIndex { file, syncs, .. }) = self.next else { return Ok(None) };
+        let Some(PreparedIndex { file, syncs, .. }) = self.next else {
+            return Ok(None);
+        };
         syncs.wait()?;
         if !self.read.is_still_at(&self.lock.index) {
-            return Err(Error::busy("another program changes the index without its lock"));
+            return Err(Error::busy(
+                "another program changes the index without its lock",
+            ));
         }
         self.lock.put(file)?;
         side_work::close(self.read);
@@ -97,7 +102,10 @@ impl IndexUpdate<'_> {
         match self {
             Self::Ours(update) if !due.is_empty() => {
                 update.prepare(due)?;
-                update.next.as_ref().map_or(Ok(()), |next| next.syncs.wait())
+                update
+                    .next
+                    .as_ref()
+                    .map_or(Ok(()), |next| next.syncs.wait())
             }
             _ => Ok(()),
         }
@@ -110,7 +118,9 @@ impl Store {
     pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'_>, Error> {
         match self.lock_plain_index() {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.index_is_busy()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(self.index_is_busy());
+            }
             // git locks in its own way, and reports what is wrong with the index.
             Ok(None) | Err(_) => self.clear_index_lock()?,
         }
@@ -128,7 +138,11 @@ impl Store {
     pub(crate) fn read_index_ahead(&self) {
         let path = self.index();
         let is_large = |index: &Metadata| index.len() >= LARGE;
-        let stamp = path.symlink_metadata().ok().filter(is_large).and_then(|index| FileStamp::of(&index));
+        let stamp = path
+            .symlink_metadata()
+            .ok()
+            .filter(is_large)
+            .and_then(|index| FileStamp::of(&index));
         let mut ahead = self.index_ahead.borrow_mut();
         let reads = |stamp: &FileStamp| ahead.as_ref().is_some_and(|ahead| ahead.reads(stamp));
         if let Some(stamp) = stamp.filter(|stamp| !reads(stamp) && !self.wants_git_to_write()) {
@@ -138,7 +152,11 @@ impl Store {
 
     /// Begins to write the index with these changes, if it is read ahead.
     pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) {
-        if let Some(ahead) = self.index_ahead.borrow_mut().as_mut().filter(|ahead| !ahead.is_ordered())
+        if let Some(ahead) = self
+            .index_ahead
+            .borrow_mut()
+            .as_mut()
+            .filter(|ahead| !ahead.is_ordered())
             && let Ok(own) = self.own_directory()
         {
             ahead.write(changes.to_vec(), Arc::new(own));
@@ -153,20 +171,33 @@ impl Store {
         let path = self.index();
         let is_current = |(read, _): &(Arc<ReadIndex>, IndexAhead)| read.is_still_at(&path);
         // What is written for another index ends before this one is locked.
-        let ahead = self.index_ahead.take().and_then(IndexAhead::read).filter(is_current);
+        let ahead = self
+            .index_ahead
+            .take()
+            .and_then(IndexAhead::read)
+            .filter(is_current);
         let lock = self.lock_index()?;
         let (read, ahead) = match ahead.filter(is_current) {
             Some((read, ahead)) => (Some(read), Some(ahead).filter(IndexAhead::is_ordered)),
             None => (read_index(&path, self.format())?.map(Arc::new), None),
         };
-        self.costs.indexes_ahead.fetch_add(u64::from(ahead.is_some()), Relaxed);
+        self.costs
+            .indexes_ahead
+            .fetch_add(u64::from(ahead.is_some()), Relaxed);
         let plain = read.filter(|read| is_plain(&read.index));
-        Ok(plain.map(|read| PlainUpdate { read, ahead, next: None, lock }))
+        Ok(plain.map(|read| PlainUpdate {
+            read,
+            ahead,
+            next: None,
+            lock,
+        }))
     }
 
     /// Whether the configuration contains something that only git applies when it writes an index.
     fn wants_git_to_write(&self) -> bool {
-        let Ok(config) = settings(&self.repo) else { return true };
+        let Ok(config) = settings(&self.repo) else {
+            return true;
+        };
         let hooks = match config.get_path("core.hookspath") {
             Ok(path) => self.root.join(path),
             Err(_) => self.repo.commondir().join("hooks"),
@@ -183,9 +214,10 @@ impl Store {
         changes: &[IndexChange],
     ) -> Result<Staged, Error> {
         match update {
-            IndexUpdate::Ours(update) => {
-                Ok(update.read.index.staged(changes.iter().map(|change| &change.path)))
-            }
+            IndexUpdate::Ours(update) => Ok(update
+                .read
+                .index
+                .staged(changes.iter().map(|change| &change.path))),
             IndexUpdate::Git(_) | IndexUpdate::Unlocked => self.staged(changes),
         }
     }
@@ -219,7 +251,10 @@ impl Store {
 
     /// Locks the index after git has written these changes. Returns [`Error::moved`] if another process was faster, or
     /// wrote back what it had read before, and `None` where the lock cannot be taken, for example without hard links.
-    pub(super) fn lock_written_index(&self, changes: &[IndexChange]) -> Result<Option<IndexLock<'_>>, Error> {
+    pub(super) fn lock_written_index(
+        &self,
+        changes: &[IndexChange],
+    ) -> Result<Option<IndexLock<'_>>, Error> {
         match self.lock_index() {
             Ok(lock) => match self.is_written(changes) {
                 Ok(true) => Ok(Some(lock)),
@@ -237,7 +272,9 @@ impl Store {
     /// Takes the lock of the index, or takes over the one that a killed process left, and leaves it to
     /// [`Self::sync_index`] and [`Self::clear_index_lock`]. Returns an error of [`Class::Busy`] if git holds it.
     pub(super) fn hold_index(&self) -> Result<(), Error> {
-        self.wait_for_index_lock()?.into_iter().for_each(IndexLock::leave);
+        self.wait_for_index_lock()?
+            .into_iter()
+            .for_each(IndexLock::leave);
         Ok(())
     }
 
@@ -263,7 +300,9 @@ impl Store {
         let left = self.staged(changes)?.keep_due(&mut due);
         if due.is_empty() {
             if was_replaced {
-                self.lock_index().into_iter().for_each(|lock| self.index_replaced(lock).release());
+                self.lock_index()
+                    .into_iter()
+                    .for_each(|lock| self.index_replaced(lock).release());
             }
             return Ok(left);
         }
@@ -273,7 +312,8 @@ impl Store {
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
             let held = self.finish_index_update(update, &due)?;
             let lock = held.or_else(|| self.lock_index().ok());
-            lock.into_iter().for_each(|lock| self.index_replaced(lock).release());
+            lock.into_iter()
+                .for_each(|lock| self.index_replaced(lock).release());
             Ok(left)
         })
     }
@@ -320,12 +360,25 @@ impl Store {
         }
         let listed = self.git(&arguments, &[])?;
         let mut staged = Staged::default();
-        for Listed { mode, blob, stage, path } in Listed::all(&listed) {
+        for Listed {
+            mode,
+            blob,
+            stage,
+            path,
+        } in Listed::all(&listed)
+        {
             let path = String::from_utf8_lossy(path).into_owned();
             if stage != 0 {
                 staged.unmerged.push(path);
             } else if let Ok(mode) = i32::try_from(mode) {
-                staged.entries.insert(path, IndexEntry { blob, mode, intended: false });
+                staged.entries.insert(
+                    path,
+                    IndexEntry {
+                        blob,
+                        mode,
+                        intended: false,
+                    },
+                );
             }
         }
         // An intent-to-add entry is listed with the empty blob.
@@ -349,7 +402,8 @@ pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
         Some(path) => {
-            Err(Error::new(Code::Unmerged, format!("{path} is unmerged")).with_hint(resolving(path)))
+            Err(Error::new(Code::Unmerged, format!("{path} is unmerged"))
+                .with_hint(resolving(path)))
         }
     }
 }

@@ -36,14 +36,21 @@ impl IndexAhead {
             // One that is gone does not order anything either.
             let _ = tell.send(Arc::clone(&read));
             let (mut changes, own) = ordered.recv().ok()?;
-            read.index.staged(changes.iter().map(|change| &change.path)).keep_due(&mut changes);
+            read.index
+                .staged(changes.iter().map(|change| &change.path))
+                .keep_due(&mut changes);
             if changes.is_empty() || !read.is_still_at(&path) {
                 return None;
             }
             read.prepare(changes, own).inspect_err(tell_failure).ok()?
         };
         let thread = thread::Builder::new().spawn(work).ok();
-        thread.map(|thread| Self { stamp, read, order: Some(order), thread: Some(thread) })
+        thread.map(|thread| Self {
+            stamp,
+            read,
+            order: Some(order),
+            thread: Some(thread),
+        })
     }
 
     /// Whether it began to read the file since that has this stamp, and has not been told what to write.

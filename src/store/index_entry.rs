@@ -48,9 +48,17 @@ impl<'b> EntryHead<'b> {
         let end = Self::ID + format.length();
         let id = bytes.get(Self::ID..end)?;
         let flags = short(bytes, end)?;
-        let (more, start) =
-            if flags & 0x4000 == 0 { (0, end + 2) } else { (short(bytes, end + 2)?, end + 4) };
-        Some(Self { bytes: &bytes[..start], id, flags, more })
+        let (more, start) = if flags & 0x4000 == 0 {
+            (0, end + 2)
+        } else {
+            (short(bytes, end + 2)?, end + 4)
+        };
+        Some(Self {
+            bytes: &bytes[..start],
+            id,
+            flags,
+            more,
+        })
     }
 
     pub(super) fn stage(&self) -> u16 {
@@ -69,7 +77,11 @@ impl<'b> EntryHead<'b> {
     pub(super) fn staged(&self) -> Option<IndexEntry> {
         let blob = Digest::from_bytes(self.id)?;
         let mode = i32::try_from(number(self.bytes, 24)?).ok()?;
-        Some(IndexEntry { blob, mode, intended: self.more & 0x2000 != 0 })
+        Some(IndexEntry {
+            blob,
+            mode,
+            intended: self.more & 0x2000 != 0,
+        })
     }
 }
 
@@ -83,7 +95,10 @@ pub(super) fn decode(bytes: &[u8], format: ObjectFormat) -> Option<(EntryHead<'_
     };
     let end = padded(start + length);
     let (name, padding) = bytes.get(start..end)?.split_at_checked(length)?;
-    padding.iter().all(|byte| *byte == 0).then_some((head, name, end))
+    padding
+        .iter()
+        .all(|byte| *byte == 0)
+        .then_some((head, name, end))
 }
 
 /// With one to eight NUL bytes, to a multiple of eight.
@@ -129,11 +144,17 @@ pub(super) fn decode_next<'b>(
 
 /// Encodes an entry without times and size, so that git compares the bytes once and then records them. `before` is the
 /// name before it in version 4, and `None` in another one. Returns `None` if it is not the entry of a file.
-pub(super) fn encode(name: &[u8], (blob, mode): (Digest, i32), before: Option<&[u8]>) -> Option<Vec<u8>> {
+pub(super) fn encode(
+    name: &[u8],
+    (blob, mode): (Digest, i32),
+    before: Option<&[u8]>,
+) -> Option<Vec<u8>> {
     if name.is_empty() || !matches!(mode, 0o100_644 | 0o100_755) {
         return None;
     }
-    let length = u16::try_from(name.len()).unwrap_or(u16::MAX).min(EntryHead::LENGTH);
+    let length = u16::try_from(name.len())
+        .unwrap_or(u16::MAX)
+        .min(EntryHead::LENGTH);
     let mut bytes = vec![0; 24];
     bytes.extend(mode.to_be_bytes());
     bytes.extend([0; 12]);
@@ -149,8 +170,18 @@ pub(super) fn encode(name: &[u8], (blob, mode): (Digest, i32), before: Option<&[
 
 /// The bytes of an entry of version 4.
 fn after(head: &[u8], name: &[u8], before: &[u8]) -> Vec<u8> {
-    let common = name.iter().zip(before).take_while(|(one, other)| one == other).count();
-    [head, &varint::encode(before.len() - common), &name[common..], b"\0"].concat()
+    let common = name
+        .iter()
+        .zip(before)
+        .take_while(|(one, other)| one == other)
+        .count();
+    [
+        head,
+        &varint::encode(before.len() - common),
+        &name[common..],
+        b"\0",
+    ]
+    .concat()
 }
 
 fn short(bytes: &[u8], at: usize) -> Option<u16> {

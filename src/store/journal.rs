@@ -39,7 +39,11 @@ pub struct MovedPath {
 impl MovedPath {
     /// The path after the move of what was at or below the old path; `None` for any other path.
     pub(super) fn after(&self, path: &RepoPath) -> Option<RepoPath> {
-        if *path == self.from { Some(self.to.clone()) } else { self.to.join(path.below(&self.from)?).ok() }
+        if *path == self.from {
+            Some(self.to.clone())
+        } else {
+            self.to.join(path.below(&self.from)?).ok()
+        }
     }
 }
 
@@ -62,7 +66,10 @@ const BROKEN: &str = "journal.json.broken";
 impl Journal {
     /// The path that a file of the work tree has in the commit.
     fn after_moves(&self, path: &RepoPath) -> RepoPath {
-        self.moves.iter().find_map(|moved| moved.after(path)).unwrap_or_else(|| path.clone())
+        self.moves
+            .iter()
+            .find_map(|moved| moved.after(path))
+            .unwrap_or_else(|| path.clone())
     }
 }
 
@@ -77,8 +84,14 @@ impl Store {
         let fail = |source| io_error(&path, source);
         let text = serde_json::to_vec(journal).map_err(|error| fail(error.into()))?;
         let created = self.own_directory()?.create_anew(FILE);
-        created.and_then(|mut file| file.write_all(&text)).map_err(fail)?;
-        Ok([self.repo.path().to_owned(), self.repo.path().join("orch"), path])
+        created
+            .and_then(|mut file| file.write_all(&text))
+            .map_err(fail)?;
+        Ok([
+            self.repo.path().to_owned(),
+            self.repo.path().join("orch"),
+            path,
+        ])
     }
 
     /// Whether a batch is in progress, or was when its process died. Returns an error if that is unknown.
@@ -86,14 +99,17 @@ impl Store {
         let path = self.own(FILE);
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            found => found.map(|_| true).map_err(|source| io_error(&path, source)),
+            found => found
+                .map(|_| true)
+                .map_err(|source| io_error(&path, source)),
         }
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
         let (path, own) = (self.own(FILE), self.own_directory()?);
         let removed = own.held(FILE);
-        own.remove_if_there(FILE).map_err(|source| io_error(&path, source))?;
+        own.remove_if_there(FILE)
+            .map_err(|source| io_error(&path, source))?;
         removed.into_iter().for_each(side_work::close);
         Ok(())
     }
@@ -112,7 +128,9 @@ impl Store {
             return Ok(());
         }
         match self.try_lock()? {
-            Some(_lock) => self.finish_leftovers().and_then(|()| self.clear_index_lock()),
+            Some(_lock) => self
+                .finish_leftovers()
+                .and_then(|()| self.clear_index_lock()),
             None => Ok(()),
         }
     }
@@ -127,8 +145,13 @@ impl Store {
             Some(LeftJournal::File(text)) => serde_json::from_slice::<Journal>(&text).ok(),
             Some(LeftJournal::Other) => None,
         };
-        let Some(journal) = journal else { return self.set_aside() };
-        let since = path.metadata().and_then(|metadata| metadata.modified()).ok();
+        let Some(journal) = journal else {
+            return self.set_aside();
+        };
+        let since = path
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok();
         self.clear_reference_lock(&journal.reference, journal.new, since)?;
         for file in &journal.files {
             self.remove_temporary(&file.path);
@@ -150,12 +173,20 @@ impl Store {
         self.hold_index()?;
         let head = self.head_tree()?;
         let mut files = Vec::new();
-        for JournalFile { path, before, after } in &journal.files {
+        for JournalFile {
+            path,
+            before,
+            after,
+        } in &journal.files
+        {
             let disk = self.blob_on_disk(path)?;
             let committed = self.blob_in(head.as_ref(), &journal.after_moves(path))?;
             let held = self.blob_in(head.as_ref(), path)?;
             if disk == *before && committed == Some(*after) {
-                files.push((path.under(&self.root), Some(self.find_blob(self.oid(*after)?)?)));
+                files.push((
+                    path.under(&self.root),
+                    Some(self.find_blob(self.oid(*after)?)?),
+                ));
             } else if disk == Some(*after) && disk != *before && held == *before {
                 // A power failure took back the branch, but not the file.
                 let blob = before.map(|blob| self.find_blob(self.oid(blob)?));
@@ -165,18 +196,22 @@ impl Store {
         for (path, _) in files.iter().filter(|(_, blob)| blob.is_none()) {
             durable::remove(&self.root, path);
         }
-        let written = files.iter().filter_map(|(path, blob)| Some((path.clone(), blob.as_ref()?.content())));
+        let written = files
+            .iter()
+            .filter_map(|(path, blob)| Some((path.clone(), blob.as_ref()?.content())));
         let written: Vec<_> = written.collect();
         for directory in durable::directories_of(written.iter().map(|(path, _)| path.as_path())) {
             // A power failure may take a new directory with all that is in it.
-            Directory::make(&self.root, &directory).map_err(|source| io_error(&directory, source))?;
+            Directory::make(&self.root, &directory)
+                .map_err(|source| io_error(&directory, source))?;
         }
         durable::write_all(&self.root, &written)?;
         self.sync_places(journal).wait()?;
         for moved in &journal.moves {
             let is_committed = match &head {
                 Some(tree) => {
-                    self.entry_at(tree, &moved.to)?.is_some() && self.entry_at(tree, &moved.from)?.is_none()
+                    self.entry_at(tree, &moved.to)?.is_some()
+                        && self.entry_at(tree, &moved.from)?.is_none()
                 }
                 None => false,
             };
@@ -186,13 +221,26 @@ impl Store {
             }
         }
         let mut changes = Vec::new();
-        for IndexChange { path, before, after } in &journal.index {
+        for IndexChange {
+            path,
+            before,
+            after,
+        } in &journal.index
+        {
             let held = self.blob_in(head.as_ref(), path)?;
             let is = |side: &Option<(Digest, i32)>| held == side.map(|(blob, _)| blob);
             if is(after) {
-                changes.push(IndexChange { path: path.clone(), before: *before, after: *after });
+                changes.push(IndexChange {
+                    path: path.clone(),
+                    before: *before,
+                    after: *after,
+                });
             } else if is(before) {
-                changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
+                changes.push(IndexChange {
+                    path: path.clone(),
+                    before: *after,
+                    after: *before,
+                });
             }
         }
         self.sync_index(&changes, was_replaced)?;
@@ -204,12 +252,20 @@ impl Store {
     pub(super) fn sync_places(&self, journal: &Journal) -> SideWork {
         let references = self.files_of(&journal.reference);
         let targets = journal.files.iter().map(|file| file.path.under(&self.root));
-        let changed: Vec<PathBuf> = targets.chain(references.iter().cloned()).chain([self.index()]).collect();
+        let changed: Vec<PathBuf> = targets
+            .chain(references.iter().cloned())
+            .chain([self.index()])
+            .collect();
         let mut places: BTreeSet<PathBuf> =
-            durable::directories_of(changed.iter().map(PathBuf::as_path)).into_iter().collect();
+            durable::directories_of(changed.iter().map(PathBuf::as_path))
+                .into_iter()
+                .collect();
         places.extend(references);
         for file in journal.files.iter().filter(|file| file.before.is_none()) {
-            places.extend(durable::directories_above(&self.root, &file.path.under(&self.root)));
+            places.extend(durable::directories_above(
+                &self.root,
+                &file.path.under(&self.root),
+            ));
         }
         let syncs = SideWork::default();
         places.into_iter().for_each(|place| syncs.add(place));
@@ -248,11 +304,15 @@ impl Store {
             entries => entries.map_err(|source| io_error(&directory, source))?,
         };
         let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
-        let mut names: Vec<OsString> =
-            names.collect::<Result<_, _>>().map_err(|source| io_error(&directory, source))?;
+        let mut names: Vec<OsString> = names
+            .collect::<Result<_, _>>()
+            .map_err(|source| io_error(&directory, source))?;
         names.retain(|name| name.to_string_lossy().starts_with(BROKEN));
         names.sort();
-        Ok(names.iter().map(|name| broken(&directory.join(name))).collect())
+        Ok(names
+            .iter()
+            .map(|name| broken(&directory.join(name)))
+            .collect())
     }
 
     /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
@@ -285,17 +345,29 @@ impl Store {
         if !is_torn || self.find_commit(self.oid(journal.new)?).is_err() {
             return Ok(());
         }
-        tracing::warn!(reference = journal.reference, "writing a reference again that a power failure tore");
+        tracing::warn!(
+            reference = journal.reference,
+            "writing a reference again that a power failure tore"
+        );
         let text = format!("{}\n", journal.new);
         durable::write_atomic(self.repo.commondir(), &path, text.as_bytes()).map(drop)
     }
 
     /// Removes temporary files that a killed process left beside a file.
     fn remove_temporary(&self, path: &RepoPath) {
-        let Some(directory) = path.parent() else { return };
-        let Ok(directory) = Directory::open(&self.root, &directory.under(&self.root)) else { return };
+        let Some(directory) = path.parent() else {
+            return;
+        };
+        let Ok(directory) = Directory::open(&self.root, &directory.under(&self.root)) else {
+            return;
+        };
         let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(durable::TEMPORARY);
-        for name in directory.names().unwrap_or_default().into_iter().filter(is_temporary) {
+        for name in directory
+            .names()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(is_temporary)
+        {
             // git ignores it; the next batch tries again.
             let _ = directory.remove(name);
         }
@@ -336,7 +408,11 @@ fn broken(kept: &Path) -> Diagnostic {
         "a commit was left unfinished, and its journal could not be read; it is kept as {}",
         kept.display()
     );
-    let remove: &[&str] = if kept.is_dir() { &["rm", "-r"] } else { &["rm"] };
+    let remove: &[&str] = if kept.is_dir() {
+        &["rm", "-r"]
+    } else {
+        &["rm"]
+    };
     let remove = command(&[remove, &[&kept.to_string_lossy()]].concat());
     let hint = format!("compare the branch with the files: git status; then: {remove}");
     Diagnostic::warning(Code::Unfinished, message).hint(hint)

@@ -81,7 +81,10 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// consists of the id, the number of blocks, the length and the checksum of each, and their first entries; and the blocks.
 /// `None` for a tree that is too large, or not sorted, so that a search would not find all of its entries.
 fn encode(id: Oid, tree: &Listing) -> Option<Vec<u8>> {
-    if !tree.iter().is_sorted_by(|one, other| one.in_order(other).is_lt()) {
+    if !tree
+        .iter()
+        .is_sorted_by(|one, other| one.in_order(other).is_lt())
+    {
         return None;
     }
     let number = |number: usize| u32::try_from(number).ok();
@@ -93,9 +96,20 @@ fn encode(id: Oid, tree: &Listing) -> Option<Vec<u8>> {
         head.extend(number(bytes.len())?.to_be_bytes());
         head.extend(checksum(bytes).to_be_bytes());
     }
-    blocks.iter().for_each(|block| head.extend(tree.bytes_of(&(block.start..block.start + 1))));
+    blocks
+        .iter()
+        .for_each(|block| head.extend(tree.bytes_of(&(block.start..block.start + 1))));
     let length = number(Some(head.len()).filter(|length| *length <= LONGEST_HEAD)?)?.to_be_bytes();
-    Some([BEGIN, &length, &checksum(&head).to_be_bytes(), &head, tree.bytes()].concat())
+    Some(
+        [
+            BEGIN,
+            &length,
+            &checksum(&head).to_be_bytes(),
+            &head,
+            tree.bytes(),
+        ]
+        .concat(),
+    )
 }
 
 impl KeptTree {
@@ -107,20 +121,33 @@ impl KeptTree {
         let (length, sum) = (usize::try_from(numbers.next()?).ok()?, numbers.next()?);
         let mut head = vec![0; Some(length).filter(|length| *length <= LONGEST_HEAD)?];
         file.read_exact_at(&mut head, begin.len() as u64).ok()?;
-        let rest = head.strip_prefix(id.as_bytes()).filter(|_| checksum(&head) == sum)?;
+        let rest = head
+            .strip_prefix(id.as_bytes())
+            .filter(|_| checksum(&head) == sum)?;
         let (count, rest) = rest.split_at_checked(4)?;
         let (blocks, firsts) = rest.split_at_checked(8 * usize::try_from(number(count)).ok()?)?;
         let mut at = (begin.len() + length) as u64;
         let mut block = |bytes: &[u8]| {
             let place = at..at + u64::from(number(&bytes[..4]));
             at = place.end;
-            KeptBlock { place, checksum: number(&bytes[4..]) }
+            KeptBlock {
+                place,
+                checksum: number(&bytes[4..]),
+            }
         };
         let blocks = blocks.chunks_exact(8).map(&mut block).collect();
         let firsts = Listing::parse(firsts.to_vec(), format)?;
         let is_whole = file.metadata().ok()?.len() == at;
         let (last_block, last_found) = (None, None);
-        is_whole.then_some(Self { file, format, firsts, blocks, last_block, last_found, asked: 0 })
+        is_whole.then_some(Self {
+            file,
+            format,
+            firsts,
+            blocks,
+            last_block,
+            last_found,
+            asked: 0,
+        })
     }
 
     /// The entry with a name, if there is one.
@@ -132,7 +159,9 @@ impl KeptTree {
             return Answered::Unknown;
         }
         self.asked += 1;
-        let Some(found) = self.find(name) else { return Answered::Damaged };
+        let Some(found) = self.find(name) else {
+            return Answered::Damaged;
+        };
         self.last_found = Some((name.to_owned(), found));
         Answered::Entry(found)
     }
@@ -140,7 +169,9 @@ impl KeptTree {
     /// The same; the outer `None` if the file is damaged.
     fn find(&mut self, name: &[u8]) -> Option<FoundEntry> {
         for is_tree in [false, true] {
-            let Some(number) = self.firsts.last_until(name, is_tree) else { continue };
+            let Some(number) = self.firsts.last_until(name, is_tree) else {
+                continue;
+            };
             if let Some(ListingEntry { id, mode, .. }) = self.block(number)?.entry(name, is_tree) {
                 return Some(Some((id, mode)));
             }
@@ -149,8 +180,15 @@ impl KeptTree {
     }
 
     fn block(&mut self, number: usize) -> Option<&Listing> {
-        if self.last_block.as_ref().is_none_or(|(last, _)| *last != number) {
-            let KeptBlock { place, checksum: sum } = self.blocks.get(number)?;
+        if self
+            .last_block
+            .as_ref()
+            .is_none_or(|(last, _)| *last != number)
+        {
+            let KeptBlock {
+                place,
+                checksum: sum,
+            } = self.blocks.get(number)?;
             let mut bytes = vec![0; usize::try_from(place.end - place.start).ok()?];
             self.file.read_exact_at(&mut bytes, place.start).ok()?;
             let listing = Some(bytes).filter(|bytes| checksum(bytes) == *sum);
@@ -171,7 +209,9 @@ enum Answered {
 
 /// Four bytes as a number.
 fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+    bytes
+        .iter()
+        .fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 impl Store {
@@ -213,7 +253,9 @@ impl Store {
             let file = open_regular(&self.file_of_tree(id)).ok().flatten();
             open.extend(file.and_then(|file| Some((id, KeptTree::of(file, id, self.format)?))));
         }
-        let answered = open.get_mut(&id).map_or(Answered::Damaged, |tree| tree.entry(name));
+        let answered = open
+            .get_mut(&id)
+            .map_or(Answered::Damaged, |tree| tree.entry(name));
         if matches!(answered, Answered::Damaged) {
             // So it is written again.
             open.remove(&id);
@@ -245,7 +287,9 @@ impl Store {
     }
 
     fn write_tree(&self, id: Oid, tree: &Listing) -> Result<(), Error> {
-        let Some(bytes) = encode(id, tree) else { return Ok(()) };
+        let Some(bytes) = encode(id, tree) else {
+            return Ok(());
+        };
         let git = self.repo.path();
         let place = self.own(caches::LARGE_TREES);
         let fail = |source: io::Error| io_error(&place, source);
@@ -255,13 +299,21 @@ impl Store {
         let mut others = directory.names().map_err(fail)?;
         // Another process may be writing.
         others.retain(|name| !name.to_string_lossy().starts_with(durable::TEMPORARY));
-        others.sort_by_key(|name| fs::metadata(place.join(name)).and_then(|it| it.modified()).ok());
+        others.sort_by_key(|name| {
+            fs::metadata(place.join(name))
+                .and_then(|it| it.modified())
+                .ok()
+        });
         let many = others.len().saturating_sub(MOST_KEPT);
         let mut kept = self.kept_trees().borrow_mut();
         for name in others.iter().take(many) {
             // What cannot be removed is no file of a tree.
             let _ = directory.remove_if_there(name);
-            if let Some(id) = name.to_str().and_then(Digest::parse).and_then(|id| self.oid(id).ok()) {
+            if let Some(id) = name
+                .to_str()
+                .and_then(Digest::parse)
+                .and_then(|id| self.oid(id).ok())
+            {
                 kept.remove(&id);
             }
         }
@@ -274,9 +326,16 @@ impl Store {
 
     fn kept_trees(&self) -> &RefCell<BTreeSet<Oid>> {
         self.large_trees.kept.get_or_init(|| {
-            let entries = fs::read_dir(self.own(caches::LARGE_TREES)).into_iter().flatten().flatten();
+            let entries = fs::read_dir(self.own(caches::LARGE_TREES))
+                .into_iter()
+                .flatten()
+                .flatten();
             let id = |name: &str| self.oid(Digest::parse(name)?).ok();
-            RefCell::new(entries.filter_map(|entry| id(entry.file_name().to_str()?)).collect())
+            RefCell::new(
+                entries
+                    .filter_map(|entry| id(entry.file_name().to_str()?))
+                    .collect(),
+            )
         })
     }
 }

@@ -76,7 +76,15 @@ pub(super) struct KnownChanges(BTreeMap<FamilyKey, Family>);
 impl Family {
     fn of(key: FamilyKey, place: PathBuf) -> Self {
         let (trail, parts) = (Trail::default(), BTreeMap::new());
-        Self { key, place, trail, stamp: None, walked: 0, entries: 0, parts }
+        Self {
+            key,
+            place,
+            trail,
+            stamp: None,
+            walked: 0,
+            entries: 0,
+            parts,
+        }
     }
 
     fn contains(&self, path: &RepoPath) -> bool {
@@ -97,17 +105,33 @@ impl Family {
     fn read_part(&mut self, place: u8) {
         let path = self.file_of_part(place);
         let stamp = FileStamp::at(&path);
-        if self.parts.get(&place).is_some_and(|part| part.stamp == stamp) {
+        if self
+            .parts
+            .get(&place)
+            .is_some_and(|part| part.stamp == stamp)
+        {
             return;
         }
         let text = durable::text_of(&path).unwrap_or_default();
         let (first, changes) = path_commits::read(&text);
         let (head, count) = first.split_once(' ').unwrap_or((first, ""));
         let head = Digest::parse(head);
-        let changes = if head.is_some() { changes } else { BTreeMap::new() };
+        let changes = if head.is_some() {
+            changes
+        } else {
+            BTreeMap::new()
+        };
         // So a file that is cut off is not taken for a complete one.
         let is_complete = head.is_some() && count.parse() == Ok(changes.len());
-        self.parts.insert(place, KnownPart { head, is_complete, changes, stamp });
+        self.parts.insert(
+            place,
+            KnownPart {
+                head,
+                is_complete,
+                changes,
+                stamp,
+            },
+        );
     }
 
     /// A part as it is known, empty unless it was seen from one of these HEADs on the trail.
@@ -140,9 +164,15 @@ impl Family {
         }
         for place in places {
             let path = self.file_of_part(*place);
-            let Some(part) = self.parts.get_mut(place) else { continue };
+            let Some(part) = self.parts.get_mut(place) else {
+                continue;
+            };
             let Some(head) = part.head else { continue };
-            let count = if part.is_complete { format!(" {}", part.changes.len()) } else { String::new() };
+            let count = if part.is_complete {
+                format!(" {}", part.changes.len())
+            } else {
+                String::new()
+            };
             let first = format!("{head}{count}");
             let text = path_commits::write(&first, &part.changes);
             let _ = durable::write_derived(git, &path, text.as_bytes());
@@ -154,17 +184,23 @@ impl Family {
 /// The family of a file. The directory that contains it has others beside it, so that files of many tasks are one family.
 fn key_of(path: &RepoPath) -> FamilyKey {
     let is_deep = path.as_str().matches('/').count() > 1;
-    (if is_deep { top(path) } else { RepoPath::root() }, path.name().to_owned())
+    (
+        if is_deep { top(path) } else { RepoPath::root() },
+        path.name().to_owned(),
+    )
 }
 
 impl Store {
     /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
-        let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
+        let Some(head) = self.head()?.commit else {
+            return Ok(vec![None; paths.len()]);
+        };
         // A deeper clone knows of other changes; and a line of a cache contains no line feed.
         let is_whole = self.boundary()?.is_empty();
-        let (kept, others): (Vec<&RepoPath>, Vec<&RepoPath>) =
-            paths.iter().partition(|path| is_whole && !path.as_str().contains('\n'));
+        let (kept, others): (Vec<&RepoPath>, Vec<&RepoPath>) = paths
+            .iter()
+            .partition(|path| is_whole && !path.as_str().contains('\n'));
         let others: Vec<RepoPath> = others.into_iter().cloned().collect();
         let mut found = self.walk_for(&others, head)?;
         let mut asked: BTreeMap<FamilyKey, Vec<&RepoPath>> = BTreeMap::new();
@@ -174,7 +210,10 @@ impl Store {
         let mut known = self.changes.take();
         for (key, paths) in asked {
             let place = || self.place_of(&key);
-            let family = known.0.entry(key.clone()).or_insert_with(|| Family::of(key.clone(), place()));
+            let family = known
+                .0
+                .entry(key.clone())
+                .or_insert_with(|| Family::of(key.clone(), place()));
             found.extend(self.newest_in(family, head, &paths)?);
         }
         *self.changes.borrow_mut() = known;
@@ -189,10 +228,18 @@ impl Store {
         paths: &[&RepoPath],
     ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         self.follow(family, head)?;
-        let mut found: BTreeMap<RepoPath, Digest> =
-            family.trail.newest(paths).into_iter().map(|(path, commit)| (path.clone(), commit)).collect();
+        let mut found: BTreeMap<RepoPath, Digest> = family
+            .trail
+            .newest(paths)
+            .into_iter()
+            .map(|(path, commit)| (path.clone(), commit))
+            .collect();
         let (mut missing, mut renewed) = (BTreeSet::new(), BTreeSet::new());
-        let rest: Vec<&RepoPath> = paths.iter().copied().filter(|path| !found.contains_key(*path)).collect();
+        let rest: Vec<&RepoPath> = paths
+            .iter()
+            .copied()
+            .filter(|path| !found.contains_key(*path))
+            .collect();
         let places: BTreeSet<u8> = rest.iter().map(|path| self.cache_part(path)).collect();
         for place in &places {
             if self.join_trail(family, *place, head)? {
@@ -232,17 +279,31 @@ impl Store {
         let is_long = is_long(walked.commits, walked.entries);
         let is_complete = !open.is_empty();
         let mut dug = walked.changes;
-        dug.extend(open.into_iter().map(|path| (path.clone(), self.format().null())));
+        dug.extend(
+            open.into_iter()
+                .map(|path| (path.clone(), self.format().null())),
+        );
         let mut dug = self.by_part(dug);
-        let renewed = if is_long { (0..=u8::MAX).collect() } else { places.clone() };
+        let renewed = if is_long {
+            (0..=u8::MAX).collect()
+        } else {
+            places.clone()
+        };
         let heads = family.trail.heads().collect();
         for place in &renewed {
             let head = *family.joined(*place, &heads).head.get_or_insert(begin);
             // From where the trail begins up to this HEAD, it knows more.
-            let newer = if head == begin { BTreeMap::new() } else { family.trail.changes_up_to(head) };
+            let newer = if head == begin {
+                BTreeMap::new()
+            } else {
+                family.trail.changes_up_to(head)
+            };
             let newer = self.by_part(newer).remove(place).unwrap_or_default();
             let part = family.parts.entry(*place).or_default();
-            for (path, commit) in newer.into_iter().chain(dug.remove(place).unwrap_or_default()) {
+            for (path, commit) in newer
+                .into_iter()
+                .chain(dug.remove(place).unwrap_or_default())
+            {
                 part.changes.entry(path).or_insert(commit);
             }
             part.is_complete |= is_complete;
@@ -262,7 +323,9 @@ impl Store {
         let last = family.trail.head();
         let base = last.filter(is_past).or_else(|| {
             let heads: Vec<Digest> = family.trail.heads().collect();
-            heads.get(heads.partition_point(|other| !is_past(other))).copied()
+            heads
+                .get(heads.partition_point(|other| !is_past(other)))
+                .copied()
         });
         family.trail.cut_to(base);
         let mut changes = BTreeMap::new();
@@ -287,22 +350,32 @@ impl Store {
         mut missing: Option<&mut BTreeSet<&RepoPath>>,
     ) -> Result<Walked, Error> {
         let (mut changes, mut commits, entries) = (BTreeMap::new(), 0, self.listed.get());
-        self.walk_changes(between, std::slice::from_ref(&family.key.0), |commit, changed| {
-            commits += 1;
-            for path in changed.into_iter().filter(|path| family.contains(path)) {
-                missing.as_mut().map(|missing| missing.remove(&path));
-                changes.entry(path).or_insert(commit);
-            }
-            missing.as_ref().is_none_or(|missing| !missing.is_empty())
-        })?;
-        Ok(Walked { changes, commits, entries: self.listed.get() - entries })
+        self.walk_changes(
+            between,
+            std::slice::from_ref(&family.key.0),
+            |commit, changed| {
+                commits += 1;
+                for path in changed.into_iter().filter(|path| family.contains(path)) {
+                    missing.as_mut().map(|missing| missing.remove(&path));
+                    changes.entry(path).or_insert(commit);
+                }
+                missing.as_ref().is_none_or(|missing| !missing.is_empty())
+            },
+        )?;
+        Ok(Walked {
+            changes,
+            commits,
+            entries: self.listed.get() - entries,
+        })
     }
 
     /// Reads a part, and brings it to `head` if it was seen from a HEAD that is not on the trail. Returns whether it was
     /// brought there. Forgets what is in it if `head` does not contain that HEAD.
     fn join_trail(&self, family: &mut Family, place: u8, head: Digest) -> Result<bool, Error> {
         family.read_part(place);
-        let older = family.parts[&place].head.filter(|older| !family.trail.contains(*older));
+        let older = family.parts[&place]
+            .head
+            .filter(|older| !family.trail.contains(*older));
         let Some(older) = older else { return Ok(false) };
         let is_past = self.is_ancestor(older, head).unwrap_or(false);
         let newer = match is_past {
@@ -313,7 +386,8 @@ impl Store {
         if !is_past {
             part.clear();
         }
-        part.changes.extend(self.by_part(newer).remove(&place).unwrap_or_default());
+        part.changes
+            .extend(self.by_part(newer).remove(&place).unwrap_or_default());
         part.head = Some(head);
         Ok(true)
     }
@@ -332,7 +406,8 @@ impl Store {
         let heads = family.trail.heads().collect();
         for place in 0..=u8::MAX {
             let part = family.joined(place, &heads);
-            part.changes.extend(changes.remove(&place).unwrap_or_default());
+            part.changes
+                .extend(changes.remove(&place).unwrap_or_default());
             part.head = Some(head);
         }
         family.keep_parts(git, &(0..=u8::MAX).collect());
@@ -350,11 +425,18 @@ impl Store {
             return;
         }
         let mut known = self.changes.take();
-        for family in known.0.values_mut().filter(|family| family.trail.head() == Some(from)) {
+        for family in known
+            .0
+            .values_mut()
+            .filter(|family| family.trail.head() == Some(from))
+        {
             if let Ok(changes) = self.changed_by_batch(family, from, (planned, commits)) {
                 family.trail.extend(*last, &changes);
                 self.keep(family, *last, true);
-                let kept = changes.keys().next().map_or(Ok(()), |path| self.keep_trees_to(*last, path));
+                let kept = changes
+                    .keys()
+                    .next()
+                    .map_or(Ok(()), |path| self.keep_trees_to(*last, path));
                 kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep large trees"));
             }
         }
@@ -374,9 +456,15 @@ impl Store {
         for (one, commit) in planned.iter().zip(commits) {
             let written = one.writes.iter().map(|write| (write.path(), Some(write)));
             let removed = one.removes.iter().map(|path| (path, None));
-            for (path, write) in written.chain(removed).filter(|(path, _)| family.contains(path)) {
-                let present = held.get(path).map_or_else(|| before.object(path), |held| Ok(*held))?;
-                let after = write.map(|write| (self.format().blob(write.bytes()), write.mode().into()));
+            for (path, write) in written
+                .chain(removed)
+                .filter(|(path, _)| family.contains(path))
+            {
+                let present = held
+                    .get(path)
+                    .map_or_else(|| before.object(path), |held| Ok(*held))?;
+                let after =
+                    write.map(|write| (self.format().blob(write.bytes()), write.mode().into()));
                 if present != after {
                     changes.insert(path.clone(), *commit);
                 }
@@ -393,10 +481,16 @@ impl Store {
     }
 
     /// Changes by the part that has their path.
-    fn by_part(&self, changes: BTreeMap<RepoPath, Digest>) -> BTreeMap<u8, BTreeMap<RepoPath, Digest>> {
+    fn by_part(
+        &self,
+        changes: BTreeMap<RepoPath, Digest>,
+    ) -> BTreeMap<u8, BTreeMap<RepoPath, Digest>> {
         let mut parts: BTreeMap<u8, BTreeMap<RepoPath, Digest>> = BTreeMap::new();
         for (path, commit) in changes {
-            parts.entry(self.cache_part(&path)).or_default().insert(path, commit);
+            parts
+                .entry(self.cache_part(&path))
+                .or_default()
+                .insert(path, commit);
         }
         parts
     }

@@ -83,8 +83,13 @@ impl EntryEnds {
             [b'4', b'0', b'0', b'0', b'0', b' ', ..] => 5,
             [b'1', b'0', b'0', b'6', b'4', b'4', b' ', ..] => 6,
             _ => {
-                let mode = bytes.iter().take(MODE_DIGITS + 1).position(|byte| *byte == b' ')?;
-                let is_octal = bytes[..mode].iter().all(|digit| (b'0'..=b'7').contains(digit));
+                let mode = bytes
+                    .iter()
+                    .take(MODE_DIGITS + 1)
+                    .position(|byte| *byte == b' ')?;
+                let is_octal = bytes[..mode]
+                    .iter()
+                    .all(|digit| (b'0'..=b'7').contains(digit));
                 Some(mode).filter(|mode| is_octal && *mode > 0)?
             }
         };
@@ -101,20 +106,32 @@ const STEP: usize = 256;
 fn alike_at_start(one: &[u8], other: &[u8]) -> usize {
     let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
     let whole = STEP * steps.take_while(|(one, other)| one == other).count();
-    whole + one[whole..].iter().zip(&other[whole..]).take_while(|(one, other)| one == other).count()
+    whole
+        + one[whole..]
+            .iter()
+            .zip(&other[whole..])
+            .take_while(|(one, other)| one == other)
+            .count()
 }
 
 /// Compares two entries by their names, and whether they are directories.
 pub(super) fn ordered(one: &[u8], is_tree: bool, other: &[u8], is_other_tree: bool) -> Ordering {
     let end = |is_tree: bool| if is_tree { &b"/"[..] } else { b"" };
     let both = one.len().min(other.len());
-    let rest = || one[both..].iter().chain(end(is_tree)).cmp(other[both..].iter().chain(end(is_other_tree)));
+    let rest = || {
+        one[both..]
+            .iter()
+            .chain(end(is_tree))
+            .cmp(other[both..].iter().chain(end(is_other_tree)))
+    };
     one[..both].cmp(&other[..both]).then_with(rest)
 }
 
 /// The file mode that these octal digits mean, as git writes it today.
 fn mode_of(digits: &[u8]) -> u32 {
-    let mode = digits.iter().fold(0, |mode, digit| mode << 3 | u32::from(digit - b'0'));
+    let mode = digits
+        .iter()
+        .fold(0, |mode, digit| mode << 3 | u32::from(digit - b'0'));
     match mode & 0o170_000 {
         TREE => TREE,
         LINK => LINK,
@@ -133,7 +150,11 @@ impl Listing {
             starts.push(u32::try_from(start).ok()?);
             start += EntryEnds::of(&bytes[start..], format)?.after;
         }
-        Some(Self { bytes, starts, format })
+        Some(Self {
+            bytes,
+            starts,
+            format,
+        })
     }
 
     /// The entries, in git's order.
@@ -143,7 +164,9 @@ impl Listing {
 
     /// Some of the entries, by their numbers.
     pub(super) fn range(&self, numbers: Range<usize>) -> impl Iterator<Item = ListingEntry<'_>> {
-        self.starts[numbers].iter().filter_map(|start| self.at(*start))
+        self.starts[numbers]
+            .iter()
+            .filter_map(|start| self.at(*start))
     }
 
     /// The entries in which two directories differ, in their order. Of each side it is the number of one entry, or the
@@ -157,7 +180,11 @@ impl Listing {
             let end = begin + alike_at_start(&before.bytes[begin..], &after.bytes[other..]);
             let begun = before.starts[old..].partition_point(|start| *start as usize <= end);
             // The entry with the first byte that differs differs as a whole.
-            let alike = if end == before.bytes.len() { begun } else { begun - 1 };
+            let alike = if end == before.bytes.len() {
+                begun
+            } else {
+                begun - 1
+            };
             (old, new) = (old + alike, new + alike);
             let order = match (before.numbered(old), after.numbered(new)) {
                 (None, None) => return found,
@@ -165,7 +192,10 @@ impl Listing {
                 (None, Some(_)) => Ordering::Greater,
                 (Some(one), Some(other)) => one.in_order(&other),
             };
-            let ends = [old + usize::from(order.is_le()), new + usize::from(order.is_ge())];
+            let ends = [
+                old + usize::from(order.is_le()),
+                new + usize::from(order.is_ge()),
+            ];
             found.push([old..ends[0], new..ends[1]]);
             [old, new] = ends;
         }
@@ -175,7 +205,10 @@ impl Listing {
     pub(super) fn blocks(&self, size: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         for number in 0..self.starts.len() {
-            match blocks.last_mut().filter(|last| self.bytes_of(last).len() < size) {
+            match blocks
+                .last_mut()
+                .filter(|last| self.bytes_of(last).len() < size)
+            {
                 Some(last) => last.end = number + 1,
                 None => blocks.push(number..number + 1),
             }
@@ -185,7 +218,9 @@ impl Listing {
 
     /// The number of the last entry that is not after the file, or directory, with this name; `None` if all are.
     pub(super) fn last_until(&self, name: &[u8], is_tree: bool) -> Option<usize> {
-        self.search(name, is_tree).or_else(|next| next.checked_sub(1).ok_or(())).ok()
+        self.search(name, is_tree)
+            .or_else(|next| next.checked_sub(1).ok_or(()))
+            .ok()
     }
 
     /// The file, or directory, with this name.
@@ -204,7 +239,9 @@ impl Listing {
 
     /// Where an entry begins in the bytes, or where they end.
     pub(super) fn place(&self, number: usize) -> usize {
-        self.starts.get(number).map_or(self.bytes.len(), |start| *start as usize)
+        self.starts
+            .get(number)
+            .map_or(self.bytes.len(), |start| *start as usize)
     }
 
     fn at(&self, start: u32) -> Option<ListingEntry<'_>> {
@@ -219,7 +256,8 @@ impl Listing {
 
     /// The place of the entry with this name in the bytes.
     pub(super) fn place_of(&self, name: &[u8]) -> Option<Range<usize>> {
-        self.number(name).map(|number| self.place(number)..self.place(number + 1))
+        self.number(name)
+            .map(|number| self.place(number)..self.place(number + 1))
     }
 
     /// Where in the bytes a new file, or directory, of this name belongs.
@@ -236,7 +274,11 @@ impl Listing {
             Err(next) => next,
         };
         let is_next = self.numbered(next).is_some_and(|entry| entry.name == name);
-        if is_next { Some(next) } else { self.search(name, true).ok() }
+        if is_next {
+            Some(next)
+        } else {
+            self.search(name, true).ok()
+        }
     }
 
     /// The number of the file, or directory, with this name, or else the one that it would have.
@@ -246,7 +288,12 @@ impl Listing {
             let entry = &self.bytes[*start as usize..];
             EntryEnds::of(entry, self.format).map_or(Ordering::Less, |ends| {
                 let is_found_tree = mode_of(&entry[..ends.mode]) == TREE;
-                ordered(&entry[ends.mode + 1..ends.name], is_found_tree, name, is_tree)
+                ordered(
+                    &entry[ends.mode + 1..ends.name],
+                    is_found_tree,
+                    name,
+                    is_tree,
+                )
             })
         })
     }
@@ -262,18 +309,28 @@ impl Listing {
         let mut copied = 0;
         let end = (self.bytes.len()..self.bytes.len(), Vec::new());
         for (place, put) in cuts.into_iter().chain([end]) {
-            let numbers =
-                [copied, place.start].map(|at| self.starts.partition_point(|start| (*start as usize) < at));
+            let numbers = [copied, place.start]
+                .map(|at| self.starts.partition_point(|start| (*start as usize) < at));
             let kept = &self.starts[numbers[0]..numbers[1]];
-            let (now, then) = (u32::try_from(bytes.len()).ok()?, u32::try_from(copied).ok()?);
+            let (now, then) = (
+                u32::try_from(bytes.len()).ok()?,
+                u32::try_from(copied).ok()?,
+            );
             starts.extend(kept.iter().map(|start| start - then + now));
             bytes.extend(&self.bytes[copied..place.start]);
-            let (put, now) = (Self::parse(put, self.format)?, u32::try_from(bytes.len()).ok()?);
+            let (put, now) = (
+                Self::parse(put, self.format)?,
+                u32::try_from(bytes.len()).ok()?,
+            );
             starts.extend(put.starts.iter().map(|start| start + now));
             bytes.extend(put.bytes);
             copied = place.end;
         }
-        Some(Self { bytes, starts, format: self.format })
+        Some(Self {
+            bytes,
+            starts,
+            format: self.format,
+        })
     }
 
     /// The content as it was read.
@@ -292,7 +349,8 @@ impl Store {
     pub(super) fn listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {
         let known = self.trees.borrow_mut().get(&id);
         let listing = known.map_or_else(|| self.read_listing(id), Ok)?;
-        self.listed.set(self.listed.get() + listing.starts.len() as u64);
+        self.listed
+            .set(self.listed.get() + listing.starts.len() as u64);
         Ok(listing)
     }
 
@@ -305,7 +363,9 @@ impl Store {
         }
         let listing = Listing::parse(bytes, self.format).ok_or_else(malformed)?;
         self.costs.trees.fetch_add(1, Relaxed);
-        self.costs.tree_entries.fetch_add(listing.starts.len() as u64, Relaxed);
+        self.costs
+            .tree_entries
+            .fetch_add(listing.starts.len() as u64, Relaxed);
         let listing = Arc::new(listing);
         self.know_listing(id, &listing);
         Ok(listing)
@@ -313,7 +373,9 @@ impl Store {
 
     /// Keeps the directory with this tree id for the next that asks.
     pub(super) fn know_listing(&self, id: Oid, listing: &Arc<Listing>) {
-        self.trees.borrow_mut().put(id, Arc::clone(listing), listing.size());
+        self.trees
+            .borrow_mut()
+            .put(id, Arc::clone(listing), listing.size());
     }
 
     /// The object id and mode at a path below a tree; `None` if there is none. Returns an error if git cannot
@@ -328,7 +390,9 @@ impl Store {
             if mode != TREE {
                 return Ok(None);
             }
-            let Some(entry) = self.entry_of(tree, id, name.as_bytes())? else { return Ok(None) };
+            let Some(entry) = self.entry_of(tree, id, name.as_bytes())? else {
+                return Ok(None);
+            };
             (id, mode) = entry;
         }
         Ok(Some((digest(id), mode)))
@@ -350,7 +414,9 @@ mod tests {
     use super::*;
 
     fn bytes(entries: &[(&str, &str)]) -> Vec<u8> {
-        let entry = |(mode, name): &(&str, &str)| [mode.as_bytes(), b" ", name.as_bytes(), &[0; 21]].concat();
+        let entry = |(mode, name): &(&str, &str)| {
+            [mode.as_bytes(), b" ", name.as_bytes(), &[0; 21]].concat()
+        };
         entries.iter().flat_map(entry).collect()
     }
 
@@ -367,23 +433,45 @@ mod tests {
         let listing = Listing::parse(bytes(&entries), ObjectFormat::Sha1).expect("a tree");
         let modes: Vec<u32> = entries
             .iter()
-            .map(|(_, name)| listing.get(name.as_bytes()).unwrap_or_else(|| panic!("{name}")).mode)
+            .map(|(_, name)| {
+                listing
+                    .get(name.as_bytes())
+                    .unwrap_or_else(|| panic!("{name}"))
+                    .mode
+            })
             .collect();
         assert_eq!(modes, [FILE, EXECUTABLE, FILE, TREE, LINK, SUBMODULE]);
-        assert!(["", "a.", "a.b.", "0", "d"].iter().all(|name| listing.get(name.as_bytes()).is_none()));
-        assert!(listing.iter().is_sorted_by(|one, other| one.in_order(other).is_lt()));
+        assert!(
+            ["", "a.", "a.b.", "0", "d"]
+                .iter()
+                .all(|name| listing.get(name.as_bytes()).is_none())
+        );
+        assert!(
+            listing
+                .iter()
+                .is_sorted_by(|one, other| one.in_order(other).is_lt())
+        );
     }
 
     #[test]
     fn a_malformed_tree_is_refused() {
         let whole = bytes(&[("100644", "a")]);
         for length in 1..whole.len() {
-            assert!(Listing::parse(whole[..length].to_vec(), ObjectFormat::Sha1).is_none(), "{length}");
+            assert!(
+                Listing::parse(whole[..length].to_vec(), ObjectFormat::Sha1).is_none(),
+                "{length}"
+            );
         }
         for mode in ["x", "", "100648", "00100644"] {
-            assert!(Listing::parse(bytes(&[(mode, "a")]), ObjectFormat::Sha1).is_none(), "{mode}");
+            assert!(
+                Listing::parse(bytes(&[(mode, "a")]), ObjectFormat::Sha1).is_none(),
+                "{mode}"
+            );
         }
-        assert!(Listing::parse(Vec::new(), ObjectFormat::Sha1).is_some(), "an empty tree");
+        assert!(
+            Listing::parse(Vec::new(), ObjectFormat::Sha1).is_some(),
+            "an empty tree"
+        );
     }
 
     fn listing(files: &[(&str, u8)]) -> Listing {
@@ -393,8 +481,20 @@ mod tests {
     #[test]
     fn a_listing_with_other_entries_is_that_of_the_new_bytes() {
         let names: Vec<String> = (0..9).map(|number| format!("t-{number}")).collect();
-        let whole = listing(&names.iter().map(|name| (name.as_str(), 7)).collect::<Vec<_>>());
-        let put = |names: &[&str]| bytes(&names.iter().map(|name| ("40000", *name)).collect::<Vec<_>>());
+        let whole = listing(
+            &names
+                .iter()
+                .map(|name| (name.as_str(), 7))
+                .collect::<Vec<_>>(),
+        );
+        let put = |names: &[&str]| {
+            bytes(
+                &names
+                    .iter()
+                    .map(|name| ("40000", *name))
+                    .collect::<Vec<_>>(),
+            )
+        };
         let at = |number: usize| whole.place(number);
         for cuts in [
             Vec::new(),
@@ -406,15 +506,27 @@ mod tests {
                 (at(4)..at(6), Vec::new()),
                 (at(8)..at(9), put(&["t-8"])),
             ],
-            vec![(at(2)..at(2), put(&["t-1.a"])), (at(2)..at(3), put(&["t-2"]))],
+            vec![
+                (at(2)..at(2), put(&["t-1.a"])),
+                (at(2)..at(3), put(&["t-2"])),
+            ],
         ] {
             let after = whole.spliced(cuts.clone()).expect("whole entries");
             let mut expected = whole.bytes.clone();
-            cuts.into_iter().rev().for_each(|(place, put)| drop(expected.splice(place, put)));
+            cuts.into_iter()
+                .rev()
+                .for_each(|(place, put)| drop(expected.splice(place, put)));
             let expected = Listing::parse(expected, ObjectFormat::Sha1).expect("well-formed");
-            assert_eq!((after.bytes, after.starts), (expected.bytes, expected.starts));
+            assert_eq!(
+                (after.bytes, after.starts),
+                (expected.bytes, expected.starts)
+            );
         }
-        assert!(whole.spliced(vec![(at(1)..at(1), put(&["cut"])[..20].to_vec())]).is_none());
+        assert!(
+            whole
+                .spliced(vec![(at(1)..at(1), put(&["cut"])[..20].to_vec())])
+                .is_none()
+        );
     }
 
     #[test]
@@ -425,7 +537,10 @@ mod tests {
             other[at] ^= 0x80;
             assert_eq!(alike_at_start(&long, &other), at);
         }
-        assert_eq!((alike_at_start(&long, &long), alike_at_start(b"", &long)), (long.len(), 0));
+        assert_eq!(
+            (alike_at_start(&long, &long), alike_at_start(b"", &long)),
+            (long.len(), 0)
+        );
     }
 
     #[test]
@@ -437,20 +552,41 @@ mod tests {
             at.iter().for_each(|at| all[*at].1 = id);
             all
         };
-        let without = |gone: std::ops::Range<usize>| [&all[..gone.start], &all[gone.end..]].concat();
+        let without =
+            |gone: std::ops::Range<usize>| [&all[..gone.start], &all[gone.end..]].concat();
         for (one, other, unlike) in [
             (all.clone(), all.clone(), vec![]),
             (all.clone(), changed(&[0], 8), vec![[0..1, 0..1]]),
             (all.clone(), changed(&[39], 8), vec![[39..40, 39..40]]),
-            (changed(&[3], 1), changed(&[30, 31], 2), vec![[3..4, 3..4], [30..31, 30..31], [31..32, 31..32]]),
+            (
+                changed(&[3], 1),
+                changed(&[30, 31], 2),
+                vec![[3..4, 3..4], [30..31, 30..31], [31..32, 31..32]],
+            ),
             (all.clone(), without(0..1), vec![[0..1, 0..0]]),
             (all.clone(), without(5..7), vec![[5..6, 5..5], [6..7, 5..5]]),
-            (without(4..5), without(20..21), vec![[4..4, 4..5], [19..20, 20..20]]),
+            (
+                without(4..5),
+                without(20..21),
+                vec![[4..4, 4..5], [19..20, 20..20]],
+            ),
             (without(39..40), all.clone(), vec![[39..39, 39..40]]),
-            (Vec::new(), all[..2].to_vec(), vec![[0..0, 0..1], [0..0, 1..2]]),
+            (
+                Vec::new(),
+                all[..2].to_vec(),
+                vec![[0..0, 0..1], [0..0, 1..2]],
+            ),
             // The bytes of an id look like an entry.
-            (vec![("a", b'1')], vec![("a", b'1'), ("b", b'1')], vec![[1..1, 1..2]]),
-            (vec![("a", b'1'), ("b", b'1')], vec![("b", b'1')], vec![[0..1, 0..0]]),
+            (
+                vec![("a", b'1')],
+                vec![("a", b'1'), ("b", b'1')],
+                vec![[1..1, 1..2]],
+            ),
+            (
+                vec![("a", b'1'), ("b", b'1')],
+                vec![("b", b'1')],
+                vec![[0..1, 0..0]],
+            ),
         ] {
             let (one, other) = (listing(&one), listing(&other));
             assert_eq!(Listing::unlike(&one, &other), unlike);
@@ -461,11 +597,15 @@ mod tests {
 
     #[test]
     fn a_directory_in_the_place_of_a_file_is_another_entry() {
-        let parse =
-            |entries: &[(&str, &str)]| Listing::parse(bytes(entries), ObjectFormat::Sha1).expect("a tree");
+        let parse = |entries: &[(&str, &str)]| {
+            Listing::parse(bytes(entries), ObjectFormat::Sha1).expect("a tree")
+        };
         let file = parse(&[("100644", "a"), ("100644", "a.b"), ("100644", "b")]);
         let directory = parse(&[("100644", "a.b"), ("40000", "a"), ("100644", "b")]);
-        assert_eq!(Listing::unlike(&file, &directory), [[0..1, 0..0], [2..2, 1..2]]);
+        assert_eq!(
+            Listing::unlike(&file, &directory),
+            [[0..1, 0..0], [2..2, 1..2]]
+        );
         // git once wrote this mode. The bytes differ, and so do the entries; whether that counts is not decided here.
         let group = parse(&[("100664", "a"), ("100644", "a.b"), ("100644", "b")]);
         assert_eq!(Listing::unlike(&file, &group), [[0..1, 0..1]]);
@@ -476,7 +616,10 @@ mod tests {
             let unlike = Listing::unlike(one, other);
             let (mut old, mut new) = (0, 0);
             for [gone, put] in &unlike {
-                assert_eq!(one.bytes_of(&(old..gone.start)), other.bytes_of(&(new..put.start)));
+                assert_eq!(
+                    one.bytes_of(&(old..gone.start)),
+                    other.bytes_of(&(new..put.start))
+                );
                 (old, new) = (gone.end, put.end);
             }
             assert_eq!(one.bytes_of(&(old..3)), other.bytes_of(&(new..3)));

@@ -81,7 +81,8 @@ impl Store {
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
         if !is_ours(&kept).unwrap_or(false) {
-            durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
+            durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes())
+                .map_err(io::Error::other)?;
         }
         let holding = locked(&self.environment.index_gate.0);
         let lock = self.index_lock();
@@ -143,9 +144,14 @@ impl IndexLock<'_> {
     /// Replaces the index by this file, which the caller has synced.
     pub(super) fn put(&self, next: NextIndex) -> Result<(), Error> {
         match is_ours(&self.lock) {
-            Ok(true) => next.put(&self.git, INDEX).map_err(|source| io_error(&self.index, source)),
+            Ok(true) => next
+                .put(&self.git, INDEX)
+                .map_err(|source| io_error(&self.index, source)),
             // A user may have removed the lock, because git suggests that for one that stays too long.
-            Ok(false) => Err(io_error(&self.lock, io::Error::other("another process removed the lock"))),
+            Ok(false) => Err(io_error(
+                &self.lock,
+                io::Error::other("another process removed the lock"),
+            )),
             Err(source) => Err(io_error(&self.lock, source)),
         }
     }
@@ -154,7 +160,11 @@ impl IndexLock<'_> {
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
         // A lock that stays keeps git out, so one failure to look is not the last word.
-        if !self.is_left && is_ours(&self.lock).or_else(|_| is_ours(&self.lock)).unwrap_or(false) {
+        if !self.is_left
+            && is_ours(&self.lock)
+                .or_else(|_| is_ours(&self.lock))
+                .unwrap_or(false)
+        {
             // If this fails, the next command removes it.
             let _ = fs::remove_file(&self.lock);
         }
@@ -163,9 +173,11 @@ impl Drop for IndexLock<'_> {
 
 /// Whether `orch` created this lock file. Returns an error if that cannot be told.
 fn is_ours(lock: &Path) -> io::Result<bool> {
-    let is_as_long = |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
+    let is_as_long =
+        |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
     let looked = fs::symlink_metadata(lock).and_then(|metadata| {
-        Ok(is_as_long(metadata) && read_if_regular(lock)?.is_some_and(|bytes| bytes == CONTENT.as_bytes()))
+        Ok(is_as_long(metadata)
+            && read_if_regular(lock)?.is_some_and(|bytes| bytes == CONTENT.as_bytes()))
     });
     match looked {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

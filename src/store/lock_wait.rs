@@ -20,7 +20,12 @@ pub(crate) struct LockWait {
 impl LockWait {
     /// Begins to wait, at most this long.
     pub(crate) fn at_most(limit: Duration) -> Self {
-        Self { begun: Instant::now(), limit, random: RandomState::new(), steps: 0 }
+        Self {
+            begun: Instant::now(),
+            limit,
+            random: RandomState::new(),
+            steps: 0,
+        }
     }
 
     /// The time that is left.
@@ -37,7 +42,9 @@ impl LockWait {
             tracing::info!("waiting for a lock of another process");
         }
         self.steps += 1;
-        sleep(Duration::from_millis(2 + self.random.hash_one(self.steps) % 30));
+        sleep(Duration::from_millis(
+            2 + self.random.hash_one(self.steps) % 30,
+        ));
         true
     }
 }

@@ -27,7 +27,12 @@ impl LogFile {
     /// is not a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let (directory, file) = open(path)?;
-        Ok(Self { path: path.to_owned(), directory, file, limit: LIMIT })
+        Ok(Self {
+            path: path.to_owned(),
+            directory,
+            file,
+            limit: LIMIT,
+        })
     }
 
     /// Appends one line, including its line ending. Returns an error if it cannot be written.
@@ -62,7 +67,10 @@ impl LogFile {
                 // Some of them may not exist yet.
                 let _ = self.rename(&self.older(number), number + 1);
             }
-            if self.rename(self.path.file_name().unwrap_or_default(), 1).is_err() {
+            if self
+                .rename(self.path.file_name().unwrap_or_default(), 1)
+                .is_err()
+            {
                 // Without permission to rename, truncate the file instead.
                 self.file.set_len(0)?;
                 return self.file.unlock();
@@ -73,7 +81,8 @@ impl LogFile {
     }
 
     fn rename(&self, name: &OsStr, number: u32) -> io::Result<()> {
-        self.directory.rename(name, &self.directory, self.older(number))
+        self.directory
+            .rename(name, &self.directory, self.older(number))
     }
 
     fn older(&self, number: u32) -> OsString {
@@ -111,7 +120,10 @@ mod tests {
         let (_directory, path) = place();
         let threads: Vec<_> = (0..4)
             .map(|writer| {
-                let mut log = LogFile { limit: 64 * 1024, ..LogFile::open(&path).expect("opened") };
+                let mut log = LogFile {
+                    limit: 64 * 1024,
+                    ..LogFile::open(&path).expect("opened")
+                };
                 std::thread::spawn(move || {
                     for number in 0..1000 {
                         let line = format!("{writer} {number} {}\n", "x".repeat(20));
@@ -120,31 +132,46 @@ mod tests {
                 })
             })
             .collect();
-        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().expect("no panic"));
         let names = ["orch.log", "orch.log.1", "orch.log.2", "orch.log.3"];
-        let texts = names.map(|name| fs::read_to_string(path.with_file_name(name)).unwrap_or_default());
+        let texts =
+            names.map(|name| fs::read_to_string(path.with_file_name(name)).unwrap_or_default());
         assert!(!texts[1].is_empty(), "it was never rotated");
         let mut seen: Vec<(u32, u32)> = Vec::new();
         for line in texts.iter().flat_map(|text| text.lines()) {
             let words: Vec<&str> = line.split(' ').collect();
             assert!(words.len() == 3 && words[2] == "x".repeat(20), "{line:?}");
-            seen.push((words[0].parse().expect("a writer"), words[1].parse().expect("a number")));
+            seen.push((
+                words[0].parse().expect("a writer"),
+                words[1].parse().expect("a number"),
+            ));
         }
         seen.sort_unstable();
-        let all: Vec<(u32, u32)> = (0..4).flat_map(|writer| (0..1000).map(move |n| (writer, n))).collect();
+        let all: Vec<(u32, u32)> = (0..4)
+            .flat_map(|writer| (0..1000).map(move |n| (writer, n)))
+            .collect();
         assert_eq!(seen, all);
     }
 
     #[test]
     fn the_size_is_bounded_and_the_youngest_lines_are_kept() {
         let (_directory, path) = place();
-        let mut log = LogFile { limit: 1000, ..LogFile::open(&path).expect("opened") };
+        let mut log = LogFile {
+            limit: 1000,
+            ..LogFile::open(&path).expect("opened")
+        };
         for number in 0..1000 {
-            log.append(format!("{number:09}\n").as_bytes()).expect("written");
+            log.append(format!("{number:09}\n").as_bytes())
+                .expect("written");
         }
         let older = |number| path.with_file_name(format!("orch.log.{number}"));
         let files: Vec<PathBuf> = (1..=4).rev().map(older).chain([path.clone()]).collect();
-        let text: String = files.iter().map(|file| fs::read_to_string(file).expect("text")).collect();
+        let text: String = files
+            .iter()
+            .map(|file| fs::read_to_string(file).expect("text"))
+            .collect();
         let kept: Vec<String> = (500..1000).map(|number| format!("{number:09}")).collect();
         assert_eq!(text.lines().collect::<Vec<_>>(), kept);
         assert!(!older(5).exists());

@@ -47,7 +47,12 @@ impl<'s> LooseObjects<'s> {
 
     /// Writes an object, unless the repository has it. A file of it that a power failure tore is replaced. Returns an
     /// error if it cannot be written, or is torn where objects are borrowed from.
-    pub(super) fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> Result<(), Error> {
+    pub(super) fn add(
+        &mut self,
+        kind: ObjectType,
+        id: Digest,
+        content: &[u8],
+    ) -> Result<(), Error> {
         let oid = self.store.oid(id)?;
         if !self.added.insert(oid) {
             return Ok(());
@@ -57,7 +62,9 @@ impl<'s> LooseObjects<'s> {
         let objects = self.store.repo.odb()?;
         let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
         if is_there {
-            let held = objects.read(oid).map_err(|error| damaged(oid, error.message()))?;
+            let held = objects
+                .read(oid)
+                .map_err(|error| damaged(oid, error.message()))?;
             if (held.kind(), held.data()) != (kind, content) {
                 return Err(damaged(oid, "it does not have the bytes that its id names"));
             }
@@ -90,7 +97,10 @@ impl<'s> LooseObjects<'s> {
     /// not lose a reported transition.
     pub(super) fn finish(self) -> SideWork {
         let last = self.directory.path().to_owned();
-        self.parents.into_iter().chain([last]).for_each(|place| self.syncs.add(place));
+        self.parents
+            .into_iter()
+            .chain([last])
+            .for_each(|place| self.syncs.add(place));
         self.syncs
     }
 
@@ -99,14 +109,17 @@ impl<'s> LooseObjects<'s> {
     fn write(&mut self, path: &Path, kind: ObjectType, content: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
         let head = format!("{} {}\0", kind.str(), content.len());
-        self.deflate.append(&[head.as_bytes(), content].concat(), &mut bytes)?;
+        self.deflate
+            .append(&[head.as_bytes(), content].concat(), &mut bytes)?;
         let new = own_name(NEW_OBJECT);
         self.directory.remove_if_there(&new)?;
-        let placed = self.create(&new, &bytes).and_then(|()| match self.place(&new, path) {
-            // git may have removed the directory, because it was empty.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.place(&new, path),
-            placed => placed,
-        });
+        let placed = self
+            .create(&new, &bytes)
+            .and_then(|()| match self.place(&new, path) {
+                // git may have removed the directory, because it was empty.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => self.place(&new, path),
+                placed => placed,
+            });
         placed.inspect_err(|_| {
             // `git gc` removes one that stays.
             let _ = self.directory.remove(&new);
@@ -115,12 +128,15 @@ impl<'s> LooseObjects<'s> {
 
     /// Gives a new file its name, in a directory that may be new.
     fn place(&self, new: &str, path: &Path) -> io::Result<()> {
-        let parent = self.directory.make_child(durable::parent(path).file_name().unwrap_or_default())?;
+        let parent = self
+            .directory
+            .make_child(durable::parent(path).file_name().unwrap_or_default())?;
         if let Some(mode) = self.shared {
             // It may be that of another user.
             let _ = parent.permit(mode);
         }
-        self.directory.rename(new, &parent, path.file_name().unwrap_or_default())
+        self.directory
+            .rename(new, &parent, path.file_name().unwrap_or_default())
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -23,7 +23,12 @@ impl<'a> Listed<'a> {
         let mode = u32::from_str_radix(words.next()?, 8).ok()?;
         let blob = Digest::parse(words.next()?)?;
         let stage = words.next()?.parse().ok()?;
-        Some(Self { mode, blob, stage, path })
+        Some(Self {
+            mode,
+            blob,
+            stage,
+            path,
+        })
     }
 
     /// Parses the whole output.
@@ -45,7 +50,12 @@ mod tests {
     fn lines_are_taken_apart() {
         let blob = Digest::of_blob(b"");
         let text = format!("100644 {blob} 0\ta\tb\0160000 {blob} 2\tc\0\0no line\0");
-        let found: Vec<_> = Listed::all(text.as_bytes()).map(|one| (one.mode, one.stage, one.path)).collect();
-        assert_eq!(found, [(0o100_644, 0, &b"a\tb"[..]), (0o160_000, 2, &b"c"[..])]);
+        let found: Vec<_> = Listed::all(text.as_bytes())
+            .map(|one| (one.mode, one.stage, one.path))
+            .collect();
+        assert_eq!(
+            found,
+            [(0o100_644, 0, &b"a\tb"[..]), (0o160_000, 2, &b"c"[..])]
+        );
     }
 }

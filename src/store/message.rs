@@ -34,7 +34,11 @@ impl Store {
     ) -> Result<bool, Error> {
         let message = message_in(file)?;
         let is_kept = is_final && self.setting("^commit\\.cleanup$").as_deref() != Some("strip");
-        let comment = if is_kept { NO_COMMENT.to_owned() } else { self.comment_prefix(&message) };
+        let comment = if is_kept {
+            NO_COMMENT.to_owned()
+        } else {
+            self.comment_prefix(&message)
+        };
         if text_in(&message, &comment).is_empty() {
             return Ok(false);
         }
@@ -78,7 +82,9 @@ impl Store {
     fn comment_prefix(&self, message: &str) -> String {
         let set = self.setting("^core\\.comment(char|string)$");
         let chosen = || {
-            let above = message.split_once(SCISSORS).map_or(message, |(above, _)| above);
+            let above = message
+                .split_once(SCISSORS)
+                .map_or(message, |(above, _)| above);
             Some(above.trim_end().lines().last()?.chars().next()?.to_string())
         };
         match set.as_deref() {
@@ -98,17 +104,38 @@ impl Store {
 
     /// Adds trailers to the message in a file, above the lines at its end that begin with `comment`; of each token
     /// only if the message has none.
-    fn add_trailers_above(&self, file: &Path, trailers: &[String], comment: &str) -> Result<(), Error> {
+    fn add_trailers_above(
+        &self,
+        file: &Path,
+        trailers: &[String],
+        comment: &str,
+    ) -> Result<(), Error> {
         // git runs at the root, and the path may be relative to another directory.
-        let path = file.canonicalize().map_err(|source| io_error(file, source))?;
-        let is_not_text = || Error::new(Code::BadPath, format!("{}: the path is not UTF-8", path.display()));
+        let path = file
+            .canonicalize()
+            .map_err(|source| io_error(file, source))?;
+        let is_not_text = || {
+            Error::new(
+                Code::BadPath,
+                format!("{}: the path is not UTF-8", path.display()),
+            )
+        };
         let path = path.to_str().ok_or_else(is_not_text)?;
         // `---` divides an e-mail, but not a commit message.
         let comment = format!("core.commentChar={comment}");
-        let arguments = ["-c", &comment, "interpret-trailers", "--in-place", "--no-divider", "--where=end"];
+        let arguments = [
+            "-c",
+            &comment,
+            "interpret-trailers",
+            "--in-place",
+            "--no-divider",
+            "--where=end",
+        ];
         let conditions = ["--if-exists=doNothing", "--if-missing=add"];
-        let additions: Vec<&str> =
-            trailers.iter().flat_map(|trailer| ["--trailer", trailer.as_str()]).collect();
+        let additions: Vec<&str> = trailers
+            .iter()
+            .flat_map(|trailer| ["--trailer", trailer.as_str()])
+            .collect();
         // The settings about trailers may give these another form.
         self.git_without_settings(&[&arguments[..], &conditions, &additions, &[path]].concat())?;
         Ok(())
@@ -119,25 +146,39 @@ impl Store {
 #[must_use]
 pub fn trailers(message: &str) -> Vec<(String, String)> {
     // libgit2 takes a line `---` for the end of the message, which git does only in an e-mail.
-    let lines = message.lines().map(|line| if line.starts_with("---") { "." } else { line });
+    let lines = message
+        .lines()
+        .map(|line| if line.starts_with("---") { "." } else { line });
     let message = lines.collect::<Vec<_>>().join("\n");
     git2::message_trailers_strs(message.as_str()).map_or_else(
         |_| Vec::new(),
-        |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        |trailers| {
+            trailers
+                .iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect()
+        },
     )
 }
 
 /// The message in a file; its encoding does not matter for what is asked of it. Returns an error if there is none.
 fn message_in(file: &Path) -> Result<String, Error> {
-    let bytes = durable::read_if_regular(file).and_then(|bytes| bytes.ok_or(io::ErrorKind::NotFound.into()));
+    let bytes = durable::read_if_regular(file)
+        .and_then(|bytes| bytes.ok_or(io::ErrorKind::NotFound.into()));
     Ok(String::from_utf8_lossy(&bytes.map_err(|source| io_error(file, source))?).into_owned())
 }
 
 /// The lines of a message that git counts as text.
 fn text_in<'m>(message: &'m str, comment: &str) -> Vec<&'m str> {
     let is_cut = |line: &&str| line.strip_prefix(comment) == Some(SCISSORS);
-    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(comment) && !line.starts_with(SIGN_OFF);
-    message.lines().take_while(|line| !is_cut(line)).map(str::trim_end).filter(is_text).collect()
+    let is_text =
+        |line: &&str| !line.is_empty() && !line.starts_with(comment) && !line.starts_with(SIGN_OFF);
+    message
+        .lines()
+        .take_while(|line| !is_cut(line))
+        .map(str::trim_end)
+        .filter(is_text)
+        .collect()
 }
 
 #[cfg(test)]
@@ -152,8 +193,16 @@ mod tests {
             ("\n\nSigned-off-by: A <a@b>\n# c\n", "#", &[]),
             ("; c\n# text\n", ";", &["# text"]),
             ("Subject  \n\nBody\n# c\n", "#", &["Subject", "Body"]),
-            ("//\nText\n// ------------------------ >8 ------------------------\n+diff\n", "//", &["Text"]),
-            ("# ------------------------ >8 ------------------------\n+diff\n", "#", &[]),
+            (
+                "//\nText\n// ------------------------ >8 ------------------------\n+diff\n",
+                "//",
+                &["Text"],
+            ),
+            (
+                "# ------------------------ >8 ------------------------\n+diff\n",
+                "#",
+                &[],
+            ),
         ] {
             assert_eq!(text_in(message, comment), expected, "{message:?}");
         }

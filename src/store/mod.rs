@@ -263,12 +263,22 @@ impl Location {
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let store = Store::discover(&self.root, &self.environment).ok()??;
-        let (options, costs, replaced) =
-            (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
+        let (options, costs, replaced) = (
+            self.options.clone(),
+            Arc::clone(&self.costs),
+            self.replaced.clone(),
+        );
         let torn = Arc::clone(&self.torn);
         let packs = PackReader::new(self.packs.clone(), store.format).into();
         let is_same = store.repo.path() == self.git_directory;
-        is_same.then_some(Store { options, costs, replaced, torn, packs, ..store })
+        is_same.then_some(Store {
+            options,
+            costs,
+            replaced,
+            torn,
+            packs,
+            ..store
+        })
     }
 }
 
@@ -279,7 +289,8 @@ impl Store {
     pub fn prepare_for_history(&self) {
         self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
         self.trees.replace(Recent::at_most(MOST_RECENT_TREES / 4));
-        self.differences.replace(Recent::at_most(RECENT_DIFFERENCES / 8));
+        self.differences
+            .replace(Recent::at_most(RECENT_DIFFERENCES / 8));
         git2::opts::enable_caching(false);
         objects::check_here();
     }
@@ -287,10 +298,14 @@ impl Store {
     /// Opens the repository around `start`, or the one that the environment names; `None` outside git.
     /// Returns an error if it cannot be used.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
-        let Some(repo) = environment.open(start)? else { return Ok(None) };
+        let Some(repo) = environment.open(start)? else {
+            return Ok(None);
+        };
         // In a bare repository commits can still be checked, as a hook on a server does.
         let root = repo.workdir().unwrap_or_else(|| repo.path());
-        let root = root.canonicalize().map_err(|source| io_error(root, source))?;
+        let root = root
+            .canonicalize()
+            .map_err(|source| io_error(root, source))?;
         let format = match repo.object_format() {
             git2::ObjectFormat::Sha1 => ObjectFormat::Sha1,
             git2::ObjectFormat::Sha256 => ObjectFormat::Sha256,
@@ -333,10 +348,22 @@ impl Store {
     pub fn location(&self) -> Location {
         let git_directory = self.repo.path().to_owned();
         let (root, environment) = (self.root.clone(), self.environment.clone());
-        let (options, costs, replaced) =
-            (self.options.clone(), Arc::clone(&self.costs), self.replaced.clone());
+        let (options, costs, replaced) = (
+            self.options.clone(),
+            Arc::clone(&self.costs),
+            self.replaced.clone(),
+        );
         let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().shared());
-        Location { root, git_directory, environment, options, costs, replaced, torn, packs }
+        Location {
+            root,
+            git_directory,
+            environment,
+            options,
+            costs,
+            replaced,
+            torn,
+            packs,
+        }
     }
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
@@ -366,7 +393,9 @@ impl Store {
     /// error if git fails.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.git(&["add", "-A"], &[])?;
-        Ok(self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)?)
+        Ok(self
+            .git(&["commit", "-q", "--no-verify", "-m", message], &[])
+            .map(drop)?)
     }
 
     /// The same repository with other options.
@@ -406,7 +435,11 @@ impl Store {
     /// that no object can have it.
     fn oid(&self, digest: Digest) -> Result<Oid, Error> {
         if digest.format() != self.format {
-            let message = format!("no object has the {} id {}", digest.format(), digest.short());
+            let message = format!(
+                "no object has the {} id {}",
+                digest.format(),
+                digest.short()
+            );
             return Err(Error::new(Code::Git, message));
         }
         Ok(Oid::from_bytes(digest.as_bytes())?)
@@ -440,7 +473,9 @@ impl Store {
 
     /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
     fn sharing(&self) -> Result<u32, Error> {
-        let said = environment::settings(&self.repo)?.get_str("core.sharedRepository").map(str::to_owned);
+        let said = environment::settings(&self.repo)?
+            .get_str("core.sharedRepository")
+            .map(str::to_owned);
         let said = said.unwrap_or_default().to_lowercase();
         Ok(match said.as_str() {
             "group" | "true" | "yes" | "on" | "1" => 0o770,
@@ -456,8 +491,16 @@ impl Store {
     /// The counters since the store was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        let StoreCosts { heads, locks, blob_bytes, attributes, trees, tree_entries, searched, indexes_ahead } =
-            &*self.costs;
+        let StoreCosts {
+            heads,
+            locks,
+            blob_bytes,
+            attributes,
+            trees,
+            tree_entries,
+            searched,
+            indexes_ahead,
+        } = &*self.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
             locks: locks.load(Relaxed),
@@ -473,19 +516,30 @@ impl Store {
     /// The author name that git would record in a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
-        self.identity(Person::Author).ok()?.name().ok().map(str::to_owned)
+        self.identity(Person::Author)
+            .ok()?
+            .name()
+            .ok()
+            .map(str::to_owned)
     }
 
     /// The mail address of the author of commits; `None` if git has no identity.
     #[must_use]
     pub fn identity_address(&self) -> Option<String> {
-        self.identity(Person::Author).ok()?.email().ok().map(str::to_owned)
+        self.identity(Person::Author)
+            .ok()?
+            .email()
+            .ok()
+            .map(str::to_owned)
     }
 
     /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.
     pub fn identity_line(&self) -> Result<String, Error> {
         let committer = self.identity(Person::Committer)?;
-        let (name, mail) = (committer.name().unwrap_or_default(), committer.email().unwrap_or_default());
+        let (name, mail) = (
+            committer.name().unwrap_or_default(),
+            committer.email().unwrap_or_default(),
+        );
         Ok(format!("{name} <{mail}>"))
     }
 }

@@ -70,7 +70,11 @@ impl Transaction<'_> {
     pub(super) fn packs(&self, planned: &[PlannedCommit], signs: bool) -> Result<bool, Error> {
         let is_large = planned.len() >= FEWEST && planned.iter().all(|one| one.moves.is_empty());
         let (store, has_head) = (self.store, self.head().commit.is_some());
-        Ok(is_large && !signs && has_head && !store.environment.moves_objects && store.sharing()? == UNSHARED)
+        Ok(is_large
+            && !signs
+            && has_head
+            && !store.environment.moves_objects
+            && store.sharing()? == UNSHARED)
     }
 
     /// Builds the chain of commits on the tree of HEAD.
@@ -93,7 +97,12 @@ impl Transaction<'_> {
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
         let pack = Sink::Packed(Pack::new(self.store.format()));
-        self.build_into(BatchObjects::new(self.store, pack), planned, false, is_enough)
+        self.build_into(
+            BatchObjects::new(self.store, pack),
+            planned,
+            false,
+            is_enough,
+        )
     }
 
     /// Builds the commits as one file for each object.
@@ -104,7 +113,12 @@ impl Transaction<'_> {
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
         let loose = Sink::Loose(LooseObjects::new(self.store)?);
-        self.build_into(BatchObjects::new(self.store, loose), planned, signs, is_enough)
+        self.build_into(
+            BatchObjects::new(self.store, loose),
+            planned,
+            signs,
+            is_enough,
+        )
     }
 
     fn build_into(
@@ -116,7 +130,10 @@ impl Transaction<'_> {
     ) -> Result<Built, Error> {
         let store = self.store;
         let mut parent = self.head().commit;
-        let mut tree = parent.map(|parent| store.tree_of(parent)).transpose()?.map(digest);
+        let mut tree = parent
+            .map(|parent| store.tree_of(parent))
+            .transpose()?
+            .map(digest);
         let mut commits = Vec::new();
         for one in planned {
             if !commits.is_empty() && is_enough(commits.len()) {
@@ -136,13 +153,19 @@ impl Transaction<'_> {
                 }
             };
             // Neither is read again.
-            store.trees_of_commits.borrow_mut().put(commit, store.oid(after)?, 1);
+            store
+                .trees_of_commits
+                .borrow_mut()
+                .put(commit, store.oid(after)?, 1);
             commits.push(commit);
             (parent, tree) = (Some(digest(commit)), Some(after));
         }
         let objects = objects.finish()?;
         // Everyone else finds it, too; the library looks for a new pack when it misses an object.
-        commits.last().map(|last| store.repo.find_commit(*last)).transpose()?;
+        commits
+            .last()
+            .map(|last| store.repo.find_commit(*last))
+            .transpose()?;
         Ok(Built { commits, objects })
     }
 
@@ -168,14 +191,24 @@ impl Transaction<'_> {
     /// The content of a commit object.
     fn text_of(&self, tree: Digest, parent: Option<Digest>, message: &str) -> Vec<u8> {
         let mut text = format!("tree {tree}\n").into_bytes();
-        text.extend(parent.iter().flat_map(|parent| format!("parent {parent}\n").into_bytes()));
+        text.extend(
+            parent
+                .iter()
+                .flat_map(|parent| format!("parent {parent}\n").into_bytes()),
+        );
         for (role, person) in [("author", &self.author), ("committer", &self.committer)] {
             let when = person.when();
             let (minutes, sign) = (when.offset_minutes().unsigned_abs(), when.sign());
             text.extend(format!("{role} ").bytes());
             text.extend([person.name_bytes(), b" <", person.email_bytes()].concat());
             text.extend(
-                format!("> {} {sign}{:02}{:02}\n", when.seconds(), minutes / 60, minutes % 60).bytes(),
+                format!(
+                    "> {} {sign}{:02}{:02}\n",
+                    when.seconds(),
+                    minutes / 60,
+                    minutes % 60
+                )
+                .bytes(),
             );
         }
         text.push(b'\n');
@@ -186,17 +219,26 @@ impl Transaction<'_> {
 
 impl<'s> BatchObjects<'s> {
     fn new(store: &'s Store, sink: Sink<'s>) -> Self {
-        Self { store, sink, directories: HashMap::new() }
+        Self {
+            store,
+            sink,
+            directories: HashMap::new(),
+        }
     }
 
     /// Writes what is not written yet.
     fn finish(self) -> Result<NewObjects, Error> {
         let store = self.store;
         match self.sink {
-            Sink::Loose(loose) => Ok(NewObjects { syncs: loose.finish(), pack: None }),
+            Sink::Loose(loose) => Ok(NewObjects {
+                syncs: loose.finish(),
+                pack: None,
+            }),
             Sink::Packed(pack) => {
                 let (objects, directory) = (store.objects(), store.objects().join("pack"));
-                let written = pack.finish().and_then(|files| NewPack::write(&objects, &directory, &files));
+                let written = pack
+                    .finish()
+                    .and_then(|files| NewPack::write(&objects, &directory, &files));
                 let pack = Some(written.map_err(|source| store.unpacked(source))?);
                 let syncs = SideWork::default();
                 syncs.add(directory);
@@ -207,17 +249,24 @@ impl<'s> BatchObjects<'s> {
 
     fn add(&mut self, kind: ObjectType, id: Digest, content: &[u8]) -> Result<(), Error> {
         match &mut self.sink {
-            Sink::Packed(pack) => pack.add(kind, id, content).map_err(|source| self.store.unpacked(source)),
+            Sink::Packed(pack) => pack
+                .add(kind, id, content)
+                .map_err(|source| self.store.unpacked(source)),
             Sink::Loose(loose) => loose.add(kind, id, content),
         }
     }
 
     /// Adds a directory, of which there may be a version before.
-    fn add_tree(&mut self, id: Digest, tree: &Arc<Listing>, before: Option<Digest>) -> Result<(), Error> {
+    fn add_tree(
+        &mut self,
+        id: Digest,
+        tree: &Arc<Listing>,
+        before: Option<Digest>,
+    ) -> Result<(), Error> {
         match &mut self.sink {
-            Sink::Packed(pack) => {
-                pack.add_tree(id, tree, before).map_err(|source| self.store.unpacked(source))
-            }
+            Sink::Packed(pack) => pack
+                .add_tree(id, tree, before)
+                .map_err(|source| self.store.unpacked(source)),
             Sink::Loose(loose) => {
                 loose.add(ObjectType::Tree, id, tree.bytes())?;
                 self.store.know_listing(self.store.oid(id)?, tree);
@@ -231,15 +280,22 @@ impl<'s> BatchObjects<'s> {
         let (mut held, mut inner) = (None, Some(tree));
         let (mut at, mut rest) = (String::new(), moved.from.as_str());
         while let Some(id) = inner.take() {
-            let (name, below) =
-                rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
+            let (name, below) = rest
+                .split_once('/')
+                .map_or((rest, None), |(name, below)| (name, Some(below)));
             let listing = self.listed(&at, Some(id))?;
-            let entry = listing.get(name.as_bytes()).map(|entry| (entry.mode, digest(entry.id)));
+            let entry = listing
+                .get(name.as_bytes())
+                .map(|entry| (entry.mode, digest(entry.id)));
             match below {
                 None => held = entry,
                 Some(below) => {
                     inner = entry.filter(|(mode, _)| *mode == TREE).map(|(_, id)| id);
-                    at = if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
+                    at = if at.is_empty() {
+                        name.to_owned()
+                    } else {
+                        format!("{at}/{name}")
+                    };
                     rest = below;
                 }
             }
@@ -247,7 +303,8 @@ impl<'s> BatchObjects<'s> {
         let mut edits = Edits::default();
         edits.place(moved.from.as_str(), None);
         edits.place(moved.to.as_str(), Some(held.ok_or_else(Error::moved)?));
-        self.directory("", Some(tree), &edits)?.ok_or_else(Error::moved)
+        self.directory("", Some(tree), &edits)?
+            .ok_or_else(Error::moved)
     }
 
     /// What a directory contains that has this id, or is new.
@@ -255,9 +312,9 @@ impl<'s> BatchObjects<'s> {
         match (self.directories.get(path), tree) {
             (Some((id, held)), tree) if Some(*id) == tree => Ok(Arc::clone(held)),
             (_, Some(tree)) => self.store.listing(self.store.oid(tree)?),
-            (_, None) => {
-                Ok(Arc::new(Listing::parse(Vec::new(), self.store.format()).ok_or_else(Error::moved)?))
-            }
+            (_, None) => Ok(Arc::new(
+                Listing::parse(Vec::new(), self.store.format()).ok_or_else(Error::moved)?,
+            )),
         }
     }
 
@@ -294,7 +351,9 @@ impl<'s> BatchObjects<'s> {
         self.directories.remove(path);
         let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = edits.moved.clone();
         for (name, file) in &edits.files {
-            let is_tree = before.get(name.as_bytes()).is_some_and(|entry| entry.is_tree());
+            let is_tree = before
+                .get(name.as_bytes())
+                .is_some_and(|entry| entry.is_tree());
             match (file, is_tree) {
                 (Some(_), true) => return Err(directory_taken()),
                 // What is to be removed is a file.
@@ -311,7 +370,11 @@ impl<'s> BatchObjects<'s> {
                 continue;
             }
             let inner = held.map(|entry| digest(entry.id));
-            let at = if path.is_empty() { (*name).to_owned() } else { format!("{path}/{name}") };
+            let at = if path.is_empty() {
+                (*name).to_owned()
+            } else {
+                format!("{path}/{name}")
+            };
             let after = self.directory(&at, inner, below)?;
             changed.insert(name, after.map(|tree| (TREE, tree)));
         }
@@ -338,7 +401,11 @@ impl Store {
 impl Edits<'_> {
     /// Whether a file is written here or below.
     fn adds(&self) -> bool {
-        let own = self.files.values().chain(self.moved.values()).any(Option::is_some);
+        let own = self
+            .files
+            .values()
+            .chain(self.moved.values())
+            .any(Option::is_some);
         own || self.below.values().any(Edits::adds)
     }
 }
@@ -356,8 +423,11 @@ fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> 
     }
     // Of several new entries in one place, the order of git is not that of the names.
     put.sort_by(|(_, one, _), (_, other, _)| ordered(one.0, one.1, other.0, other.1));
-    let gone = changed.keys().filter_map(|name| before.place_of(name.as_bytes()));
-    let mut cuts: Vec<(Range<usize>, Vec<u8>)> = put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
+    let gone = changed
+        .keys()
+        .filter_map(|name| before.place_of(name.as_bytes()));
+    let mut cuts: Vec<(Range<usize>, Vec<u8>)> =
+        put.into_iter().map(|(at, _, bytes)| (at, bytes)).collect();
     cuts.extend(gone.map(|place| (place, Vec::new())));
     cuts.sort_by_key(|(place, _)| place.start);
     before.spliced(cuts)

@@ -30,9 +30,17 @@ impl NewPack {
     /// indexes. Whatever fails, no file of them stays.
     pub(super) fn write(base: &Path, directory: &Path, files: &PackFiles) -> io::Result<Self> {
         let directory = Directory::make(base, directory)?;
-        let mut new = Self { directory, names: [None, None], written: None, is_kept: Cell::new(false) };
+        let mut new = Self {
+            directory,
+            names: [None, None],
+            written: None,
+            is_kept: Cell::new(false),
+        };
         let [index, pack] = [NEW_INDEX, NEW_PACK].map(own_name);
-        let both = [new.create(1, &pack, &files.pack)?, new.create(0, &index, &files.index)?];
+        let both = [
+            new.create(1, &pack, &files.pack)?,
+            new.create(0, &index, &files.index)?,
+        ];
         both.iter().try_for_each(File::sync_all)?;
         new.written = Some(both[0].metadata()?.modified()?);
         for (number, present, extension) in [(1, pack, "pack"), (0, index, "idx")] {
@@ -63,19 +71,28 @@ impl NewPack {
     /// writes its own.
     fn remove(&self) -> io::Result<()> {
         let [index, pack] = &self.names;
-        let Some(pack) = pack else { return index.iter().try_for_each(|name| self.directory.remove(name)) };
+        let Some(pack) = pack else {
+            return index
+                .iter()
+                .try_for_each(|name| self.directory.remove(name));
+        };
         let (aside, at) = (own_name(NEW_PACK), &self.directory);
         if pack != &aside {
             at.rename(pack, at, &aside)?;
         }
         let path = self.directory.path().join(&aside);
         let is_as_written = |written: SystemTime| {
-            path.symlink_metadata().and_then(|file| file.modified()).ok() == Some(written)
+            path.symlink_metadata()
+                .and_then(|file| file.modified())
+                .ok()
+                == Some(written)
         };
         if !self.written.is_none_or(is_as_written) {
             return at.rename(&aside, at, pack);
         }
-        index.iter().try_for_each(|name| self.directory.remove(name))?;
+        index
+            .iter()
+            .try_for_each(|name| self.directory.remove(name))?;
         self.directory.remove(&aside)
     }
 }
@@ -99,12 +116,15 @@ pub(super) fn own_name(begin: &str) -> String {
 /// Removes the packs that killed `orch` processes did not finish. The caller holds the lock of `git gc`, as all do that
 /// write one.
 pub(super) fn remove_unfinished(objects: &Path) {
-    let Ok(directory) = Directory::open(objects, &objects.join("pack")) else { return };
+    let Ok(directory) = Directory::open(objects, &objects.join("pack")) else {
+        return;
+    };
     let own = std::process::id().to_string();
     for name in directory.names().unwrap_or_default() {
         let name = name.to_string_lossy();
-        let process =
-            [NEW_PACK, NEW_INDEX].iter().find_map(|begin| name.strip_prefix(begin)?.strip_prefix('-'));
+        let process = [NEW_PACK, NEW_INDEX]
+            .iter()
+            .find_map(|begin| name.strip_prefix(begin)?.strip_prefix('-'));
         // This process has not begun one.
         let is_left = |process: &str| process == own || durable::is_dead(process);
         if process.is_some_and(is_left) {

@@ -6,7 +6,9 @@
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest};
 use crate::scan::io_error;
-use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Revwalk, Tree};
+use git2::{
+    Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Revwalk, Tree,
+};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +32,11 @@ pub(super) fn check_here() {
 impl Store {
     /// The kind and the content of an object, compared with its id if it is of the wanted kind; `None` if this clone does
     /// not have it. Returns an error if git cannot read it.
-    pub(super) fn object(&self, id: Oid, wanted: ObjectType) -> Result<Option<(ObjectType, Vec<u8>)>, Error> {
+    pub(super) fn object(
+        &self,
+        id: Oid,
+        wanted: ObjectType,
+    ) -> Result<Option<(ObjectType, Vec<u8>)>, Error> {
         self.refuse_torn(id)?;
         if let Some(content) = self.packed(id, wanted) {
             return Ok(Some((wanted, content)));
@@ -66,21 +72,29 @@ impl Store {
     }
 
     /// Returns an error if an object that was read is not the one that its id names, unless libgit2 sees to it.
-    pub(super) fn refuse_other(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
+    pub(super) fn refuse_other(
+        &self,
+        id: Oid,
+        kind: ObjectType,
+        content: &[u8],
+    ) -> Result<(), Error> {
         if !CHECKED_HERE.load(Relaxed) {
             return Ok(());
         }
         match self.id_of(kind, content) {
-            Some(held) if held != digest(id) => {
-                Err(damaged(id, &format!("what is stored under this id has the id {held}")))
-            }
+            Some(held) if held != digest(id) => Err(damaged(
+                id,
+                &format!("what is stored under this id has the id {held}"),
+            )),
             _ => Ok(()),
         }
     }
 
     /// Whether this clone has an object. Returns an error if that cannot be determined.
     pub fn has(&self, object: Digest) -> Result<bool, Error> {
-        let Ok(id) = self.oid(object) else { return Ok(false) };
+        let Ok(id) = self.oid(object) else {
+            return Ok(false);
+        };
         if self.repo.odb()?.exists(id) {
             return Ok(true);
         }
@@ -109,7 +123,11 @@ impl Store {
             Err(error) if error.code() == ErrorCode::NotFound => {
                 let held = self.repo.odb()?.read_header(id).map(|(_, held)| held);
                 let is_other = kind != ObjectType::Any && held.is_ok_and(|held| held != kind);
-                if is_other { Ok(None) } else { self.refuse_unread(id).map(|()| None) }
+                if is_other {
+                    Ok(None)
+                } else {
+                    self.refuse_unread(id).map(|()| None)
+                }
             }
             Err(error) => self.refuse_torn(id).and(Err(error.into())),
         }
@@ -122,7 +140,9 @@ impl Store {
             if CHECKED_HERE.load(Relaxed) {
                 self.refuse_other_commit(commit)?;
             }
-            self.trees_of_commits.borrow_mut().put(id, commit.tree_id(), 1);
+            self.trees_of_commits
+                .borrow_mut()
+                .put(id, commit.tree_id(), 1);
         }
         Ok(found)
     }
@@ -134,7 +154,11 @@ impl Store {
         if self.format.commit(&content) == digest(commit.id()) {
             return Ok(());
         }
-        self.refuse_other(commit.id(), ObjectType::Commit, self.repo.odb()?.read(commit.id())?.data())
+        self.refuse_other(
+            commit.id(),
+            ObjectType::Commit,
+            self.repo.odb()?.read(commit.id())?.data(),
+        )
     }
 
     /// The tree with this id. Returns an error if git cannot read it, with a code of its own if this clone does not
@@ -147,7 +171,8 @@ impl Store {
     /// The commit with this id. Returns an error if git cannot read it, with a code of its own if this clone does
     /// not have it.
     pub(super) fn held_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
-        self.commit_if_held(id)?.ok_or_else(|| not_in_clone("commit", id))
+        self.commit_if_held(id)?
+            .ok_or_else(|| not_in_clone("commit", id))
     }
 
     /// The commit with this id. Returns an error if git cannot read it.
@@ -170,7 +195,10 @@ impl Store {
 
     /// The parents of a commit that this clone has. Returns an error if git cannot read one.
     pub(super) fn parents<'s>(&'s self, commit: &Commit<'_>) -> Result<Vec<Commit<'s>>, Error> {
-        commit.parent_ids().filter_map(|id| self.commit_if_held(id).transpose()).collect()
+        commit
+            .parent_ids()
+            .filter_map(|id| self.commit_if_held(id).transpose())
+            .collect()
     }
 
     /// A walk over the commits that are reachable from some and not from others. Returns an error if one is not there,
@@ -198,7 +226,11 @@ impl Store {
             readable_packs(&directory.join("pack"))?;
         }
         // libgit2 does not tell if it failed to open a pack. A repository that is opened anew tries again.
-        if self.opened_anew()?.odb()?.exists(id) { Err(unread(id)) } else { Ok(()) }
+        if self.opened_anew()?.odb()?.exists(id) {
+            Err(unread(id))
+        } else {
+            Ok(())
+        }
     }
 
     /// The directory of the objects of this repository.
@@ -215,7 +247,9 @@ impl Store {
             let end = found.len();
             for at in level.clone() {
                 let listed = super::durable::text_of(&found[at].join("info/alternates"))?;
-                let lines = listed.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+                let lines = listed
+                    .lines()
+                    .filter(|line| !line.is_empty() && !line.starts_with('#'));
                 let others: Vec<PathBuf> = lines.map(|line| found[at].join(line)).collect();
                 found.extend(others);
             }
@@ -231,7 +265,10 @@ impl Store {
         }
         let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let gone = || io_error(self.repo.path(), io::ErrorKind::NotFound.into());
-        let repo = self.environment.opened(self.repo.path(), exactly)?.ok_or_else(gone)?;
+        let repo = self
+            .environment
+            .opened(self.repo.path(), exactly)?
+            .ok_or_else(gone)?;
         Ok(self.anew.get_or_init(|| repo))
     }
 }
@@ -255,8 +292,14 @@ fn readable_packs(directory: &Path) -> Result<(), Error> {
         let path = entry.map_err(|error| io_error(directory, error))?.path();
         let is_index = path.extension().is_some_and(|extension| extension == "idx");
         // A pack may be replaced by another one at any moment.
-        match if is_index { File::open(&path).map(drop) } else { Ok(()) } {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, error)),
+        match if is_index {
+            File::open(&path).map(drop)
+        } else {
+            Ok(())
+        } {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error(&path, error));
+            }
             _ => {}
         }
     }
@@ -264,16 +307,24 @@ fn readable_packs(directory: &Path) -> Result<(), Error> {
 }
 
 fn unread(id: Oid) -> Error {
-    Error::new(Code::Git, format!("git did not find the object {id}, although it is in this repository"))
-        .with_hint("try again; if it stays so: git fsck".to_owned())
+    Error::new(
+        Code::Git,
+        format!("git did not find the object {id}, although it is in this repository"),
+    )
+    .with_hint("try again; if it stays so: git fsck".to_owned())
 }
 
 /// The error for an object whose content is another one.
 pub(super) fn damaged(id: Oid, why: &str) -> Error {
-    Error::new(Code::Git, format!("the object {id} is damaged: {why}")).with_hint("git fsck".to_owned())
+    Error::new(Code::Git, format!("the object {id} is damaged: {why}"))
+        .with_hint("git fsck".to_owned())
 }
 
 pub(super) fn not_in_clone(what: &str, id: Oid) -> Error {
     let hint = "git fetch --refetch, or git fetch --unshallow".to_owned();
-    Error::new(Code::NotInClone, format!("the {what} {id} is not in this clone")).with_hint(hint)
+    Error::new(
+        Code::NotInClone,
+        format!("the {what} {id} is not in this clone"),
+    )
+    .with_hint(hint)
 }

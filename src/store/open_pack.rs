@@ -28,25 +28,38 @@ pub(super) struct OpenPack {
 impl OpenPack {
     /// The packs in directories of objects, without those that cannot be opened.
     pub(super) fn all_in(directories: &[PathBuf], format: ObjectFormat) -> Vec<Self> {
-        let files = directories.iter().filter_map(|directory| fs::read_dir(directory.join("pack")).ok());
+        let files = directories
+            .iter()
+            .filter_map(|directory| fs::read_dir(directory.join("pack")).ok());
         let paths = files.flatten().filter_map(|file| Some(file.ok()?.path()));
-        let is_index = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "idx");
+        let is_index =
+            |path: &PathBuf| path.extension().is_some_and(|extension| extension == "idx");
         let sized = |path: PathBuf| Some((path.metadata().ok()?.len(), path));
         let mut indexes: Vec<(u64, PathBuf)> = paths.filter(is_index).filter_map(sized).collect();
         indexes.sort_by_key(|(length, _)| Reverse(*length));
         indexes.truncate(MOST_PACKS);
-        indexes.into_iter().filter_map(|(_, path)| Self::open(&path, format).ok()?).collect()
+        indexes
+            .into_iter()
+            .filter_map(|(_, path)| Self::open(&path, format).ok()?)
+            .collect()
     }
 
     /// Opens the pack with this index; `None` if one of them is no file of a version that is known here, or they do not
     /// belong together. Returns an error if one cannot be opened.
     fn open(path: &Path, format: ObjectFormat) -> io::Result<Option<Self>> {
-        let (Some(index), Some(bytes)) = (open_linked(path)?, open_linked(&path.with_extension("pack"))?)
-        else {
+        let (Some(index), Some(bytes)) = (
+            open_linked(path)?,
+            open_linked(&path.with_extension("pack"))?,
+        ) else {
             return Ok(None);
         };
         let (index, bytes) = (MappedFile::new(&index)?, MappedFile::new(&bytes)?);
-        let opened = count(&index, u8::MAX).map(|many| Self { bytes, index, many, format });
+        let opened = count(&index, u8::MAX).map(|many| Self {
+            bytes,
+            index,
+            many,
+            format,
+        });
         Ok(opened.filter(|opened| opened.is_whole().unwrap_or_default()))
     }
 
@@ -56,7 +69,9 @@ impl OpenPack {
         let least = INDEX_BEGIN.len() + COUNTS + self.many * (length + 8) + 2 * length;
         // Each object may have an offset of eight bytes.
         let most = least + 8 * self.many;
-        let counts: Option<Vec<usize>> = (0..=u8::MAX).map(|first| count(&self.index, first)).collect();
+        let counts: Option<Vec<usize>> = (0..=u8::MAX)
+            .map(|first| count(&self.index, first))
+            .collect();
         let named = self.index.len().checked_sub(2 * length)?;
         let checksum = self.index.get(named..named + length)?;
         Some(
@@ -78,13 +93,20 @@ impl OpenPack {
     pub(super) fn offset_of(&self, id: &[u8]) -> Option<usize> {
         let length = self.format.length();
         let first = *id.first()?;
-        let begin = first.checked_sub(1).map_or(Some(0), |before| count(&self.index, before))?;
+        let begin = first
+            .checked_sub(1)
+            .map_or(Some(0), |before| count(&self.index, before))?;
         let (mut begin, mut end) = (begin, count(&self.index, first)?);
         let ids = INDEX_BEGIN.len() + COUNTS;
         let found = loop {
             let middle = begin.midpoint(end);
             let place = ids + middle * length;
-            match self.index.get(place..place + length).filter(|_| begin < end)?.cmp(id) {
+            match self
+                .index
+                .get(place..place + length)
+                .filter(|_| begin < end)?
+                .cmp(id)
+            {
                 Ordering::Less => begin = middle + 1,
                 Ordering::Greater => end = middle,
                 Ordering::Equal => break middle,

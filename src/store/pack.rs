@@ -62,7 +62,10 @@ impl TreeVersions {
         let next = self.newest + 1;
         let number = next & (next - 1);
         self.read.retain(|(other, _)| *other <= number);
-        self.read.last().map(|(_, base)| base).filter(|_| next < LONGEST)
+        self.read
+            .last()
+            .map(|(_, base)| base)
+            .filter(|_| next < LONGEST)
     }
 
     /// Puts the next version after the others, or in the place of all of them.
@@ -86,7 +89,13 @@ impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
         let (bytes, objects) = ([PACK_BEGIN, &[0; 4]].concat(), BTreeMap::new());
-        Self { format, bytes, objects, versions: HashMap::new(), deflate: Deflate::new() }
+        Self {
+            format,
+            bytes,
+            objects,
+            versions: HashMap::new(),
+            deflate: Deflate::new(),
+        }
     }
 
     /// Adds an object, unless the pack has it. Returns an error if the content cannot be compressed.
@@ -117,12 +126,20 @@ impl Pack {
             return Ok(());
         }
         let offset = self.bytes.len();
-        let mut versions = before.and_then(|before| self.versions.remove(&before)).unwrap_or_default();
+        let mut versions = before
+            .and_then(|before| self.versions.remove(&before))
+            .unwrap_or_default();
         let difference = versions.base().and_then(|base| {
             let delta = delta::between(&base.content, tree);
             (delta.len() < tree.bytes().len() / 2).then_some((offset - base.offset, delta))
         });
-        versions.push(TreeVersion { offset, content: Arc::clone(tree) }, difference.is_none());
+        versions.push(
+            TreeVersion {
+                offset,
+                content: Arc::clone(tree),
+            },
+            difference.is_none(),
+        );
         self.versions.insert(id, versions);
         match difference {
             Some((distance, delta)) => {
@@ -142,7 +159,13 @@ impl Pack {
         self.deflate.append(written, &mut self.bytes)?;
         let mut crc = Crc::new();
         crc.update(&self.bytes[offset..]);
-        self.objects.insert(id, Packed { offset, checksum: crc.sum() });
+        self.objects.insert(
+            id,
+            Packed {
+                offset,
+                checksum: crc.sum(),
+            },
+        );
         Ok(())
     }
 
@@ -164,15 +187,27 @@ impl Pack {
             }
             index.extend(so_far.to_be_bytes());
         }
-        self.objects.keys().for_each(|id| index.extend(id.as_bytes()));
-        self.objects.values().for_each(|object| index.extend(object.checksum.to_be_bytes()));
+        self.objects
+            .keys()
+            .for_each(|id| index.extend(id.as_bytes()));
+        self.objects
+            .values()
+            .for_each(|object| index.extend(object.checksum.to_be_bytes()));
         for object in self.objects.values() {
-            index.extend(u32::try_from(object.offset).map_err(|_| too_large())?.to_be_bytes());
+            index.extend(
+                u32::try_from(object.offset)
+                    .map_err(|_| too_large())?
+                    .to_be_bytes(),
+            );
         }
         index.extend(name.as_bytes());
         let checksum = self.format.parts([index.as_slice()]);
         index.extend(checksum.as_bytes());
-        Ok(PackFiles { name, pack: self.bytes, index })
+        Ok(PackFiles {
+            name,
+            pack: self.bytes,
+            index,
+        })
     }
 }
 
@@ -197,23 +232,36 @@ mod tests {
             let begin = pack.bytes.len();
             let id = ObjectFormat::Sha1.blob(content);
             pack.add(ObjectType::Blob, id, content).expect("compressed");
-            assert!(read_at(&pack.bytes, begin) == (content.to_vec(), 1), "{} bytes", content.len());
+            assert!(
+                read_at(&pack.bytes, begin) == (content.to_vec(), 1),
+                "{} bytes",
+                content.len()
+            );
             let end = begin + head(BLOB, content.len()).len();
             let mut decoder = flate2::read::ZlibDecoder::new(&pack.bytes[end..]);
             std::io::copy(&mut decoder, &mut std::io::sink()).expect("whole");
-            assert_eq!(end + usize::try_from(decoder.total_in()).expect("few"), pack.bytes.len());
+            assert_eq!(
+                end + usize::try_from(decoder.total_in()).expect("few"),
+                pack.bytes.len()
+            );
         }
     }
 
     /// Reads the object that begins at this offset. Also returns of how many objects it was made.
     fn read_at(pack: &[u8], offset: usize) -> (Vec<u8>, usize) {
-        let entry = PackEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
-        let content = Inflate::default().whole(entry.stream, entry.size).expect("whole");
+        let entry =
+            PackEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
+        let content = Inflate::default()
+            .whole(entry.stream, entry.size)
+            .expect("whole");
         match entry.base {
             Base::Nothing(_) => (content, 1),
             Base::Offset(base) => {
                 let (base, read) = read_at(pack, base);
-                (delta::applied(&base, &content, usize::MAX).expect("a delta"), read + 1)
+                (
+                    delta::applied(&base, &content, usize::MAX).expect("a delta"),
+                    read + 1,
+                )
             }
             Base::Object(id) => panic!("the pack does not rest on {id:x?}"),
         }

@@ -80,18 +80,30 @@ mod tests {
 
     #[test]
     fn an_object_begins_as_the_format_says() {
-        assert_eq!((head(BLOB, 15), head(TREE, 16)), (vec![0x3f], vec![0xa0, 1]));
+        assert_eq!(
+            (head(BLOB, 15), head(TREE, 16)),
+            (vec![0x3f], vec![0xa0, 1])
+        );
         for size in [0, 15, 16, 0x7ff, 0x800, 1 << 31, usize::MAX] {
             let bytes = [&head(BLOB, size), &b"stream"[..]].concat();
             let entry = PackEntry::decode(&bytes, 7, ObjectFormat::Sha1).expect("an object");
             assert_eq!((entry.size, entry.stream), (size, &b"stream"[..]));
         }
         for kind in [0, 4, 5] {
-            assert!(PackEntry::decode(&head(kind, 1), 7, ObjectFormat::Sha1).is_none(), "kind {kind}");
+            assert!(
+                PackEntry::decode(&head(kind, 1), 7, ObjectFormat::Sha1).is_none(),
+                "kind {kind}"
+            );
         }
         let beyond = [head(DELTA, 1), varint::encode(8)].concat();
-        assert!(PackEntry::decode(&beyond, 7, ObjectFormat::Sha1).is_none(), "before the pack");
-        assert!(PackEntry::decode(&[0xff; 30], 7, ObjectFormat::Sha1).is_none(), "no end of a size");
+        assert!(
+            PackEntry::decode(&beyond, 7, ObjectFormat::Sha1).is_none(),
+            "before the pack"
+        );
+        assert!(
+            PackEntry::decode(&[0xff; 30], 7, ObjectFormat::Sha1).is_none(),
+            "no end of a size"
+        );
         assert!(PackEntry::decode(&[], 7, ObjectFormat::Sha1).is_none());
     }
 }

@@ -145,14 +145,17 @@ impl PackReader {
                 break known;
             }
             let entry = PackEntry::decode(pack.bytes_from(offset)?, offset, self.format)?;
-            left = left.checked_sub(entry.size).filter(|_| deltas.len() < LONGEST_CHAIN)?;
+            left = left
+                .checked_sub(entry.size)
+                .filter(|_| deltas.len() < LONGEST_CHAIN)?;
             self.mapped += AROUND + entry.size;
             let stream = self.inflate.whole(entry.stream, entry.size)?;
             let base = match entry.base {
                 Base::Nothing(kind) => {
                     let whole = (kind, Arc::new(stream));
                     if !deltas.is_empty() {
-                        self.bases.put((number, offset), whole.clone(), whole.1.len());
+                        self.bases
+                            .put((number, offset), whole.clone(), whole.1.len());
                     }
                     break whole;
                 }
@@ -167,7 +170,11 @@ impl PackReader {
             content = Arc::new(delta::applied(&content, &delta, left.min(MOST_BYTES))?);
             left -= content.len();
             if !deltas.is_empty() {
-                self.bases.put((number, offset), (kind, Arc::clone(&content)), content.len());
+                self.bases.put(
+                    (number, offset),
+                    (kind, Arc::clone(&content)),
+                    content.len(),
+                );
             }
         }
         Some((kind, Arc::unwrap_or_clone(content)))

@@ -20,13 +20,17 @@ impl Store {
         let name = Path::new(path.as_str());
         let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
         let mut options = DiffOptions::new();
-        let mut patch = Patch::from_buffers(before, Some(name), after, Some(name), Some(&mut options))?;
+        let mut patch =
+            Patch::from_buffers(before, Some(name), after, Some(name), Some(&mut options))?;
         if patch.delta().flags().contains(DiffFlags::BINARY) {
             return Ok(None);
         }
         let text = String::from_utf8_lossy(&patch.to_buf()?).into_owned();
         let (head, hunks) = text.split_at(text.find("\n@@ ").map_or(text.len(), |at| at + 1));
-        let mut patch: String = head.lines().flat_map(|line| [header(line, old, new), "\n"]).collect();
+        let mut patch: String = head
+            .lines()
+            .flat_map(|line| [header(line, old, new), "\n"])
+            .collect();
         patch.push_str(hunks);
         Ok(Some(patch))
     }

@@ -16,8 +16,12 @@ pub(super) fn read(text: &str) -> (&str, BTreeMap<RepoPath, Digest>) {
 
 /// The text of these commits. Leaves out paths that a line cannot contain.
 pub(super) fn write(first: &str, commits: &BTreeMap<RepoPath, Digest>) -> String {
-    let rows = commits.iter().filter(|(path, _)| !path.as_str().contains('\n'));
-    let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
+    let rows = commits
+        .iter()
+        .filter(|(path, _)| !path.as_str().contains('\n'));
+    let rows: String = rows
+        .map(|(path, commit)| format!("{commit} {path}\n"))
+        .collect();
     format!("{first}\n{rows}")
 }
 

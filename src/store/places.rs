@@ -36,7 +36,10 @@ impl Store {
             tips.sort_by(|(a, _), (b, _)| a.cmp(b));
             for (name, commit) in tips {
                 match commit {
-                    Ok(commit) => all.push(BranchTip { name, commit: digest(commit) }),
+                    Ok(commit) => all.push(BranchTip {
+                        name,
+                        commit: digest(commit),
+                    }),
                     Err(error) => unread.push((name, error)),
                 }
             }
@@ -49,7 +52,10 @@ impl Store {
     pub(crate) fn other_work_trees(&self) -> Result<(Vec<PathBuf>, Vec<UnreadPlace>), Error> {
         let mut found: Vec<(String, Result<PathBuf, Error>)> = Vec::new();
         for name in self.repo.worktrees()?.iter().flatten().flatten() {
-            let root = self.repo.find_worktree(name).map(|one| one.path().to_owned());
+            let root = self
+                .repo
+                .find_worktree(name)
+                .map(|one| one.path().to_owned());
             found.push((name.to_owned(), root.map_err(Error::from)));
         }
         if self.repo.is_worktree() {
@@ -57,9 +63,10 @@ impl Store {
             let directory = self.repo.commondir();
             match Repository::open(directory) {
                 // A bare repository has no work tree of its own.
-                Ok(main) => {
-                    found.extend(main.workdir().map(|root| (root.display().to_string(), Ok(root.into()))))
-                }
+                Ok(main) => found.extend(
+                    main.workdir()
+                        .map(|root| (root.display().to_string(), Ok(root.into()))),
+                ),
                 Err(error) => found.push((directory.display().to_string(), Err(error.into()))),
             }
         }
@@ -83,7 +90,10 @@ impl Store {
     pub(crate) fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
         let tree = self.listing(self.oid(tree)?)?;
         let child = |entry: ListingEntry<'_>| {
-            Some((entry.text()?.to_owned(), entry.is_tree().then(|| digest(entry.id))))
+            Some((
+                entry.text()?.to_owned(),
+                entry.is_tree().then(|| digest(entry.id)),
+            ))
         };
         Ok(tree.iter().filter_map(child).collect())
     }
@@ -91,5 +101,7 @@ impl Store {
 
 /// The tree of a directory, given what [`TreeSource::object`](super::TreeSource::object) found at its path.
 pub(crate) fn tree_id(object: Option<(Digest, u32)>) -> Option<Digest> {
-    object.filter(|(_, mode)| *mode == TREE).map(|(tree, _)| tree)
+    object
+        .filter(|(_, mode)| *mode == TREE)
+        .map(|(tree, _)| tree)
 }

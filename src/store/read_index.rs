@@ -49,8 +49,13 @@ impl ReadIndex {
         due: Vec<IndexChange>,
         own: Arc<Directory>,
     ) -> io::Result<Option<PreparedIndex>> {
-        let Some(content) = splice(&self.index, &edits_of(&due)) else { return Ok(None) };
-        let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
+        let Some(content) = splice(&self.index, &edits_of(&due)) else {
+            return Ok(None);
+        };
+        let time = self
+            .metadata
+            .as_ref()
+            .and_then(|metadata| time_to_keep(&self.index, metadata));
         let syncs = SideWork::default();
         let file = NextIndex::write(own, &content, self.metadata.as_ref(), time, &syncs)?;
         Ok(Some(PreparedIndex { due, file, syncs }))
@@ -68,14 +73,22 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
         Ok(metadata) if metadata.is_file() => metadata,
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some(ReadIndex { index: IndexFile::empty(format), _file: None, metadata: None }));
+            return Ok(Some(ReadIndex {
+                index: IndexFile::empty(format),
+                _file: None,
+                metadata: None,
+            }));
         }
         Err(error) => return Err(error),
     };
     // If it is replaced in between, it is not the file of these metadata, and counts as changed.
     let file = File::open(path)?;
     let index = IndexFile::parse(FileBytes::read(&file, metadata.len())?, format);
-    Ok(index.map(|index| ReadIndex { index, _file: Some(file), metadata: Some(metadata) }))
+    Ok(index.map(|index| ReadIndex {
+        index,
+        _file: Some(file),
+        metadata: Some(metadata),
+    }))
 }
 
 /// The modification time that the new index must have, if not the current time.
@@ -86,11 +99,19 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
 /// untracked files it knows.
 fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     let written = metadata.modified().ok()?;
-    let seconds = written.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
-    let untracked = || index.extensions().find(|(signature, _)| *signature == b"UNTR");
-    let newest = || untracked().and_then(|(_, extension)| untracked::newest(extension, index.format()));
-    let is_racy = u32::try_from(seconds)
-        .map_or(true, |seconds| index.is_racy(seconds) || newest().is_some_and(|newest| newest >= seconds));
+    let seconds = written
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_secs());
+    let untracked = || {
+        index
+            .extensions()
+            .find(|(signature, _)| *signature == b"UNTR")
+    };
+    let newest =
+        || untracked().and_then(|(_, extension)| untracked::newest(extension, index.format()));
+    let is_racy = u32::try_from(seconds).map_or(true, |seconds| {
+        index.is_racy(seconds) || newest().is_some_and(|newest| newest >= seconds)
+    });
     is_racy.then(|| FileTimes::new().set_modified(written))
 }
 
@@ -117,5 +138,11 @@ impl Staged {
 }
 
 pub(super) fn edits_of(changes: &[IndexChange]) -> Vec<Edit<'_>> {
-    changes.iter().map(|change| Edit { path: &change.path, entry: change.after }).collect()
+    changes
+        .iter()
+        .map(|change| Edit {
+            path: &change.path,
+            entry: change.after,
+        })
+        .collect()
 }

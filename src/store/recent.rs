@@ -28,7 +28,13 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
 
     /// An empty cache with generations of this size, and of more, but at most of the other size, if objects are large.
     pub(super) fn between(least: usize, most: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), size: 0, full: least, most }
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            size: 0,
+            full: least,
+            most,
+        }
     }
 
     pub(super) fn get(&mut self, id: &K) -> Option<V> {
@@ -53,7 +59,9 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         if size > self.most {
             return;
         }
-        self.full = self.full.max(size.saturating_mul(ROOM_FOR_LARGEST).min(self.most));
+        self.full = self
+            .full
+            .max(size.saturating_mul(ROOM_FOR_LARGEST).min(self.most));
         if self.size + size > self.full {
             self.old = std::mem::take(&mut self.young);
             self.size = 0;
@@ -74,7 +82,11 @@ mod tests {
             recent.put(number, number, 1);
         }
         recent.put(8, 8, 1);
-        assert_eq!(recent.get(&1), Some(1), "the old generation is still cached");
+        assert_eq!(
+            recent.get(&1),
+            Some(1),
+            "the old generation is still cached"
+        );
         for number in 9..16 {
             recent.put(number, number, 1);
         }
@@ -83,18 +95,30 @@ mod tests {
         recent.remove(&1);
         assert_eq!(recent.get(&1), None, "it was removed");
         recent.put(99, 99, 9);
-        assert_eq!(recent.get(&99), None, "a large object would evict all others");
+        assert_eq!(
+            recent.get(&99),
+            None,
+            "a large object would evict all others"
+        );
     }
 
     #[test]
     fn there_is_room_for_some_large_objects() {
         let mut recent = Recent::between(4, 64);
         (0..9).for_each(|number| recent.put(number, number, 1));
-        assert_eq!(recent.get(&0), None, "small objects do not fill the larger size");
+        assert_eq!(
+            recent.get(&0),
+            None,
+            "small objects do not fill the larger size"
+        );
         (10..14).for_each(|number| recent.put(number, number, 10));
         let kept = (10..14).filter(|number| recent.get(number).is_some());
         assert_eq!(kept.count(), 4, "as many of the largest have room");
         recent.put(99, 99, 65);
-        assert_eq!(recent.get(&99), None, "but none that is larger than a generation may be");
+        assert_eq!(
+            recent.get(&99),
+            None,
+            "but none that is larger than a generation may be"
+        );
     }
 }

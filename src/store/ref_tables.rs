@@ -55,9 +55,15 @@ pub(super) struct RootRefs {
 
 impl RefTables {
     pub(super) fn of(repo: &Repository) -> Self {
-        let mut directories = vec![repo.path().join("reftable"), repo.commondir().join("reftable")];
+        let mut directories = vec![
+            repo.path().join("reftable"),
+            repo.commondir().join("reftable"),
+        ];
         directories.dedup();
-        Self { directories, known: RefCell::default() }
+        Self {
+            directories,
+            known: RefCell::default(),
+        }
     }
 
     /// The directories that contain the tables.
@@ -83,8 +89,11 @@ impl RefTables {
     /// HEAD, and what marks an unfinished operation. Returns an error if git cannot read them.
     pub(super) fn root_refs(&self, store: &Store) -> Result<RootRefs, Error> {
         // The lists are read first, so what git reads is at least as new.
-        let lists: Option<Vec<Vec<u8>>> =
-            self.directories.iter().map(|directory| fs::read(directory.join(LIST)).ok()).collect();
+        let lists: Option<Vec<Vec<u8>>> = self
+            .directories
+            .iter()
+            .map(|directory| fs::read(directory.join(LIST)).ok())
+            .collect();
         let known = self.known.borrow().clone();
         if let Some((_, roots)) = known.filter(|(known, _)| Some(known) == lists.as_ref()) {
             return Ok(roots);
@@ -96,7 +105,16 @@ impl RefTables {
 
     /// The object that a revision names; `None` if there is none. Returns an error if git fails.
     pub(super) fn parse(&self, store: &Store, revision: &str) -> Result<Option<Digest>, Error> {
-        let named = store.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], &[]);
+        let named = store.git(
+            &[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                "--end-of-options",
+                revision,
+            ],
+            &[],
+        );
         match named {
             Ok(answer) => git_id(&answer).map(Some),
             Err(GitFault::Refused { message, .. }) if message.is_empty() => Ok(None),
@@ -105,29 +123,56 @@ impl RefTables {
     }
 
     /// The references below a prefix, each with the object that it points to. Returns an error if git fails.
-    pub(super) fn below(&self, store: &Store, prefix: &str) -> Result<Vec<(String, Digest)>, Error> {
-        let listed = store.git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], &[]);
+    pub(super) fn below(
+        &self,
+        store: &Store,
+        prefix: &str,
+    ) -> Result<Vec<(String, Digest)>, Error> {
+        let listed = store.git(
+            &["for-each-ref", "--format=%(objectname) %(refname)", prefix],
+            &[],
+        );
         let listed = listed.map_err(table_fault)?;
         let row = |line: &str| {
             let (object, name) = line.split_once(' ')?;
             Some((name.to_owned(), Digest::parse(object)?))
         };
-        Ok(String::from_utf8_lossy(&listed).lines().filter_map(row).collect())
+        Ok(String::from_utf8_lossy(&listed)
+            .lines()
+            .filter_map(row)
+            .collect())
     }
 
     /// Waits until no process holds a lock of the tables, and removes one that its dead owner left: it is not
     /// older than `since`, does not change, and no git process works in the repository. Returns an error of
     /// [`Class::Busy`](crate::base::Class) if a process may still hold one.
-    pub(super) fn clear_locks(&self, store: &Store, since: Option<SystemTime>) -> Result<(), Error> {
-        let written = |lock: &Path| lock.symlink_metadata().and_then(|metadata| metadata.modified()).ok();
-        for lock in self.directories.iter().map(|directory| directory.join("tables.list.lock")) {
-            let Some(first) = written(&lock) else { continue };
+    pub(super) fn clear_locks(
+        &self,
+        store: &Store,
+        since: Option<SystemTime>,
+    ) -> Result<(), Error> {
+        let written = |lock: &Path| {
+            lock.symlink_metadata()
+                .and_then(|metadata| metadata.modified())
+                .ok()
+        };
+        for lock in self
+            .directories
+            .iter()
+            .map(|directory| directory.join("tables.list.lock"))
+        {
+            let Some(first) = written(&lock) else {
+                continue;
+            };
             let mut wait = LockWait::at_most(PATIENCE);
             while written(&lock).is_some() && wait.again() {}
             let Some(last) = written(&lock) else { continue };
             let places = [&store.root, store.repo.path(), store.repo.commondir()];
             if first != last || since.is_none_or(|since| last < since) || git_works_in(&places) {
-                return Err(Error::busy(format!("another git process holds {}", lock.display())));
+                return Err(Error::busy(format!(
+                    "another git process holds {}",
+                    lock.display()
+                )));
             }
             tracing::warn!("removing the lock of the references that a killed process left");
             // Another process may have removed it.
@@ -145,14 +190,21 @@ fn read_roots(store: &Store) -> Result<RootRefs, Error> {
     let listed = String::from_utf8_lossy(&listed);
     let root = |wanted: &str| {
         let mut rows = listed.lines().filter_map(|line| line.split_once(' '));
-        rows.find(|(name, _)| *name == wanted).and_then(|(_, rest)| rest.split_once(' '))
+        rows.find(|(name, _)| *name == wanted)
+            .and_then(|(_, rest)| rest.split_once(' '))
     };
     let head = match root("HEAD") {
         Some((commit, branch)) => {
             let branch = Some(branch.to_owned()).filter(|branch| !branch.is_empty());
-            Head { branch, commit: Some(git_id(commit.as_bytes())?) }
+            Head {
+                branch,
+                commit: Some(git_id(commit.as_bytes())?),
+            }
         }
-        None => Head { branch: Some(unborn(store)?), commit: None },
+        None => Head {
+            branch: Some(unborn(store)?),
+            commit: None,
+        },
     };
     Ok(RootRefs {
         head,
@@ -163,13 +215,25 @@ fn read_roots(store: &Store) -> Result<RootRefs, Error> {
 
 /// The branch of a HEAD that git lists no commit for. Returns an error if the branch exists all the same.
 fn unborn(store: &Store) -> Result<String, Error> {
-    let unreadable = |name: &str| Error::new(Code::Git, format!("git cannot read the commit of {name}"));
+    let unreadable =
+        |name: &str| Error::new(Code::Git, format!("git cannot read the commit of {name}"));
     let name = match store.git(&["symbolic-ref", "--quiet", "HEAD"], &[]) {
         Ok(answer) => String::from_utf8_lossy(answer.trim_ascii_end()).into_owned(),
-        Err(GitFault::Refused { message, .. }) if message.is_empty() => return Err(unreadable("HEAD")),
+        Err(GitFault::Refused { message, .. }) if message.is_empty() => {
+            return Err(unreadable("HEAD"));
+        }
         Err(fault) => return Err(table_fault(fault)),
     };
-    match store.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]) {
+    match store.git(
+        &[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &name,
+        ],
+        &[],
+    ) {
         Ok(_) => Err(unreadable(&name)),
         Err(GitFault::Refused { message, .. }) if message.is_empty() => Ok(name),
         Err(fault) => Err(table_fault(fault)),
@@ -190,11 +254,25 @@ impl<'s> TableLock<'s> {
     /// Locks a reference; `None` if another process holds the lock. Returns [`Error::moved`] if it is not at
     /// the expected commit, and an error if git fails.
     pub(super) fn take(store: &'s Store, moved: RefMove<'_>) -> Result<Option<Self>, Error> {
-        let RefMove { name, from, to, message } = moved;
+        let RefMove {
+            name,
+            from,
+            to,
+            message,
+        } = moved;
         // No hooks: `orch` runs none when it commits.
-        let arguments = ["-c", "core.hooksPath=/dev/null", COMMAND, "-m", message, "--stdin"];
+        let arguments = [
+            "-c",
+            "core.hooksPath=/dev/null",
+            COMMAND,
+            "-m",
+            message,
+            "--stdin",
+        ];
         let mut process = store.start_git(&arguments).map_err(table_fault)?;
-        let Some(answers) = process.stdout.take() else { return Ok(None) };
+        let Some(answers) = process.stdout.take() else {
+            return Ok(None);
+        };
         let mut lock = Self {
             store,
             process: Some(process),
@@ -204,7 +282,10 @@ impl<'s> TableLock<'s> {
         };
         let old = from.unwrap_or_else(|| store.format().null());
         // HEAD is named only if it is detached, and must not lead to a branch by now.
-        if lock.says(&format!("start\noption no-deref\nupdate {name} {to} {old}\nprepare\n"), "prepare: ok") {
+        if lock.says(
+            &format!("start\noption no-deref\nupdate {name} {to} {old}\nprepare\n"),
+            "prepare: ok",
+        ) {
             return Ok(Some(lock));
         }
         let fault = lock.end();
@@ -212,7 +293,11 @@ impl<'s> TableLock<'s> {
             return Err(Error::moved());
         }
         match fault {
-            Err(GitFault::Refused { message, .. }) if message.contains("cannot lock references") => Ok(None),
+            Err(GitFault::Refused { message, .. })
+                if message.contains("cannot lock references") =>
+            {
+                Ok(None)
+            }
             Err(fault) => Err(table_fault(fault)),
             // Without an answer and without a fault: someone ended it.
             Ok(()) => Ok(None),
@@ -232,9 +317,16 @@ impl<'s> TableLock<'s> {
 
     /// Sends lines to git, and waits for an answer. Returns false if git ends without it.
     fn says(&mut self, lines: &str, answer: &str) -> bool {
-        let stdin = self.process.as_mut().and_then(|process| process.stdin.as_mut());
-        let sent =
-            stdin.is_some_and(|stdin| stdin.write_all(lines.as_bytes()).and_then(|()| stdin.flush()).is_ok());
+        let stdin = self
+            .process
+            .as_mut()
+            .and_then(|process| process.stdin.as_mut());
+        let sent = stdin.is_some_and(|stdin| {
+            stdin
+                .write_all(lines.as_bytes())
+                .and_then(|()| stdin.flush())
+                .is_ok()
+        });
         let mut said = (&mut self.answers).lines().map_while(Result::ok);
         sent && said.any(|line| line == answer)
     }

@@ -11,7 +11,9 @@ use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest, durable, side_work};
 use crate::base::{Code, Digest};
 use crate::scan::Directory;
-use git2::{ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState};
+use git2::{
+    ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
+};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -88,7 +90,10 @@ impl Store {
         }
         let head = self.repo.find_reference("HEAD")?;
         let Some(target) = head.symbolic_target_bytes() else {
-            return Ok(Head { branch: None, commit: head.target().map(digest) });
+            return Ok(Head {
+                branch: None,
+                commit: head.target().map(digest),
+            });
         };
         let name = String::from_utf8_lossy(target).into_owned();
         let commit = match self.repo.find_reference(&name) {
@@ -96,14 +101,20 @@ impl Store {
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Head { branch: Some(name), commit })
+        Ok(Head {
+            branch: Some(name),
+            commit,
+        })
     }
 
     /// Whether an operation of git is unfinished, and which.
     pub(super) fn state(&self) -> Result<RepositoryState, Error> {
         match (self.repo.state(), &self.references) {
             // libgit2 looks for files.
-            (state @ (RepositoryState::Clean | RepositoryState::Bisect), RefStorage::Tables(tables)) => {
+            (
+                state @ (RepositoryState::Clean | RepositoryState::Bisect),
+                RefStorage::Tables(tables),
+            ) => {
                 let roots = tables.root_refs(self)?;
                 Ok(match (roots.is_reverting, roots.is_picking) {
                     (true, _) => RepositoryState::Revert,
@@ -127,7 +138,9 @@ impl Store {
         }
         let object = match &self.references {
             RefStorage::Tables(tables) if Digest::parse(revision).is_none() => {
-                let object = tables.parse(self, revision)?.ok_or_else(|| unknown_revision(revision))?;
+                let object = tables
+                    .parse(self, revision)?
+                    .ok_or_else(|| unknown_revision(revision))?;
                 self.repo.find_object(self.oid(object)?, None)
             }
             _ => self.repo.revparse_single(revision),
@@ -142,7 +155,10 @@ impl Store {
             {
                 Err(error.into())
             }
-            Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
+            Err(error)
+                if error.code() == ErrorCode::NotFound
+                    || error.code() == ErrorCode::InvalidSpec =>
+            {
                 self.refuse_unread_ancestor(revision)?;
                 Err(unknown_revision(revision))
             }
@@ -164,7 +180,11 @@ impl Store {
     /// The commit that an object is, or that a tag points to. Returns an error if git cannot read it.
     fn commit_at(&self, id: Oid) -> Result<Oid, Error> {
         self.refuse_torn_tags(id)?;
-        Ok(self.repo.find_object(id, None)?.peel(ObjectType::Commit)?.id())
+        Ok(self
+            .repo
+            .find_object(id, None)?
+            .peel(ObjectType::Commit)?
+            .id())
     }
 
     /// Like [`Self::resolve`], where libgit2 may meet a torn object, which it reads for ever. git tells.
@@ -179,28 +199,50 @@ impl Store {
     fn torn_in(&self, error: &Error) -> Error {
         let said = error.to_string();
         let is_named = |torn: &Digest| said.contains(&torn.to_string()[2..]);
-        let torn = self.torn_objects().unwrap_or_default().into_iter().find(is_named);
-        torn.map_or_else(|| error.clone().with_hint("git fsck".to_owned()), Self::torn)
+        let torn = self
+            .torn_objects()
+            .unwrap_or_default()
+            .into_iter()
+            .find(is_named);
+        torn.map_or_else(
+            || error.clone().with_hint("git fsck".to_owned()),
+            Self::torn,
+        )
     }
 
     /// Returns an error if a revision such as `HEAD~2^` leads to a commit, or past one, that is in this repository and
     /// cannot be read: libgit2 takes it for a missing one.
     fn refuse_unread_ancestor(&self, revision: &str) -> Result<(), Error> {
-        let Some(at) = revision.find(['~', '^']) else { return Ok(()) };
+        let Some(at) = revision.find(['~', '^']) else {
+            return Ok(());
+        };
         let (base, mut steps) = revision.split_at(at);
-        let base = self.repo.revparse_single(base).and_then(|object| object.peel(ObjectType::Commit));
-        let Ok(Ok(mut commit)) = base.map(Object::into_commit) else { return Ok(()) };
+        let base = self
+            .repo
+            .revparse_single(base)
+            .and_then(|object| object.peel(ObjectType::Commit));
+        let Ok(Ok(mut commit)) = base.map(Object::into_commit) else {
+            return Ok(());
+        };
         while let Some(step) = steps.strip_prefix(['~', '^']) {
-            let digits = step.find(|c: char| !c.is_ascii_digit()).unwrap_or(step.len());
+            let digits = step
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(step.len());
             let (count, rest) = step.split_at(digits);
-            let count: usize = if count.is_empty() { 1 } else { count.parse().unwrap_or(usize::MAX) };
+            let count: usize = if count.is_empty() {
+                1
+            } else {
+                count.parse().unwrap_or(usize::MAX)
+            };
             let parents = match (steps.starts_with('~'), count) {
                 (true, generations) => vec![0; generations.min(MOST_GENERATIONS)],
                 (false, 0) => Vec::new(),
                 (false, nth) => vec![nth - 1],
             };
             for nth in parents {
-                let Ok(parent) = commit.parent_id(nth) else { return Ok(()) };
+                let Ok(parent) = commit.parent_id(nth) else {
+                    return Ok(());
+                };
                 match self.commit_if_held(parent)? {
                     Some(held) => commit = held,
                     None => return Ok(()),
@@ -227,7 +269,9 @@ impl Store {
     /// such as `refs/remotes/`.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<(String, Oid)>, Error> {
         let all = self.each_tip(prefix)?.into_iter();
-        Ok(all.filter_map(|(name, commit)| Some((name, commit.ok()?))).collect())
+        Ok(all
+            .filter_map(|(name, commit)| Some((name, commit.ok()?)))
+            .collect())
     }
 
     /// The references below a prefix with their commits, each with an error if it does not lead to one. References
@@ -264,13 +308,21 @@ impl Store {
         match &self.references {
             RefStorage::Files => places.push((common.join("refs/heads"), true)),
             RefStorage::Tables(tables) => {
-                places.extend(tables.directories().iter().map(|directory| (directory.clone(), false)));
+                places.extend(
+                    tables
+                        .directories()
+                        .iter()
+                        .map(|directory| (directory.clone(), false)),
+                );
             }
         }
         if common != self.repo.path() {
             places.push((common.to_owned(), false));
         }
-        places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
+        places
+            .into_iter()
+            .filter_map(|(path, below)| Some((path.canonicalize().ok()?, below)))
+            .collect()
     }
 
     /// A file that git writes whenever HEAD of this work tree moves.
@@ -315,7 +367,9 @@ impl Store {
         let name = moved.name;
         let busy = || match &self.references {
             RefStorage::Files => self.lock_is_busy(&self.reference_lock(name)),
-            RefStorage::Tables(_) => Error::busy(format!("another git process holds the lock of {name}")),
+            RefStorage::Tables(_) => {
+                Error::busy(format!("another git process holds the lock of {name}"))
+            }
         };
         if moved.from.is_none() {
             self.refuse_taken_name(name)?;
@@ -354,11 +408,14 @@ impl Store {
 
     /// Refuses a first commit on a branch whose name is a directory of another branch, or lies below one.
     fn refuse_taken_name(&self, name: &str) -> Result<(), Error> {
-        let is_below =
-            |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+        let is_below = |one: &str, other: &str| {
+            one.strip_prefix(other)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
         for (other, _) in self.tips("refs/")? {
             if is_below(&other, name) || is_below(name, &other) {
-                let message = format!("the branch {name} cannot be created, because {other} exists");
+                let message =
+                    format!("the branch {name} cannot be created, because {other} exists");
                 let hint = "switch to a branch with another name".to_owned();
                 return Err(Error::new(Code::BranchTaken, message).with_hint(hint));
             }

@@ -35,13 +35,23 @@ pub(super) struct KnownRemovals {
 impl Store {
     /// The files of this name below some directories that `from` and its ancestors remove, newest first. Returns an
     /// error if git cannot read the history.
-    pub fn removals(&self, from: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
+    pub fn removals(
+        &self,
+        from: Digest,
+        below: &[RepoPath],
+        name: &str,
+    ) -> Result<Vec<Removal>, Error> {
         self.removals_between(from, None, (below, name), usize::MAX)
     }
 
     /// The files of this name that `to` and its ancestors remove and that `from` and its ancestors do not, newest
     /// first. Returns an error if git cannot read the history.
-    pub fn removals_since(&self, from: Digest, to: Digest, name: &str) -> Result<Vec<Removal>, Error> {
+    pub fn removals_since(
+        &self,
+        from: Digest,
+        to: Digest,
+        name: &str,
+    ) -> Result<Vec<Removal>, Error> {
         self.removals_between(to, Some(from), (&[RepoPath::root()], name), usize::MAX)
     }
 
@@ -72,12 +82,20 @@ impl Store {
     ) -> Result<Arc<BTreeMap<RepoPath, Digest>>, Error> {
         let question = Digest::of_blob(format!("{name} {below:?} {question}").as_bytes());
         let is_known = |known: &KnownRemovals| known.head == head && known.question == question;
-        if let Some(known) = self.removed.borrow().as_ref().filter(|known| is_known(known)) {
+        if let Some(known) = self
+            .removed
+            .borrow()
+            .as_ref()
+            .filter(|known| is_known(known))
+        {
             return Ok(Arc::clone(&known.commits));
         }
-        let older = self.kept_removals().filter(|known| known.question == question);
-        let older = older
-            .filter(|known| known.head == head || self.is_ancestor(known.head, head).unwrap_or_default());
+        let older = self
+            .kept_removals()
+            .filter(|known| known.question == question);
+        let older = older.filter(|known| {
+            known.head == head || self.is_ancestor(known.head, head).unwrap_or_default()
+        });
         let (until, older) = older.map(|known| (known.head, known.commits)).unzip();
         let mut newest = BTreeMap::new();
         let newer = if until == Some(head) {
@@ -93,9 +111,15 @@ impl Store {
         for (path, commit) in older.iter().flat_map(|older| older.iter()) {
             newest.entry(path.clone()).or_insert(Some(*commit));
         }
-        let commits: BTreeMap<_, _> =
-            newest.into_iter().filter_map(|(path, commit)| Some((path, commit?))).collect();
-        let known = KnownRemovals { head, question, commits: Arc::new(commits) };
+        let commits: BTreeMap<_, _> = newest
+            .into_iter()
+            .filter_map(|(path, commit)| Some((path, commit?)))
+            .collect();
+        let known = KnownRemovals {
+            head,
+            question,
+            commits: Arc::new(commits),
+        };
         let commits = Arc::clone(&known.commits);
         if until != Some(head) {
             self.keep_removals(&known);
@@ -122,7 +146,12 @@ impl Store {
     }
 
     /// The files of this name below some directories that a commit removes. Returns an error if git cannot read it.
-    pub fn removals_of(&self, commit: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
+    pub fn removals_of(
+        &self,
+        commit: Digest,
+        below: &[RepoPath],
+        name: &str,
+    ) -> Result<Vec<Removal>, Error> {
         self.removed_by(&self.held_commit(self.oid(commit)?)?, below, name)
     }
 
@@ -136,10 +165,16 @@ impl Store {
         let mut seen = BTreeSet::new();
         for directory in below {
             let difference = self.difference(commit, directory)?;
-            let named = difference.changed().filter(|changed| changed[0].path.name() == name);
+            let named = difference
+                .changed()
+                .filter(|changed| changed[0].path.name() == name);
             // One directory may be below another.
             for changed in named.filter(|changed| seen.insert(changed[0].path.clone())) {
-                let before = || changed.iter().filter_map(|one| Some((one.path.clone(), one.before?)));
+                let before = || {
+                    changed
+                        .iter()
+                        .filter_map(|one| Some((one.path.clone(), one.before?)))
+                };
                 match changed[0].after {
                     Some(here) if before().next().is_none() => added.push(here),
                     Some(_) => {}
@@ -148,7 +183,12 @@ impl Store {
             }
         }
         let commit = digest(commit.id());
-        let removal = |(path, blob)| Removal { commit, path, blob, added: added.clone() };
+        let removal = |(path, blob)| Removal {
+            commit,
+            path,
+            blob,
+            added: added.clone(),
+        };
         Ok(removed.into_iter().map(removal).collect())
     }
 
@@ -157,15 +197,25 @@ impl Store {
         let (first, commits) = path_commits::read(&text);
         let (head, question) = first.split_once(' ')?;
         let (head, question) = (Digest::parse(head)?, Digest::parse(question)?);
-        Some(KnownRemovals { head, question, commits: Arc::new(commits) })
+        Some(KnownRemovals {
+            head,
+            question,
+            commits: Arc::new(commits),
+        })
     }
 
     /// Writes the cache. A failure is ignored: the removals are found again next time.
     fn keep_removals(&self, known: &KnownRemovals) {
         if self.own_directory().is_ok() {
-            let text = path_commits::write(&format!("{} {}", known.head, known.question), &known.commits);
-            let _ =
-                super::durable::write_derived(self.repo.path(), &self.own(caches::REMOVALS), text.as_bytes());
+            let text = path_commits::write(
+                &format!("{} {}", known.head, known.question),
+                &known.commits,
+            );
+            let _ = super::durable::write_derived(
+                self.repo.path(),
+                &self.own(caches::REMOVALS),
+                text.as_bytes(),
+            );
         }
     }
 }

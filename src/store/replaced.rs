@@ -57,7 +57,12 @@ impl Replaced {
             left = left.saturating_sub(**compared);
             is_within
         };
-        let commits = self.compared.iter().take(MAX_WALK).take_while(is_within).count();
+        let commits = self
+            .compared
+            .iter()
+            .take(MAX_WALK)
+            .take_while(is_within)
+            .count();
         self.first + i64::try_from(commits).unwrap_or(i64::MAX)
     }
 
@@ -87,7 +92,10 @@ impl Replaced {
     fn read(text: &str) -> Option<Self> {
         let mut lines = text.strip_suffix('\n')?.split('\n');
         let (head, rows) = lines.next()?.split_once(' ')?;
-        let compared = lines.next()?.split_whitespace().map(|entries| entries.parse().ok());
+        let compared = lines
+            .next()?
+            .split_whitespace()
+            .map(|entries| entries.parse().ok());
         let mut found = Self {
             head: Some(Digest::parse(head)?),
             compared: compared.collect::<Option<_>>()?,
@@ -98,7 +106,10 @@ impl Replaced {
             let mut words = line.splitn(4, ' ');
             let number = words.next()?.parse().ok()?;
             let (blob, holder) = (Digest::parse(words.next()?)?, Digest::parse(words.next()?)?);
-            let of_path = found.taken.entry(RepoPath::new(words.next()?).ok()?).or_default();
+            let of_path = found
+                .taken
+                .entry(RepoPath::new(words.next()?).ok()?)
+                .or_default();
             of_path.push_back((number, Taken { blob, holder }));
             left = left.checked_sub(1)?;
         }
@@ -110,7 +121,9 @@ impl Store {
     /// The newest commit in the history of HEAD that has this blob at this path, if it is among those that are
     /// searched. Returns an error if git cannot read the history.
     pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
-        let Some(head) = self.head()?.commit else { return Ok(None) };
+        let Some(head) = self.head()?.commit else {
+            return Ok(None);
+        };
         if !self.has(blob)? {
             return Ok(None);
         }
@@ -120,7 +133,9 @@ impl Store {
         let top = history::top(path);
         // Whoever comes second waits for the walk instead of repeating it.
         let mut known = locked(&self.replaced.0);
-        let replaced = known.entry(top.clone()).or_insert_with(|| self.kept_replaced(&top));
+        let replaced = known
+            .entry(top.clone())
+            .or_insert_with(|| self.kept_replaced(&top));
         if replaced.head != Some(head) {
             match self.walk_on(replaced, head, &top) {
                 Ok(is_long) => {
@@ -136,7 +151,9 @@ impl Store {
         }
         let end = replaced.end();
         let of_path = replaced.taken.get(path).into_iter().flatten();
-        let found = of_path.take_while(|(number, _)| *number < end).find(|(_, taken)| taken.blob == blob);
+        let found = of_path
+            .take_while(|(number, _)| *number < end)
+            .find(|(_, taken)| taken.blob == blob);
         Ok(found.map(|(_, taken)| taken.holder))
     }
 
@@ -155,16 +172,26 @@ impl Store {
 
     /// Adds what the commits up to `head` have taken away; begins anew if they do not continue those that are known.
     /// Returns whether it had to compare much.
-    fn walk_on(&self, replaced: &mut Replaced, head: Digest, top: &RepoPath) -> Result<bool, Error> {
+    fn walk_on(
+        &self,
+        replaced: &mut Replaced,
+        head: Digest,
+        top: &RepoPath,
+    ) -> Result<bool, Error> {
         let is_shallow = self.is_shallow()?;
-        let until = replaced.head.filter(|known| self.is_ancestor(*known, head).unwrap_or(false));
+        let until = replaced
+            .head
+            .filter(|known| self.is_ancestor(*known, head).unwrap_or(false));
         let until = until.filter(|_| replaced.is_shallow == is_shallow);
         // What lies beyond the end is forgotten now and then.
-        let is_grown =
-            replaced.compared.len() as u64 > 2 * (replaced.end() - replaced.first).unsigned_abs() + 64;
+        let is_grown = replaced.compared.len() as u64
+            > 2 * (replaced.end() - replaced.first).unsigned_abs() + 64;
         let until = until.filter(|_| !is_grown);
         if until.is_none() {
-            *replaced = Replaced { is_shallow, ..Replaced::default() };
+            *replaced = Replaced {
+                is_shallow,
+                ..Replaced::default()
+            };
         }
         let mut walk = self.revwalk(&[head], until.as_slice())?;
         // Sorted by topology, the walk would read all commits before it returns the first.
@@ -172,7 +199,9 @@ impl Store {
         let (mut newer, mut left) = (Vec::new(), MAX_ENTRIES);
         for id in walk.take(MAX_WALK) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else { break };
+            let Some(commit) = self.commit_if_held(id?)? else {
+                break;
+            };
             let (losses, entries) = self.losses(&commit, top)?;
             left = left.saturating_sub(entries);
             newer.push((losses, entries));
@@ -197,7 +226,8 @@ impl Store {
     }
 
     fn file_of_replaced(&self, top: &RepoPath) -> PathBuf {
-        self.own(caches::REPLACED).join(self.format().blob(top.as_str().as_bytes()).to_string())
+        self.own(caches::REPLACED)
+            .join(self.format().blob(top.as_str().as_bytes()).to_string())
     }
 
     fn kept_replaced(&self, top: &RepoPath) -> Replaced {

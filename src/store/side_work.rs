@@ -18,8 +18,12 @@ use std::thread;
 const MOST_WORKERS: usize = 3;
 
 /// What all batches of this process share.
-static POOL: Mutex<Pool> =
-    Mutex::new(Pool { waiting: VecDeque::new(), replaced: Vec::new(), workers: 0, idle: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    waiting: VecDeque::new(),
+    replaced: Vec::new(),
+    workers: 0,
+    idle: 0,
+});
 /// Something waits to be done or closed.
 static WORK: Condvar = Condvar::new();
 
@@ -68,7 +72,8 @@ impl SideWork {
     pub(crate) fn begin(&self, part: impl FnOnce() -> Result<(), Error> + Send + 'static) {
         locked(&self.0.progress).left += 1;
         let mut pool = locked(&POOL);
-        pool.waiting.push_back((Box::new(part), Arc::clone(&self.0)));
+        pool.waiting
+            .push_back((Box::new(part), Arc::clone(&self.0)));
         // If the system grants no thread, the one that waits does the work.
         if pool.idle < pool.waiting.len()
             && pool.workers < MOST_WORKERS
@@ -87,13 +92,19 @@ impl SideWork {
         }
         let is_left = |progress: &mut SideProgress| progress.left > 0;
         let waited = self.0.over.wait_while(locked(&self.0.progress), is_left);
-        waited.unwrap_or_else(PoisonError::into_inner).failure.take().map_or(Ok(()), Err)
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .failure
+            .take()
+            .map_or(Ok(()), Err)
     }
 
     /// What of it no thread has begun.
     fn next(&self) -> Option<BatchPart> {
         let waiting = &mut locked(&POOL).waiting;
-        let own = waiting.iter().position(|(_, batch)| Arc::ptr_eq(batch, &self.0))?;
+        let own = waiting
+            .iter()
+            .position(|(_, batch)| Arc::ptr_eq(batch, &self.0))?;
         waiting.remove(own).map(|(part, _)| part)
     }
 }
@@ -147,10 +158,16 @@ fn work() {
         let mut pool = locked(&POOL);
         pool.idle += 1;
         let is_done = |pool: &mut Pool| pool.waiting.is_empty() && pool.replaced.is_empty();
-        pool = WORK.wait_while(pool, is_done).unwrap_or_else(PoisonError::into_inner);
+        pool = WORK
+            .wait_while(pool, is_done)
+            .unwrap_or_else(PoisonError::into_inner);
         pool.idle -= 1;
         let next = pool.waiting.pop_front();
-        let replaced = if next.is_none() { pool.replaced.pop() } else { None };
+        let replaced = if next.is_none() {
+            pool.replaced.pop()
+        } else {
+            None
+        };
         drop(pool);
         drop(replaced);
         if let Some((part, batch)) = next {

@@ -34,7 +34,8 @@ pub(super) enum Person {
 }
 
 /// Settings that libgit2 does not implement, or not while a branch is switched.
-const BEYOND_LIBRARY: &str = r"^((author|committer)\.(name|email)|includeif\.(hasconfig|onbranch):.*\.path)$";
+const BEYOND_LIBRARY: &str =
+    r"^((author|committer)\.(name|email)|includeif\.(hasconfig|onbranch):.*\.path)$";
 
 impl Store {
     /// The identity that git would use. Returns an error if there is none.
@@ -68,8 +69,16 @@ impl Store {
     /// Whether commits have to be signed. Returns an error if the configuration cannot be read.
     pub fn signs(&self) -> Result<bool, Error> {
         if self.needs_git_for_settings()? {
-            let answer =
-                self.git(&["config", "--type=bool", "--default=false", "--get", "commit.gpgSign"], &[])?;
+            let answer = self.git(
+                &[
+                    "config",
+                    "--type=bool",
+                    "--default=false",
+                    "--get",
+                    "commit.gpgSign",
+                ],
+                &[],
+            )?;
             return Ok(answer.trim_ascii() == b"true");
         }
         match settings(&self.repo)?.get_bool("commit.gpgSign") {
@@ -118,11 +127,21 @@ impl Store {
         if signed.is_empty() {
             return Ok(vec![Signature::None; commits.len()]);
         }
-        let format = ["rev-list", "--no-walk=unsorted", "--stdin", "--format=%H%x00%G?%x00%GS"];
+        let format = [
+            "rev-list",
+            "--no-walk=unsorted",
+            "--stdin",
+            "--format=%H%x00%G?%x00%GS",
+        ];
         let answer = self.git(&format, signed.as_bytes())?;
-        let told: HashMap<Digest, Signature> =
-            String::from_utf8_lossy(&answer).lines().filter_map(verdict).collect();
-        Ok(commits.iter().map(|commit| told.get(commit).cloned().unwrap_or(Signature::None)).collect())
+        let told: HashMap<Digest, Signature> = String::from_utf8_lossy(&answer)
+            .lines()
+            .filter_map(verdict)
+            .collect();
+        Ok(commits
+            .iter()
+            .map(|commit| told.get(commit).cloned().unwrap_or(Signature::None))
+            .collect())
     }
 
     /// Whether a commit has a signature, of whatever worth. Returns an error if git cannot read it.
@@ -132,7 +151,10 @@ impl Store {
             ObjectFormat::Sha1 => "gpgsig",
             ObjectFormat::Sha256 => "gpgsig-sha256",
         };
-        match self.find_commit(self.oid(commit)?)?.header_field_bytes(header) {
+        match self
+            .find_commit(self.oid(commit)?)?
+            .header_field_bytes(header)
+        {
             Ok(_) => Ok(true),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error.into()),
@@ -152,7 +174,11 @@ impl Store {
 
 /// Returns the person, or an error if the header of a commit cannot hold the name or the mail address.
 fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<'static>, Error> {
-    let breaks = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'<' | b'>' | b'\n' | b'\0'));
+    let breaks = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .any(|byte| matches!(byte, b'<' | b'>' | b'\n' | b'\0'))
+    };
     let what = match (breaks(person.name_bytes()), breaks(person.email_bytes())) {
         (true, _) => "name",
         (_, true) => "mail address",
@@ -162,7 +188,9 @@ fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<
 }
 
 fn malformed(what: &str) -> Error {
-    unusable(format!("your {what} contains `<`, `>` or a line break, so no commit can name you"))
+    unusable(format!(
+        "your {what} contains `<`, `>` or a line break, so no commit can name you"
+    ))
 }
 
 /// git drops control characters and outer punctuation from names.
@@ -190,7 +218,9 @@ fn verdict(line: &str) -> Option<(Digest, Signature)> {
     let mut fields = line.split('\0');
     let commit = Digest::parse(fields.next()?)?;
     let signature = match fields.next()? {
-        "G" => Signature::Good { signer: fields.next()?.to_owned() },
+        "G" => Signature::Good {
+            signer: fields.next()?.to_owned(),
+        },
         "B" | "R" => Signature::Bad,
         _ => Signature::Unknown,
     };
@@ -199,8 +229,10 @@ fn verdict(line: &str) -> Option<(Digest, Signature)> {
 
 /// The messages of a signing program to people, without its status lines for programs.
 fn spoken(message: &str) -> String {
-    let lines =
-        message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));
     lines.collect::<Vec<_>>().join("; ")
 }
 
@@ -211,8 +243,14 @@ mod tests {
     #[test]
     fn an_identity_is_read_as_git_writes_it() {
         let person = identity_of("Ann Lee <ann@example.com> 1790000000 -0330\n").expect("a person");
-        assert_eq!((person.name().ok(), person.email().ok()), (Some("Ann Lee"), Some("ann@example.com")));
-        assert_eq!((person.when().seconds(), person.when().offset_minutes()), (1_790_000_000, -210));
+        assert_eq!(
+            (person.name().ok(), person.email().ok()),
+            (Some("Ann Lee"), Some("ann@example.com"))
+        );
+        assert_eq!(
+            (person.when().seconds(), person.when().offset_minutes()),
+            (1_790_000_000, -210)
+        );
         assert!(identity_of("Ann").is_none());
     }
 
@@ -220,21 +258,40 @@ mod tests {
     fn a_name_that_no_commit_can_hold_is_refused() {
         for (name, mail, expected) in [
             ("Ann\ntree 0", "ann@example.com", Some("your name contains")),
-            ("Ann", "ann@example.com\nx", Some("your mail address contains")),
+            (
+                "Ann",
+                "ann@example.com\nx",
+                Some("your mail address contains"),
+            ),
             ("Ann", "ann@example.com", None),
         ] {
             let person = git2::Signature::now(name, mail).expect("libgit2 accepts it");
-            let refused = refuse_malformed(person).err().map(|error| error.to_string());
+            let refused = refuse_malformed(person)
+                .err()
+                .map(|error| error.to_string());
             assert_eq!(refused.is_some(), expected.is_some(), "{refused:?}");
-            assert!(refused.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+            assert!(
+                refused
+                    .unwrap_or_default()
+                    .starts_with(expected.unwrap_or_default())
+            );
         }
     }
 
     #[test]
     fn only_a_good_and_trusted_signature_is_good() {
         let commit = "a735c0d73ef4c6eea9e7f178e3467bff47be0acf";
-        let of = |letter: &str| verdict(&format!("{commit}\0{letter}\0Ann")).expect("a verdict").1;
-        assert_eq!(of("G"), Signature::Good { signer: "Ann".to_owned() });
+        let of = |letter: &str| {
+            verdict(&format!("{commit}\0{letter}\0Ann"))
+                .expect("a verdict")
+                .1
+        };
+        assert_eq!(
+            of("G"),
+            Signature::Good {
+                signer: "Ann".to_owned()
+            }
+        );
         assert_eq!((of("B"), of("R")), (Signature::Bad, Signature::Bad));
         for letter in ["U", "X", "Y", "E", "N"] {
             assert_eq!(of(letter), Signature::Unknown, "{letter}");

@@ -53,13 +53,23 @@ impl Store {
         Ok(self.source_at(self.head()?.commit))
     }
 
-    pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
-        let Some((blob, mode)) = blob else { return Ok(Content::Missing) };
+    pub(super) fn content(
+        &self,
+        blob: Option<(Digest, u32)>,
+        limit: u64,
+    ) -> Result<Content, Error> {
+        let Some((blob, mode)) = blob else {
+            return Ok(Content::Missing);
+        };
         let Some(blob) = regular((blob, mode)) else {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
         let id = self.oid(blob)?;
-        let known = self.blobs.borrow_mut().get(&id).map(|known| known.len() as u64);
+        let known = self
+            .blobs
+            .borrow_mut()
+            .get(&id)
+            .map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
             None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
@@ -76,7 +86,9 @@ impl Store {
 
     /// How many bytes a blob has; `None` if this clone does not have it.
     pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
-        let Ok(id) = self.oid(blob) else { return Ok(None) };
+        let Ok(id) = self.oid(blob) else {
+            return Ok(None);
+        };
         // A partial clone fetches blobs when they are needed; here nothing is fetched.
         let odb = self.repo.odb()?;
         let header = self.found_or_missing((id, ObjectType::Any), odb.read_header(id))?;
@@ -85,16 +97,26 @@ impl Store {
 
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
-        let Ok(id) = self.oid(blob) else { return Ok(None) };
+        let Ok(id) = self.oid(blob) else {
+            return Ok(None);
+        };
         if let Some(known) = self.blobs.borrow_mut().get(&id) {
             return Ok(Some(known.to_vec()));
         }
-        let found = self.object(id, ObjectType::Blob)?.filter(|(kind, _)| *kind == ObjectType::Blob);
-        let Some((_, content)) = found else { return Ok(None) };
-        self.costs.blob_bytes.fetch_add(content.len() as u64, Relaxed);
+        let found = self
+            .object(id, ObjectType::Blob)?
+            .filter(|(kind, _)| *kind == ObjectType::Blob);
+        let Some((_, content)) = found else {
+            return Ok(None);
+        };
+        self.costs
+            .blob_bytes
+            .fetch_add(content.len() as u64, Relaxed);
         // A large blob would evict many others.
         if content.len() <= LARGE {
-            self.blobs.borrow_mut().put(id, content.as_slice().into(), content.len());
+            self.blobs
+                .borrow_mut()
+                .put(id, content.as_slice().into(), content.len());
         }
         Ok(Some(content))
     }
@@ -111,7 +133,11 @@ impl Store {
 
 impl<'s> TreeSource<'s> {
     fn new(store: &'s Store, commit: Option<Digest>) -> Self {
-        Self { store, commit, tree: OnceCell::new() }
+        Self {
+            store,
+            commit,
+            tree: OnceCell::new(),
+        }
     }
 
     /// The id of its tree; `None` for the empty source.
@@ -119,7 +145,10 @@ impl<'s> TreeSource<'s> {
         if let Some(tree) = self.tree.get() {
             return Ok(*tree);
         }
-        let tree = self.commit.map(|commit| self.store.tree_of(commit)).transpose()?;
+        let tree = self
+            .commit
+            .map(|commit| self.store.tree_of(commit))
+            .transpose()?;
         Ok(*self.tree.get_or_init(|| tree))
     }
 
@@ -138,21 +167,31 @@ impl<'s> TreeSource<'s> {
     /// The object id and mode at a path: a blob, or the tree of a directory. Returns an error if git cannot
     /// read a tree.
     pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
-        let Some(tree) = self.tree()? else { return Ok(None) };
-        self.store.object_below(tree, path.as_str().split('/').filter(|name| !name.is_empty()))
+        let Some(tree) = self.tree()? else {
+            return Ok(None);
+        };
+        self.store.object_below(
+            tree,
+            path.as_str().split('/').filter(|name| !name.is_empty()),
+        )
     }
 
     /// The blob at a path, including that of a symbolic link; `None` if there is none. Returns an error if
     /// git cannot read a tree.
     pub fn blob_at(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
         let is_blob = |mode: &u32| *mode != TREE && *mode != SUBMODULE;
-        Ok(self.object(path)?.filter(|(_, mode)| is_blob(mode)).map(|(blob, _)| blob))
+        Ok(self
+            .object(path)?
+            .filter(|(_, mode)| is_blob(mode))
+            .map(|(blob, _)| blob))
     }
 
     /// Whether there is exactly this blob at a path, with this executable bit. The bit is ignored if the file
     /// system has none (`core.fileMode`). Returns an error if git cannot read a tree.
     pub fn holds(&self, path: &RepoPath, blob: Digest, executable: bool) -> Result<bool, Error> {
-        let Some((held, mode)) = self.object(path)? else { return Ok(false) };
+        let Some((held, mode)) = self.object(path)? else {
+            return Ok(false);
+        };
         Ok(held == blob && (!self.store.knows_modes()? || (mode == EXECUTABLE) == executable))
     }
 
@@ -162,12 +201,18 @@ impl<'s> TreeSource<'s> {
         if self.store.knows_modes()? {
             return Ok(executable);
         }
-        Ok(self.object(path)?.is_some_and(|(_, mode)| mode == EXECUTABLE))
+        Ok(self
+            .object(path)?
+            .is_some_and(|(_, mode)| mode == EXECUTABLE))
     }
 
     /// All files below a directory, in path order. Returns an error if git cannot read a tree.
     pub fn paths_below(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
-        Ok(self.files(directory)?.into_iter().map(|(path, ..)| path).collect())
+        Ok(self
+            .files(directory)?
+            .into_iter()
+            .map(|(path, ..)| path)
+            .collect())
     }
 
     /// The directory with this tree id. Returns an error if git cannot read it, with a code of its own if this clone
@@ -185,7 +230,10 @@ impl<'s> TreeSource<'s> {
     }
 
     /// All files below a directory: path, blob id and mode.
-    pub(super) fn files(&self, directory: &RepoPath) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
+    pub(super) fn files(
+        &self,
+        directory: &RepoPath,
+    ) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
         let mut files = Vec::new();
         if let Some((tree, TREE)) = self.object(directory)? {
             self.collect(self.store.oid(tree)?, directory, &mut files)?;
@@ -200,7 +248,9 @@ impl<'s> TreeSource<'s> {
         files: &mut Vec<(RepoPath, Digest, u32)>,
     ) -> Result<(), Error> {
         for entry in self.directory(tree)?.iter() {
-            let Some(path) = entry.text().and_then(|name| directory.join(name).ok()) else { continue };
+            let Some(path) = entry.text().and_then(|name| directory.join(name).ok()) else {
+                continue;
+            };
             match entry.mode {
                 TREE => self.collect(entry.id, &path, files)?,
                 SUBMODULE => {}
@@ -218,8 +268,13 @@ pub(super) fn regular((blob, mode): (Digest, u32)) -> Option<Digest> {
 
 impl Source for TreeSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        let files = self.files(directory).map_err(|error| refused(directory, &error))?;
-        Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
+        let files = self
+            .files(directory)
+            .map_err(|error| refused(directory, &error))?;
+        Ok(files
+            .into_iter()
+            .map(|(path, _, mode)| entry(&path, mode))
+            .collect())
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
@@ -229,11 +284,17 @@ impl Source for TreeSource<'_> {
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         let fail = |error| refused(directory, &error);
-        let Some((id, mode)) = self.object(directory).map_err(fail)? else { return Ok(None) };
+        let Some((id, mode)) = self.object(directory).map_err(fail)? else {
+            return Ok(None);
+        };
         if mode != TREE {
             return Ok(None);
         }
-        let tree = self.store.oid(id).and_then(|id| self.directory(id)).map_err(fail)?;
+        let tree = self
+            .store
+            .oid(id)
+            .and_then(|id| self.directory(id))
+            .map_err(fail)?;
         let child = |entry: ListingEntry<'_>| Some(Child::new(entry.text()?, entry.is_tree()));
         Ok(Some(tree.iter().filter_map(child).collect()))
     }
@@ -244,7 +305,9 @@ impl Source for TreeSource<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.object(path).map_err(|error| refused(path, &error))?;
-        self.store.content(blob, limit).map_err(|error| refused(path, &error))
+        self.store
+            .content(blob, limit)
+            .map_err(|error| refused(path, &error))
     }
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
@@ -262,7 +325,12 @@ pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
         SUBMODULE | TREE => EntryKind::Directory,
         _ => EntryKind::File,
     };
-    Entry { path: path.to_string(), kind, executable: mode == 0o100_755, stamp: None }
+    Entry {
+        path: path.to_string(),
+        kind,
+        executable: mode == 0o100_755,
+        stamp: None,
+    }
 }
 
 pub(super) fn refused(path: &RepoPath, error: &Error) -> Error {

@@ -26,15 +26,33 @@ impl Store {
     #[must_use]
     pub fn work_tree(&self) -> WorkTree<'_> {
         let files = WorkDir::new(&self.root, self);
-        WorkTree { files, store: self, is_sparse: OnceCell::new(), left_out: RefCell::default() }
+        WorkTree {
+            files,
+            store: self,
+            is_sparse: OnceCell::new(),
+            left_out: RefCell::default(),
+        }
     }
 
     /// The files below these paths that are missing because git left them out of the work tree. Returns an
     /// error if git fails.
     pub fn left_out(&self, paths: &[RepoPath]) -> Result<Vec<StagedFile>, Error> {
-        let mut arguments =
-            vec!["--literal-pathspecs", "ls-files", "-t", "--stage", "-z", "--full-name", "--"];
-        arguments.extend(paths.iter().map(|path| if path.as_str().is_empty() { "." } else { path.as_str() }));
+        let mut arguments = vec![
+            "--literal-pathspecs",
+            "ls-files",
+            "-t",
+            "--stage",
+            "-z",
+            "--full-name",
+            "--",
+        ];
+        arguments.extend(paths.iter().map(|path| {
+            if path.as_str().is_empty() {
+                "."
+            } else {
+                path.as_str()
+            }
+        }));
         let listed = self.git(&arguments, &[])?;
         let lines = listed.split(|byte| *byte == 0);
         let absent = |file: &StagedFile| file.path.under(&self.root).symlink_metadata().is_err();
@@ -50,8 +68,14 @@ impl Store {
 
 /// Parses a line `S MODE BLOB STAGE<TAB>PATH`; the `S` marks a file with the skip-worktree bit.
 fn skipped(line: &[u8]) -> Option<StagedFile> {
-    let Listed { mode, blob, path, .. } = Listed::read(line.strip_prefix(b"S ")?)?;
-    Some(StagedFile { path: path_of(path)?, blob, mode })
+    let Listed {
+        mode, blob, path, ..
+    } = Listed::read(line.strip_prefix(b"S ")?)?;
+    Some(StagedFile {
+        path: path_of(path)?,
+        blob,
+        mode,
+    })
 }
 
 impl WorkTree<'_> {
@@ -69,7 +93,9 @@ impl WorkTree<'_> {
             return Ok(known.clone());
         }
         let found = self.store.left_out(std::slice::from_ref(directory))?;
-        self.left_out.borrow_mut().insert(directory.clone(), found.clone());
+        self.left_out
+            .borrow_mut()
+            .insert(directory.clone(), found.clone());
         Ok(found)
     }
 
@@ -78,19 +104,29 @@ impl WorkTree<'_> {
         if !self.is_sparse() {
             return Ok(None);
         }
-        let known = self.left_out.borrow().keys().find(|known| path.below(known).is_some()).cloned();
+        let known = self
+            .left_out
+            .borrow()
+            .keys()
+            .find(|known| path.below(known).is_some())
+            .cloned();
         // Lists the whole directory, because more of its files will be needed; but not the root, which would
         // list everything.
         let around = path.parent().filter(|parent| !parent.as_str().is_empty());
         let asked = known.or(around).unwrap_or_else(|| path.clone());
-        Ok(self.below(&asked)?.into_iter().find(|file| file.path == *path))
+        Ok(self
+            .below(&asked)?
+            .into_iter()
+            .find(|file| file.path == *path))
     }
 }
 
 impl Source for WorkTree<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let mut entries = self.files.list(directory)?;
-        let left_out = self.below(directory).map_err(|error| refused(directory, &error))?;
+        let left_out = self
+            .below(directory)
+            .map_err(|error| refused(directory, &error))?;
         entries.extend(left_out.iter().map(|file| entry(&file.path, file.mode)));
         self.store.note_attributes(directory, &entries);
         Ok(entries)
@@ -121,7 +157,9 @@ impl Source for WorkTree<'_> {
             Content::Missing => {
                 let file = self.at(path).map_err(|error| refused(path, &error))?;
                 let blob = file.map(|file| (file.blob, file.mode));
-                self.store.content(blob, limit).map_err(|error| refused(path, &error))
+                self.store
+                    .content(blob, limit)
+                    .map_err(|error| refused(path, &error))
             }
             present => Ok(present),
         }

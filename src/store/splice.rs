@@ -50,17 +50,25 @@ impl SplicedIndex<'_> {
     }
 
     /// Writes everything, with the checksum, to what `create` returns.
-    pub(super) fn write<W: Write + Send>(&self, create: impl Fn() -> io::Result<W> + Sync) -> io::Result<W> {
+    pub(super) fn write<W: Write + Send>(
+        &self,
+        create: impl Fn() -> io::Result<W> + Sync,
+    ) -> io::Result<W> {
         let write_parts = || {
             let mut file = create()?;
-            self.bytes().try_for_each(|part| file.write_all(part)).map(|()| file)
+            self.bytes()
+                .try_for_each(|part| file.write_all(part))
+                .map(|()| file)
         };
         let (checksum, written) = thread::scope(|scope| {
             // The checksum takes longest, and another thread may have to wait for a core.
             let begin = || thread::Builder::new().spawn_scoped(scope, write_parts).ok();
             let writer = self.is_large().then(begin).flatten();
             let lost = |_| Err(io::Error::other("a thread that writes the index panicked"));
-            (self.checksum(), writer.map(|writer| writer.join().unwrap_or_else(lost)))
+            (
+                self.checksum(),
+                writer.map(|writer| writer.join().unwrap_or_else(lost)),
+            )
         });
         // Without a thread it is written here.
         let mut file = written.unwrap_or_else(write_parts)?;
@@ -76,7 +84,12 @@ impl SplicedIndex<'_> {
 pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<SplicedIndex<'f>> {
     let mut edits = edits.to_vec();
     edits.sort_unstable_by_key(|edit| edit.path);
-    let mut entries = NewEntries { index, parts: Vec::new(), passed: 0, last: None };
+    let mut entries = NewEntries {
+        index,
+        parts: Vec::new(),
+        passed: 0,
+        last: None,
+    };
     let mut count = index.len();
     // The paths that come or go: what is untracked depends on them.
     let mut moved = Vec::new();
@@ -84,7 +97,11 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
     for edit in &edits {
         let name = edit.path.as_str().as_bytes();
         let present = index.named(name);
-        if present.clone().any(|number| index.entry(number).is_none_or(|entry| entry.head.stage() > 0)) {
+        if present.clone().any(|number| {
+            index
+                .entry(number)
+                .is_none_or(|entry| entry.head.stage() > 0)
+        }) {
             return None;
         }
         if present.is_empty() && edit.entry.is_some() && stands_in_the_way(index, edit.path) {
@@ -99,7 +116,9 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
         entries.put(present, name, edit.entry)?;
     }
     entries.copy_to(index.len())?;
-    let mut parts = vec![Cow::Owned([index.version(), &u32::try_from(count).ok()?.to_be_bytes()].concat())];
+    let mut parts = vec![Cow::Owned(
+        [index.version(), &u32::try_from(count).ok()?.to_be_bytes()].concat(),
+    )];
     parts.append(&mut entries.parts);
     for (signature, bytes) in index.extensions() {
         match signature {
@@ -113,20 +132,28 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
                 let moved = directories(moved.iter().copied());
                 parts.extend(untracked::forget(bytes, index.format(), &moved).map(Cow::Owned));
             }
-            b"FSMN" => parts.extend(fsmonitor::follow(bytes, index.len(), &replaced).map(Cow::Owned)),
+            b"FSMN" => {
+                parts.extend(fsmonitor::follow(bytes, index.len(), &replaced).map(Cow::Owned))
+            }
             // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}
             _ => return None,
         }
     }
-    Some(SplicedIndex { parts, format: index.format() })
+    Some(SplicedIndex {
+        parts,
+        format: index.format(),
+    })
 }
 
 /// Whether [`splice`] supports every extension of an index.
 pub(super) fn is_plain(index: &IndexFile) -> bool {
-    index
-        .extensions()
-        .all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"UNTR" | b"FSMN" | b"EOIE" | b"IEOT"))
+    index.extensions().all(|(signature, _)| {
+        matches!(
+            signature,
+            b"TREE" | b"REUC" | b"UNTR" | b"FSMN" | b"EOIE" | b"IEOT"
+        )
+    })
 }
 
 /// The entries of the new index.
@@ -145,31 +172,48 @@ impl NewEntries<'_> {
         if self.passed < end
             && let Some(last) = self.last.take()
         {
-            self.parts.push(Cow::Owned(self.index.entry(self.passed)?.after(&last)));
+            self.parts
+                .push(Cow::Owned(self.index.entry(self.passed)?.after(&last)));
             self.passed += 1;
         }
-        self.parts.push(Cow::Borrowed(self.index.raw(self.passed..end)?));
+        self.parts
+            .push(Cow::Borrowed(self.index.raw(self.passed..end)?));
         self.passed = end;
         Some(())
     }
 
     /// Puts an entry in the place of those with its name, or removes them. Returns `None` if the index is malformed, or
     /// it is not the entry of a file.
-    fn put(&mut self, present: Range<usize>, name: &[u8], entry: Option<(Digest, i32)>) -> Option<()> {
+    fn put(
+        &mut self,
+        present: Range<usize>,
+        name: &[u8],
+        entry: Option<(Digest, i32)>,
+    ) -> Option<()> {
         self.copy_to(present.start)?;
         let before = self.index.is_compressed().then(|| self.last_name());
         if let Some(entry) = entry {
-            self.parts.push(Cow::Owned(encode(name, entry, before.as_deref())?));
+            self.parts
+                .push(Cow::Owned(encode(name, entry, before.as_deref())?));
         }
         self.passed = present.end;
-        self.last = before.map(|before| if entry.is_some() { name.to_vec() } else { before });
+        self.last = before.map(|before| {
+            if entry.is_some() {
+                name.to_vec()
+            } else {
+                before
+            }
+        });
         Some(())
     }
 
     /// The name of the last entry, empty if there is none.
     fn last_name(&mut self) -> Vec<u8> {
         let copied = || self.index.entry(self.passed.checked_sub(1)?);
-        self.last.take().or_else(|| copied().map(|entry| entry.name.into_owned())).unwrap_or_default()
+        self.last
+            .take()
+            .or_else(|| copied().map(|entry| entry.name.into_owned()))
+            .unwrap_or_default()
     }
 }
 
@@ -178,11 +222,16 @@ fn stands_in_the_way(index: &IndexFile, path: &RepoPath) -> bool {
     let above = std::iter::successors(path.parent(), RepoPath::parent)
         .any(|directory| !index.named(directory.as_str().as_bytes()).is_empty());
     let below = format!("{path}/").into_bytes();
-    above || index.entry(index.position(&below)).is_some_and(|entry| entry.name.starts_with(&below))
+    above
+        || index
+            .entry(index.position(&below))
+            .is_some_and(|entry| entry.name.starts_with(&below))
 }
 
 /// The directories above these paths, including the root.
 fn directories<'p>(paths: impl Iterator<Item = &'p RepoPath>) -> HashSet<Vec<u8>> {
     let above = paths.flat_map(|path| std::iter::successors(path.parent(), RepoPath::parent));
-    above.map(|directory| directory.as_str().as_bytes().to_vec()).collect()
+    above
+        .map(|directory| directory.as_str().as_bytes().to_vec())
+        .collect()
 }

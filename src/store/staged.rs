@@ -31,7 +31,10 @@ pub struct IndexSource<'s> {
 /// The contents of an index.
 enum StagedFiles {
     /// A plain index, of which only the needed entries are decoded, and its cached trees.
-    Plain { index: IndexFile, trees: HashMap<Vec<u8>, Digest> },
+    Plain {
+        index: IndexFile,
+        trees: HashMap<Vec<u8>, Digest>,
+    },
     /// The files of any other index, in path order.
     Listed(Vec<StagedFile>),
 }
@@ -40,23 +43,42 @@ impl Store {
     /// Reads the current index, or that of `GIT_INDEX_FILE`. Takes no lock and refreshes nothing. Returns an
     /// error if it cannot be read.
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
-        let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
+        let named = self
+            .environment
+            .index_file
+            .as_ref()
+            .map(|path| self.root.join(path));
         let path = named.unwrap_or_else(|| self.index());
         if let Ok(Some(ReadIndex { index, .. })) = read_index(&path, self.format()) {
-            let (_, unmerged) =
-                sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(&entry.name)).collect());
-            let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
+            let (_, unmerged) = sorted(
+                Vec::new(),
+                index
+                    .unmerged()
+                    .filter_map(|entry| path_of(&entry.name))
+                    .collect(),
+            );
+            let trees = index
+                .extensions()
+                .find(|(signature, _)| *signature == b"TREE");
             let trees = trees
                 .and_then(|(_, extension)| cache_tree::read(extension, self.format()))
                 .unwrap_or_default();
-            return Ok(IndexSource { store: self, held: StagedFiles::Plain { index, trees }, unmerged });
+            return Ok(IndexSource {
+                store: self,
+                held: StagedFiles::Plain { index, trees },
+                unmerged,
+            });
         }
         let (files, unmerged) = match self.index_by_library() {
             Ok(read) => read,
             // libgit2 cannot read a split or a sparse index, but git can.
             Err(_) => self.index_by_git()?,
         };
-        Ok(IndexSource { store: self, held: StagedFiles::Listed(files), unmerged })
+        Ok(IndexSource {
+            store: self,
+            held: StagedFiles::Listed(files),
+            unmerged,
+        })
     }
 
     fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
@@ -64,12 +86,18 @@ impl Store {
         index.read(false)?;
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
         for entry in index.iter() {
-            let path = std::str::from_utf8(&entry.path).ok().and_then(|path| RepoPath::new(path).ok());
+            let path = std::str::from_utf8(&entry.path)
+                .ok()
+                .and_then(|path| RepoPath::new(path).ok());
             let Some(path) = path else { continue };
             if (entry.flags >> 12) & 0x3 != 0 {
                 unmerged.push(path);
             } else if entry.flags_extended & INTENT_TO_ADD == 0 {
-                files.push(StagedFile { path, blob: digest(entry.id), mode: entry.mode });
+                files.push(StagedFile {
+                    path,
+                    blob: digest(entry.id),
+                    mode: entry.mode,
+                });
             }
         }
         Ok(sorted(files, unmerged))
@@ -78,14 +106,25 @@ impl Store {
     fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
         let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
         // An intent-to-add entry is listed with the empty blob.
-        let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
+        let intended =
+            self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
         let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
-        for Listed { mode, blob, stage, path } in Listed::all(&listed) {
+        for Listed {
+            mode,
+            blob,
+            stage,
+            path,
+        } in Listed::all(&listed)
+        {
             let Some(name) = path_of(path) else { continue };
             match stage {
                 0 if blob == self.format().blob(b"") && intended.contains(&path) => {}
-                0 => files.push(StagedFile { path: name, blob, mode }),
+                0 => files.push(StagedFile {
+                    path: name,
+                    blob,
+                    mode,
+                }),
                 _ => unmerged.push(name),
             }
         }
@@ -96,7 +135,10 @@ impl Store {
 /// The extended flag of an intent-to-add entry.
 const INTENT_TO_ADD: u16 = 1 << 13;
 
-fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<StagedFile>, Vec<RepoPath>) {
+fn sorted(
+    mut files: Vec<StagedFile>,
+    mut unmerged: Vec<RepoPath>,
+) -> (Vec<StagedFile>, Vec<RepoPath>) {
     files.sort_by(|a, b| a.path.cmp(&b.path));
     unmerged.sort();
     unmerged.dedup();
@@ -105,9 +147,16 @@ fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<Stage
 
 /// The file of an entry of a plain index, unless it is unmerged or intent-to-add.
 fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
-    let staged = entry.head.staged().filter(|staged| entry.head.stage() == 0 && !staged.intended)?;
+    let staged = entry
+        .head
+        .staged()
+        .filter(|staged| entry.head.stage() == 0 && !staged.intended)?;
     let mode = u32::try_from(staged.mode).ok()?;
-    Some(StagedFile { path: path_of(&entry.name)?, blob: staged.blob, mode })
+    Some(StagedFile {
+        path: path_of(&entry.name)?,
+        blob: staged.blob,
+        mode,
+    })
 }
 
 impl IndexSource<'_> {
@@ -140,7 +189,9 @@ impl IndexSource<'_> {
             StagedFiles::Plain { index, .. } => {
                 let mut at = index.position(prefix.as_bytes());
                 while let Some(entry) = index.entry(at) {
-                    let Some(below) = entry.name.strip_prefix(prefix.as_bytes()) else { break };
+                    let Some(below) = entry.name.strip_prefix(prefix.as_bytes()) else {
+                        break;
+                    };
                     at += 1;
                     let Some(slash) = below.iter().position(|byte| *byte == b'/') else {
                         let name = String::from_utf8_lossy(below).into_owned();
@@ -191,18 +242,23 @@ impl IndexSource<'_> {
     #[must_use]
     pub fn file(&self, path: &RepoPath) -> Option<StagedFile> {
         match &self.held {
-            StagedFiles::Plain { index, .. } => {
-                index.named(path.as_str().as_bytes()).find_map(|at| file_of(index.entry(at)?))
-            }
-            StagedFiles::Listed(files) => {
-                files.binary_search_by(|file| file.path.cmp(path)).ok().map(|found| files[found].clone())
-            }
+            StagedFiles::Plain { index, .. } => index
+                .named(path.as_str().as_bytes())
+                .find_map(|at| file_of(index.entry(at)?)),
+            StagedFiles::Listed(files) => files
+                .binary_search_by(|file| file.path.cmp(path))
+                .ok()
+                .map(|found| files[found].clone()),
         }
     }
 }
 
 fn prefix_of(directory: &RepoPath) -> String {
-    if directory.as_str().is_empty() { String::new() } else { format!("{directory}/") }
+    if directory.as_str().is_empty() {
+        String::new()
+    } else {
+        format!("{directory}/")
+    }
 }
 
 fn listed_below<'f>(files: &'f [StagedFile], prefix: &str) -> &'f [StagedFile] {
@@ -213,7 +269,11 @@ fn listed_below<'f>(files: &'f [StagedFile], prefix: &str) -> &'f [StagedFile] {
 
 impl Source for IndexSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
-        Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
+        Ok(self
+            .below(directory)
+            .iter()
+            .map(|file| entry(&file.path, file.mode))
+            .collect())
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
@@ -232,11 +292,14 @@ impl Source for IndexSource<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.file(path).map(|file| (file.blob, file.mode));
-        self.store.content(blob, limit).map_err(|error| refused(path, &error))
+        self.store
+            .content(blob, limit)
+            .map_err(|error| refused(path, &error))
     }
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
-        self.file(path).and_then(|file| regular((file.blob, file.mode)))
+        self.file(path)
+            .and_then(|file| regular((file.blob, file.mode)))
     }
 
     fn format(&self) -> ObjectFormat {

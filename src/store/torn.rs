@@ -77,7 +77,9 @@ impl Store {
         tracing::warn!(object = %id, "removing an object that a power failure tore");
         let removed = Directory::open(&self.objects(), durable::parent(&path))
             .and_then(|directory| directory.remove_if_there(path.file_name().unwrap_or_default()));
-        removed.map(|()| true).map_err(|source| io_error(&path, source))
+        removed
+            .map(|()| true)
+            .map_err(|source| io_error(&path, source))
     }
 
     /// Whether an object has a file that is torn. Returns an error if the file cannot be read.
@@ -89,9 +91,9 @@ impl Store {
     #[must_use]
     pub fn torn(object: Digest) -> Error {
         let what = "its file is empty or cut short, as a power failure leaves it";
-        let hint =
-            "git fsck; then remove the file, and fetch the object from another clone or stage the file again";
-        Error::new(Code::Git, format!("the object {object} is torn: {what}")).with_hint(hint.to_owned())
+        let hint = "git fsck; then remove the file, and fetch the object from another clone or stage the file again";
+        Error::new(Code::Git, format!("the object {object} is torn: {what}"))
+            .with_hint(hint.to_owned())
     }
 
     /// Keeps for this boot that no object is torn, if that was found now. A failure is ignored: the next command looks
@@ -100,7 +102,8 @@ impl Store {
         if let Some(note) = &self.known_objects().to_keep
             && self.own_directory().is_ok()
         {
-            let _ = durable::write_derived(self.repo.path(), &self.own(caches::WHOLE), note.as_bytes());
+            let _ =
+                durable::write_derived(self.repo.path(), &self.own(caches::WHOLE), note.as_bytes());
         }
     }
 
@@ -137,7 +140,10 @@ impl Store {
         if !self.has_torn_history() {
             return Ok(());
         }
-        let mut left = from.iter().map(|commit| self.oid(*commit)).collect::<Result<Vec<_>, _>>()?;
+        let mut left = from
+            .iter()
+            .map(|commit| self.oid(*commit))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut seen = BTreeSet::new();
         while let Some(id) = left.pop() {
             if seen.insert(id) {
@@ -149,7 +155,10 @@ impl Store {
 
     /// Whether a torn object may be a commit, a tree or a tag.
     pub(super) fn has_torn_history(&self) -> bool {
-        self.known_objects().torn.values().any(|file| *file == TornFile::Other)
+        self.known_objects()
+            .torn
+            .values()
+            .any(|file| *file == TornFile::Other)
     }
 
     /// The objects with torn files, in order, whatever is kept. Returns an error if a file or a directory of objects
@@ -158,7 +167,10 @@ impl Store {
         let (torn, failure) = self.search();
         let found = torn.keys().copied().map(digest).collect();
         // What this process reads from now on.
-        let _ = self.torn.set(KnownObjects { torn, to_keep: None });
+        let _ = self.torn.set(KnownObjects {
+            torn,
+            to_keep: None,
+        });
         failure.map_or(Ok(found), Err)
     }
 
@@ -171,13 +183,18 @@ impl Store {
             }
             let (torn, failure) = self.search();
             let is_whole = torn.is_empty() && failure.is_none();
-            KnownObjects { torn, to_keep: note.filter(|_| is_whole) }
+            KnownObjects {
+                torn,
+                to_keep: note.filter(|_| is_whole),
+            }
         })
     }
 
     /// The note that all objects are whole, as of now; `None` where the system does not name its boot.
     fn whole_note(&self) -> Option<String> {
-        let boot = fs::read_to_string(BOOT).ok().filter(|boot| !boot.trim().is_empty())?;
+        let boot = fs::read_to_string(BOOT)
+            .ok()
+            .filter(|boot| !boot.trim().is_empty())?;
         let mut note = format!("{VERSION} {}\n", boot.trim());
         for directory in self.object_directories().ok()? {
             // An alternate that is not there has no objects.
@@ -197,13 +214,18 @@ impl Store {
             vec![self.objects()]
         });
         for directory in directories {
-            for first in names(&directory, &mut failure).iter().filter(|name| name.len() == 2) {
+            for first in names(&directory, &mut failure)
+                .iter()
+                .filter(|name| name.len() == 2)
+            {
                 let below = directory.join(first);
                 for rest in names(&below, &mut failure) {
-                    let named = Oid::from_str_ext(&format!("{first}{rest}"), self.repo.object_format());
+                    let named =
+                        Oid::from_str_ext(&format!("{first}{rest}"), self.repo.object_format());
                     self.costs.searched.fetch_add(1, Relaxed);
-                    match named.map(|id| torn_file(&below.join(rest)).map(|torn| torn.map(|torn| (id, torn))))
-                    {
+                    match named.map(|id| {
+                        torn_file(&below.join(rest)).map(|torn| torn.map(|torn| (id, torn)))
+                    }) {
                         Ok(Ok(found)) => torn.extend(found),
                         Ok(Err(error)) => failure = failure.or(Some(error)),
                         // It is no object.
@@ -227,9 +249,11 @@ impl Store {
         }
         let above = paths.flat_map(|path| std::iter::successors(path.parent(), RepoPath::parent));
         // A directory comes before what is in it.
-        let directories: BTreeSet<RepoPath> = above.filter(|path| !path.as_str().is_empty()).collect();
+        let directories: BTreeSet<RepoPath> =
+            above.filter(|path| !path.as_str().is_empty()).collect();
         for directory in &directories {
-            let entry = named_in(tree, directory)?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+            let entry =
+                named_in(tree, directory)?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
             entry.map_or(Ok(()), |entry| self.refuse_torn(entry.id()))?;
         }
         Ok(())
@@ -239,7 +263,9 @@ impl Store {
 /// The names in a directory; none if it does not exist or cannot be read, which is the failure unless there is one.
 fn names(directory: &Path, failure: &mut Option<Error>) -> Vec<String> {
     let named = |entry: io::Result<DirEntry>| Ok(entry?.file_name().into_string().ok());
-    match fs::read_dir(directory).and_then(|entries| entries.map(named).collect::<io::Result<Vec<_>>>()) {
+    match fs::read_dir(directory)
+        .and_then(|entries| entries.map(named).collect::<io::Result<Vec<_>>>())
+    {
         Ok(names) => names.into_iter().flatten().collect(),
         Err(error) if is_absent(&error) => Vec::new(),
         Err(error) => {
@@ -250,13 +276,18 @@ fn names(directory: &Path, failure: &mut Option<Error>) -> Vec<String> {
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// What a file of an object tells if it is torn; `None` if it is whole or not there. Returns an error if it cannot be
 /// read.
 fn torn_file(path: &Path) -> Result<Option<TornFile>, Error> {
-    match open_regular(path).and_then(|file| file.map_or(Ok(None), |file| torn(BufReader::new(file)))) {
+    match open_regular(path)
+        .and_then(|file| file.map_or(Ok(None), |file| torn(BufReader::new(file))))
+    {
         Err(error) if is_absent(&error) => Ok(None),
         found => found.map_err(|error| io_error(path, error)),
     }
@@ -276,8 +307,10 @@ fn torn(file: impl BufRead) -> io::Result<Option<TornFile>> {
             _ => return Ok(Some(TornFile::Other)),
         }
     }
-    let size: Option<u64> =
-        head.split(|byte| *byte == b' ').nth(1).and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
+    let size: Option<u64> = head
+        .split(|byte| *byte == b' ')
+        .nth(1)
+        .and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
     let is_whole = match size {
         None => false,
         Some(size) if size > MOST_READ => true,
@@ -286,7 +319,11 @@ fn torn(file: impl BufRead) -> io::Result<Option<TornFile>> {
             read => read.is_ok_and(|read| read == size),
         },
     };
-    let kind = if head.starts_with(b"blob ") { TornFile::Blob } else { TornFile::Other };
+    let kind = if head.starts_with(b"blob ") {
+        TornFile::Blob
+    } else {
+        TornFile::Other
+    };
     Ok((!is_whole).then_some(kind))
 }
 
@@ -314,8 +351,18 @@ mod tests {
             blank.resize(whole.len(), 0);
             assert!(torn(&blank).is_some(), "blank from {length}");
         }
-        assert_eq!(torn(&file(b"blob 1073741825\0abc")), None, "it is never read");
-        for text in [&b"blob 4\0abc"[..], b"blob 2\0abc", b"blob", b"blob x\0", b"\0"] {
+        assert_eq!(
+            torn(&file(b"blob 1073741825\0abc")),
+            None,
+            "it is never read"
+        );
+        for text in [
+            &b"blob 4\0abc"[..],
+            b"blob 2\0abc",
+            b"blob",
+            b"blob x\0",
+            b"\0",
+        ] {
             assert!(torn(&file(text)).is_some(), "{text:?}");
         }
     }

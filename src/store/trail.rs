@@ -42,16 +42,24 @@ impl Trail {
 
     /// Leaves out what came after HEAD was at a commit; everything, if it was not.
     pub(super) fn cut_to(&mut self, head: Option<Digest>) {
-        let is_above =
-            |line: &&str| head.is_none_or(|head| Digest::parse(line.trim_end_matches('\n')) != Some(head));
-        let above: usize = self.0.split_inclusive('\n').take_while(is_above).map(str::len).sum();
+        let is_above = |line: &&str| {
+            head.is_none_or(|head| Digest::parse(line.trim_end_matches('\n')) != Some(head))
+        };
+        let above: usize = self
+            .0
+            .split_inclusive('\n')
+            .take_while(is_above)
+            .map(str::len)
+            .sum();
         self.0.drain(..above);
     }
 
     /// Adds where HEAD is now, and the newest commits that have changed files since. Leaves out paths that a line cannot
     /// contain.
     pub(super) fn extend(&mut self, head: Digest, changes: &BTreeMap<RepoPath, Digest>) {
-        let rows = changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
+        let rows = changes
+            .iter()
+            .filter(|(path, _)| !path.as_str().contains('\n'));
         let rows = rows.map(|(path, commit)| format!("{commit} {path}\n"));
         let newer: String = std::iter::once(format!("{head}\n")).chain(rows).collect();
         self.0.insert_str(0, &newer);
@@ -60,7 +68,9 @@ impl Trail {
     /// For each file on the trail, the newest commit that changed it before HEAD was at a commit.
     pub(super) fn changes_up_to(&self, head: Digest) -> BTreeMap<RepoPath, Digest> {
         let mut newest = BTreeMap::new();
-        let until = self.lines().skip_while(|line| Digest::parse(line) != Some(head));
+        let until = self
+            .lines()
+            .skip_while(|line| Digest::parse(line) != Some(head));
         for (commit, path) in until.filter_map(|line| line.split_once(' ')) {
             if let (Some(commit), Ok(path)) = (Digest::parse(commit), RepoPath::new(path)) {
                 newest.entry(path).or_insert(commit);
@@ -71,7 +81,8 @@ impl Trail {
 
     /// For each of these files that is on the trail, the newest commit that changed it.
     pub(super) fn newest<'a>(&self, paths: &[&'a RepoPath]) -> BTreeMap<&'a RepoPath, Digest> {
-        let mut open: BTreeMap<&str, &RepoPath> = paths.iter().map(|path| (path.as_str(), *path)).collect();
+        let mut open: BTreeMap<&str, &RepoPath> =
+            paths.iter().map(|path| (path.as_str(), *path)).collect();
         let mut newest = BTreeMap::new();
         for (commit, path) in self.lines().filter_map(|line| line.split_once(' ')) {
             if open.contains_key(path)
@@ -100,7 +111,10 @@ mod tests {
     fn trail() -> Trail {
         let mut trail = Trail::default();
         for (head, changed) in [("1", &[][..]), ("2", &["a", "b c"]), ("3", &["a"])] {
-            trail.extend(id(head), &changed.iter().map(|name| (path(name), id(head))).collect());
+            trail.extend(
+                id(head),
+                &changed.iter().map(|name| (path(name), id(head))).collect(),
+            );
         }
         trail
     }
@@ -121,7 +135,10 @@ mod tests {
             BTreeMap::from([(a.clone(), id("2")), (b.clone(), id("2"))])
         );
         assert_eq!(trail.changes_up_to(id("1")), BTreeMap::new());
-        assert_eq!(trail.newest(&[&a, &b, &c]), BTreeMap::from([(&a, id("3")), (&b, id("2"))]));
+        assert_eq!(
+            trail.newest(&[&a, &b, &c]),
+            BTreeMap::from([(&a, id("3")), (&b, id("2"))])
+        );
         assert_eq!(trail.newest(&[&c]), BTreeMap::new());
     }
 
@@ -130,7 +147,10 @@ mod tests {
         let mut trail = trail();
         trail.cut_to(Some(id("2")));
         assert_eq!(trail.heads().collect::<Vec<_>>(), ["2", "1"].map(id));
-        assert_eq!(trail.newest(&[&path("a")]), BTreeMap::from([(&path("a"), id("2"))]));
+        assert_eq!(
+            trail.newest(&[&path("a")]),
+            BTreeMap::from([(&path("a"), id("2"))])
+        );
         trail.cut_to(Some(id("3")));
         assert_eq!(trail.text(), "");
         trail = self::trail();
@@ -145,7 +165,8 @@ mod tests {
         for end in 0..whole.text().len() {
             let cut = Trail::parse(whole.text()[..end].to_owned());
             assert!(
-                whole.text().starts_with(cut.text()) && (cut.text().is_empty() || cut.text().ends_with('\n'))
+                whole.text().starts_with(cut.text())
+                    && (cut.text().is_empty() || cut.text().ends_with('\n'))
             );
             assert!(cut.heads().eq(whole.heads().take(cut.heads().count())));
         }

@@ -10,7 +10,9 @@ impl Store {
     /// The tree of HEAD; `None` on a branch without commits.
     pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
         match self.head()?.commit {
-            Some(commit) => Ok(Some(self.find_tree(self.find_commit(self.oid(commit)?)?.tree_id())?)),
+            Some(commit) => Ok(Some(
+                self.find_tree(self.find_commit(self.oid(commit)?)?.tree_id())?,
+            )),
             None => Ok(None),
         }
     }
@@ -36,10 +38,14 @@ impl Store {
     /// The submodule in HEAD that a directory is or is inside of, even if it is not checked out. Returns an
     /// error if git cannot read a tree.
     pub fn submodule_around(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        let Some(tree) = self.head_tree()? else { return Ok(None) };
+        let Some(tree) = self.head_tree()? else {
+            return Ok(None);
+        };
         for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
             if !step.as_str().is_empty()
-                && self.entry_at(&tree, &step)?.is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
+                && self
+                    .entry_at(&tree, &step)?
+                    .is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
             {
                 return Ok(Some(step));
             }
@@ -50,7 +56,9 @@ impl Store {
     /// The bytes that a commit contains at a path; `None` if it contains no file there or this clone does not
     /// have the blob. Returns an error if git cannot read the commit.
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
-        self.source_at(Some(commit)).blob_at(path)?.map_or(Ok(None), |blob| self.blob(blob))
+        self.source_at(Some(commit))
+            .blob_at(path)?
+            .map_or(Ok(None), |blob| self.blob(blob))
     }
 
     /// The entry of a tree at a path. Returns an error if git cannot read a tree.
@@ -64,7 +72,11 @@ impl Store {
     }
 
     /// The blob id at a path in a tree. Returns an error if git cannot read a tree.
-    pub(super) fn blob_in(&self, tree: Option<&Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    pub(super) fn blob_in(
+        &self,
+        tree: Option<&Tree<'_>>,
+        path: &RepoPath,
+    ) -> Result<Option<Digest>, Error> {
         let entry = tree.map_or(Ok(None), |tree| self.entry_at(tree, path))?;
         Ok(entry.filter(is_blob).map(|entry| digest(entry.id())))
     }
@@ -77,7 +89,10 @@ impl Store {
 }
 
 /// The entry of a tree at a path; the files of the trees above it are whole.
-pub(super) fn named_in(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEntry<'static>>, Error> {
+pub(super) fn named_in(
+    tree: &Tree<'_>,
+    path: &RepoPath,
+) -> Result<Option<TreeEntry<'static>>, Error> {
     match tree.get_path(Path::new(path.as_str())) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),

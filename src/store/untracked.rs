@@ -45,7 +45,11 @@ pub(super) fn forget(
     directories: &HashSet<Vec<u8>>,
 ) -> Option<Vec<u8>> {
     let mut untracked = Untracked::read(extension, format, directories)?;
-    for directory in untracked.directories.iter_mut().filter(|directory| directory.is_forgotten) {
+    for directory in untracked
+        .directories
+        .iter_mut()
+        .filter(|directory| directory.is_forgotten)
+    {
         directory.files = (0, &[]);
         (directory.stamp, directory.is_probed) = (None, false);
     }
@@ -56,11 +60,19 @@ pub(super) fn forget(
 /// have changed again. `None` if there is none, or the extension is malformed.
 pub(super) fn newest(extension: &[u8], format: ObjectFormat) -> Option<u32> {
     let untracked = Untracked::read(extension, format, &HashSet::new())?;
-    untracked.directories.iter().filter_map(|directory| number(directory.stamp?, 8)).max()
+    untracked
+        .directories
+        .iter()
+        .filter_map(|directory| number(directory.stamp?, 8))
+        .max()
 }
 
 impl<'b> Untracked<'b> {
-    fn read(extension: &'b [u8], format: ObjectFormat, forgotten: &HashSet<Vec<u8>>) -> Option<Self> {
+    fn read(
+        extension: &'b [u8],
+        format: ObjectFormat,
+        forgotten: &HashSet<Vec<u8>>,
+    ) -> Option<Self> {
         let bytes = content(extension)?;
         let (length, rest) = varint::decode(bytes)?;
         // The stamps of two files of patterns, flags, the ids of both, and the name of such files.
@@ -69,7 +81,12 @@ impl<'b> Untracked<'b> {
         let about = &bytes[..bytes.len() - rest.len()];
         let (count, mut rest) = varint::decode(rest)?;
         if count == 0 {
-            return Some(Self { about, directories: Vec::new(), patterns: &[], rest });
+            return Some(Self {
+                about,
+                directories: Vec::new(),
+                patterns: &[],
+                rest,
+            });
         }
         let mut directories: Vec<Cached<'_>> = Vec::new();
         // For each open directory, the length of its path, how many subdirectories are still to come, and whether one of
@@ -83,7 +100,8 @@ impl<'b> Untracked<'b> {
                 path.push(b'/');
             }
             path.extend_from_slice(directory.name);
-            directory.is_forgotten = open.last().is_none_or(|above| above.2) && forgotten.contains(&path);
+            directory.is_forgotten =
+                open.last().is_none_or(|above| above.2) && forgotten.contains(&path);
             open.push((path.len(), directory.below, directory.is_forgotten));
             directories.push(directory);
             while let Some((length, below, _)) = open.last_mut() {
@@ -116,12 +134,23 @@ impl<'b> Untracked<'b> {
             }
         }
         let ids = known.iter().filter(|is_known| **is_known).count() * format.length();
-        (rest.len() == ids + 1).then_some(Self { about, directories, patterns, rest })
+        (rest.len() == ids + 1).then_some(Self {
+            about,
+            directories,
+            patterns,
+            rest,
+        })
     }
 
     fn write(&self) -> Option<Vec<u8>> {
         let mut bytes = [self.about, &varint::encode(self.directories.len())].concat();
-        for Cached { name, below, files: (count, names), .. } in &self.directories {
+        for Cached {
+            name,
+            below,
+            files: (count, names),
+            ..
+        } in &self.directories
+        {
             bytes.extend([varint::encode(*count), varint::encode(*below)].concat());
             bytes.extend([*name, b"\0", *names].concat());
         }
@@ -133,7 +162,10 @@ impl<'b> Untracked<'b> {
             bytes.extend(told(|directory| directory.is_probed)?);
         }
         bytes.extend(self.patterns);
-        self.directories.iter().filter_map(|directory| directory.stamp).for_each(|stamp| bytes.extend(stamp));
+        self.directories
+            .iter()
+            .filter_map(|directory| directory.stamp)
+            .for_each(|stamp| bytes.extend(stamp));
         bytes.extend(self.rest);
         with_header(b"UNTR", &bytes)
     }
@@ -150,6 +182,16 @@ impl<'b> Cached<'b> {
             (_, rest) = cut(rest, 0)?;
         }
         let files = (count, &names[..names.len() - rest.len()]);
-        Some((Self { name, below, files, stamp: None, is_probed: false, is_forgotten: false }, rest))
+        Some((
+            Self {
+                name,
+                below,
+                files,
+                stamp: None,
+                is_probed: false,
+                is_forgotten: false,
+            },
+            rest,
+        ))
     }
 }

@@ -40,7 +40,9 @@ pub(super) struct GitUpdate {
 impl GitUpdate {
     /// Waits until the process holds the lock. Returns false if it cannot take it.
     pub(super) fn wait_for_lock(&mut self) -> bool {
-        let Some(process) = &mut self.process else { return false };
+        let Some(process) = &mut self.process else {
+            return false;
+        };
         for _ in 0..400 {
             if holds(process.id(), &self.lock) {
                 self.held = place_of(&self.lock);
@@ -57,7 +59,9 @@ impl GitUpdate {
 
     /// Writes these entries and releases the lock, also if git was killed and left it. Returns an error if git fails.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
-        let Some(process) = self.process.take() else { return Ok(()) };
+        let Some(process) = self.process.take() else {
+            return Ok(());
+        };
         let written = finish_git(COMMAND[0], process, &lines(edits, self.format));
         self.drop_note();
         // The process has ended, so a lock file that is still the one it held belongs to nobody.
@@ -70,9 +74,14 @@ impl GitUpdate {
     /// Notes which lock the process holds. If that fails, a lock that both processes leave stays until a person removes
     /// it.
     fn keep_note(&self) {
-        let Some((process, lock)) = self.process.as_ref().zip(told_of(&self.lock)) else { return };
+        let Some((process, lock)) = self.process.as_ref().zip(told_of(&self.lock)) else {
+            return;
+        };
         let note = format!("{} {lock}", process.id());
-        let _ = self.own.create_anew(NOTE).and_then(|mut file| file.write_all(note.as_bytes()));
+        let _ = self
+            .own
+            .create_anew(NOTE)
+            .and_then(|mut file| file.write_all(note.as_bytes()));
     }
 
     fn drop_note(&self) {
@@ -94,25 +103,37 @@ impl Drop for GitUpdate {
 /// Whether a process has a file open, according to `/proc`; without `/proc`, whether the file exists.
 fn holds(process: u32, file: &Path) -> bool {
     match fs::read_dir(format!("/proc/{process}/fd")) {
-        Ok(open) => {
-            open.flatten().any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
-        }
+        Ok(open) => open
+            .flatten()
+            .any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file)),
         Err(_) => file.symlink_metadata().is_ok(),
     }
 }
 
 /// The device and the number of a file; `None` if there is none.
 fn place_of(file: &Path) -> Option<(u64, u64)> {
-    file.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+    file.symlink_metadata()
+        .ok()
+        .map(|found| (found.dev(), found.ino()))
 }
 
 /// What tells a lock file from every other one: its device, its number and when it was made, and the namespace in which
 /// processes have their numbers. `None` if the system does not say all of it.
 fn told_of(lock: &Path) -> Option<String> {
     let found = lock.symlink_metadata().ok()?;
-    let made = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    let made = found
+        .created()
+        .ok()?
+        .duration_since(UNIX_EPOCH)
+        .ok()?
+        .as_nanos();
     let processes = fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {} {made} {}", found.dev(), found.ino(), processes.display()))
+    Some(format!(
+        "{} {} {made} {}",
+        found.dev(),
+        found.ino(),
+        processes.display()
+    ))
 }
 
 /// The input of `git update-index --index-info` for these edits.
@@ -130,7 +151,11 @@ impl Store {
     pub(super) fn start_git_update(&self) -> Result<GitUpdate, Error> {
         let process = self.start_git(&COMMAND)?;
         // `/proc` shows the path with all links resolved.
-        let directory = self.repo.path().canonicalize().unwrap_or_else(|_| self.repo.path().to_owned());
+        let directory = self
+            .repo
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| self.repo.path().to_owned());
         Ok(GitUpdate {
             process: Some(process),
             lock: directory.join("index.lock"),
@@ -142,8 +167,12 @@ impl Store {
 
     /// Whether the lock of the index is that of a git process of ours that is gone.
     pub(super) fn is_locked_by_our_dead_git(&self) -> bool {
-        let Ok(note) = durable::text_of(&self.own(NOTE)) else { return false };
-        let Some((process, lock)) = note.split_once(' ') else { return false };
+        let Ok(note) = durable::text_of(&self.own(NOTE)) else {
+            return false;
+        };
+        let Some((process, lock)) = note.split_once(' ') else {
+            return false;
+        };
         durable::is_dead(process) && told_of(&self.index_lock()).is_some_and(|held| held == lock)
     }
 
@@ -169,7 +198,11 @@ mod tests {
     fn the_lock_of_a_git_that_was_killed_with_its_orch_is_removed_and_no_other() {
         let home = tempfile::tempdir().expect("a directory");
         Store::create(home.path()).expect("created");
-        let store = || Store::discover(home.path(), &Environment::default()).expect("opened").expect("there");
+        let store = || {
+            Store::discover(home.path(), &Environment::default())
+                .expect("opened")
+                .expect("there")
+        };
         let lock = home.path().join(".git/index.lock");
         let stays = |what: &str| {
             store().recover_leftovers().expect("recovered");
@@ -184,7 +217,11 @@ mod tests {
         // What nothing is known of.
         let note = store().own(NOTE);
         let text = fs::read_to_string(&note).expect("noted");
-        for other in [String::new(), text.replace(' ', "  "), text[..text.len() - 1].to_owned()] {
+        for other in [
+            String::new(),
+            text.replace(' ', "  "),
+            text[..text.len() - 1].to_owned(),
+        ] {
             fs::write(&note, other).expect("written");
             stays("another note");
         }
@@ -197,6 +234,9 @@ mod tests {
         let mut update = store().start_git_update().expect("started");
         assert!(update.wait_for_lock());
         drop(update);
-        assert!(!note.exists() && !lock.exists(), "one that ends leaves nothing");
+        assert!(
+            !note.exists() && !lock.exists(),
+            "one that ends leaves nothing"
+        );
     }
 }

@@ -36,7 +36,15 @@ mod tests {
             assert_eq!(decode(&bytes), Some((number, &b"x"[..])));
         }
         let encoded = [0x7f, 0x80, 0x407f, 0x4080].map(encode);
-        assert_eq!(encoded, [vec![0x7f], vec![0x80, 0], vec![0xff, 0x7f], vec![0x80, 0x80, 0]]);
+        assert_eq!(
+            encoded,
+            [
+                vec![0x7f],
+                vec![0x80, 0],
+                vec![0xff, 0x7f],
+                vec![0x80, 0x80, 0]
+            ]
+        );
         assert_eq!(decode(&[0x80]), None);
         assert_eq!(decode(&[0xff; 20]), None);
         assert_eq!(decode(&[]), None);

@@ -71,19 +71,26 @@ impl Store {
     /// This lock file of git exists. If no git process works in this repository, its age tells whether its
     /// process is dead, and the hint how to remove it.
     pub(super) fn lock_is_busy(&self, lock: &Path) -> Error {
-        let written = lock.symlink_metadata().and_then(|metadata| metadata.modified());
+        let written = lock
+            .symlink_metadata()
+            .and_then(|metadata| metadata.modified());
         let age = written.ok().and_then(|written| written.elapsed().ok());
-        let Some(age) = age.filter(|_| !git_works_in(&[&self.root, self.repo.path(), self.repo.commondir()]))
+        let Some(age) =
+            age.filter(|_| !git_works_in(&[&self.root, self.repo.path(), self.repo.commondir()]))
         else {
             return Error::busy(format!("another git process holds {}", lock.display()));
         };
         let (shown, since) = (lock.display(), spoken(age));
         let remove = format!("remove it: {}", command(&["rm", &lock.to_string_lossy()]));
         let (message, hint) = if age >= ABANDONED {
-            (format!("{shown} was left behind {since} ago: no git process works here"), remove)
+            (
+                format!("{shown} was left behind {since} ago: no git process works here"),
+                remove,
+            )
         } else {
             // Its process may be one that uses git as a library.
-            let message = format!("{shown} has been held for {since}, and no git process works here");
+            let message =
+                format!("{shown} has been held for {since}, and no git process works here");
             (message, format!("try again; if it stays, {remove}"))
         };
         Error::new(Code::Busy, message).with_hint(hint)
@@ -100,7 +107,10 @@ impl Store {
     /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
     pub(super) fn message_is_open(&self) -> bool {
         let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
-        match (written(self.repo.path().join("COMMIT_EDITMSG")), written(self.head_log())) {
+        match (
+            written(self.repo.path().join("COMMIT_EDITMSG")),
+            written(self.head_log()),
+        ) {
             (Ok(message), Ok(moved)) => message >= moved,
             (message, _) => message.is_ok(),
         }

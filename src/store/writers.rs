@@ -31,22 +31,31 @@ impl SeenWriters {
     #[must_use]
     pub fn of(&self, path: &str, content: Digest) -> Option<FileWriter> {
         let name = name_of(path, content);
-        let text =
-            self.names.contains(&name).then(|| durable::text_of(&self.directory.join(name)).ok())??;
+        let text = self
+            .names
+            .contains(&name)
+            .then(|| durable::text_of(&self.directory.join(name)).ok())??;
         serde_json::from_str(&text).ok()
     }
 
     /// The stamps of all observations, in one text.
     #[must_use]
     pub fn stamps(&self) -> String {
-        let stamp = |name: &String| FileStamp::at(&self.directory.join(name)).map(|stamp| stamp.bytes());
-        self.names.iter().map(|name| format!("{name} {:?}\n", stamp(name))).collect()
+        let stamp =
+            |name: &String| FileStamp::at(&self.directory.join(name)).map(|stamp| stamp.bytes());
+        self.names
+            .iter()
+            .map(|name| format!("{name} {:?}\n", stamp(name)))
+            .collect()
     }
 }
 
 /// The name of an observation.
 fn name_of(path: &str, content: Digest) -> String {
-    content.format().blob(format!("{path}\0{content}").as_bytes()).to_string()
+    content
+        .format()
+        .blob(format!("{path}\0{content}").as_bytes())
+        .to_string()
 }
 
 impl Store {
@@ -61,8 +70,10 @@ impl Store {
     pub fn seen_writers(&self, task: &RepoPath) -> Option<SeenWriters> {
         let directory = self.seen_directory(task);
         let entries = fs::read_dir(&directory).ok()?;
-        let names: BTreeSet<String> =
-            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let names: BTreeSet<String> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
         (!names.is_empty()).then_some(SeenWriters { directory, names })
     }
 
@@ -83,9 +94,14 @@ impl Store {
         }
         let directory = self.seen_directory(task);
         let base = self.common_directory();
-        Directory::make(base, &directory).map_err(|source| crate::scan::io_error(&directory, source))?;
+        Directory::make(base, &directory)
+            .map_err(|source| crate::scan::io_error(&directory, source))?;
         let text = serde_json::to_string(writer).unwrap_or_default();
-        durable::write_derived(base, &directory.join(name_of(path, content)), text.as_bytes())?;
+        durable::write_derived(
+            base,
+            &directory.join(name_of(path, content)),
+            text.as_bytes(),
+        )?;
         if before.is_some_and(|seen| seen.names.len() >= MOST_SEEN) {
             self.forget_oldest(&directory);
         }
@@ -99,12 +115,20 @@ impl Store {
             .collect();
         dated.sort();
         dated.truncate(dated.len().saturating_sub(MOST_SEEN / 2));
-        dated.iter().for_each(|(_, path)| durable::remove(self.common_directory(), path));
+        dated
+            .iter()
+            .for_each(|(_, path)| durable::remove(self.common_directory(), path));
     }
 
     /// Forgets what was seen of these bytes of a task, because a step has noted it.
-    pub fn forget_writers<'p>(&self, task: &RepoPath, used: impl IntoIterator<Item = (&'p str, Digest)>) {
-        let Some(seen) = self.seen_writers(task) else { return };
+    pub fn forget_writers<'p>(
+        &self,
+        task: &RepoPath,
+        used: impl IntoIterator<Item = (&'p str, Digest)>,
+    ) {
+        let Some(seen) = self.seen_writers(task) else {
+            return;
+        };
         let base = self.common_directory();
         for (path, content) in used {
             let name = name_of(path, content);
@@ -139,7 +163,10 @@ impl Store {
 /// Who made a commit, as it says itself.
 pub(super) fn made_by(commit: &GitCommit<'_>) -> Vec<FileWriter> {
     let trailers = trailers(&String::from_utf8_lossy(commit.message_bytes()));
-    if trailers.iter().any(|(token, _)| token.eq_ignore_ascii_case(trailer::TO)) {
+    if trailers
+        .iter()
+        .any(|(token, _)| token.eq_ignore_ascii_case(trailer::TO))
+    {
         return Vec::new();
     }
     let mut agents: Vec<FileWriter> = Vec::new();
@@ -163,7 +190,10 @@ pub(super) fn made_by(commit: &GitCommit<'_>) -> Vec<FileWriter> {
         add(mark.program);
     }
     if agents.is_empty() {
-        vec![FileWriter::new(ActorKind::Human, format!("{name} <{mail}>"))]
+        vec![FileWriter::new(
+            ActorKind::Human,
+            format!("{name} <{mail}>"),
+        )]
     } else {
         agents
     }

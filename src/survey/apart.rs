@@ -26,7 +26,8 @@ impl ApartNames {
     /// Whether a file is named by one of some other tasks, and not by the own plan. `tasks` has a bit for each.
     fn is_of(&self, tasks: usize, file: &RepoPath) -> bool {
         let mut others = self.others.iter().enumerate();
-        !self.own.name(file) && others.any(|(number, other)| tasks & (1 << number) != 0 && other.name(file))
+        !self.own.name(file)
+            && others.any(|(number, other)| tasks & (1 << number) != 0 && other.name(file))
     }
 }
 
@@ -56,13 +57,20 @@ impl Snapshot<'_> {
             return Ok(false);
         }
         let code = self.code_part(scope);
-        let apart = Apart { store, code: &code, change, names };
+        let apart = Apart {
+            store,
+            code: &code,
+            change,
+            names,
+        };
         let [from, _] = change.commits;
         let mut left = MOST_COMMITS;
         let mut failed = None;
         let found = store.ancestor(&[from], None, |source| {
             left = left.saturating_sub(1);
-            let Some(onto) = source.commit().filter(|_| left > 0) else { return Ok(true) };
+            let Some(onto) = source.commit().filter(|_| left > 0) else {
+                return Ok(true);
+            };
             Ok(apart.leads_from(onto).unwrap_or_else(|error| {
                 failed.get_or_insert(error);
                 true
@@ -95,7 +103,9 @@ impl Apart<'_> {
             if done == 0 && self.was_changed_before(onto)? {
                 return Ok(false);
             }
-            let Some(wanted) = wanted else { return Ok(true) };
+            let Some(wanted) = wanted else {
+                return Ok(true);
+            };
             for open in (0..=all).filter(|open| open & done == 0) {
                 if self.code_of(onto, &|file| !self.names.is_of(open, file))? == Some(wanted) {
                     return Ok(true);
@@ -105,9 +115,14 @@ impl Apart<'_> {
         Ok(false)
     }
 
-    fn code_of(&self, onto: Digest, only: &dyn Fn(&RepoPath) -> bool) -> Result<Option<Digest>, Error> {
+    fn code_of(
+        &self,
+        onto: Digest,
+        only: &dyn Fn(&RepoPath) -> bool,
+    ) -> Result<Option<Digest>, Error> {
         let commits = self.change.commits.map(Some);
-        self.store.code_with_changes_of(Some(onto), commits, self.code, Some(only))
+        self.store
+            .code_with_changes_of(Some(onto), commits, self.code, Some(only))
     }
 
     /// Whether the task changed the code between a commit and the change.
@@ -119,7 +134,10 @@ impl Apart<'_> {
         let start = Start::Was(vec![self.store.code_digest(Some(onto), self.code)?]);
         let since = self.store.code_since(from, &start, self.code, false)?;
         let names_task = |since: &Since| {
-            since.commits.iter().any(|commit| commit.tasks.iter().any(|task| task == self.change.task))
+            since
+                .commits
+                .iter()
+                .any(|commit| commit.tasks.iter().any(|task| task == self.change.task))
         };
         Ok(since.is_none_or(|since| names_task(&since)))
     }

@@ -55,7 +55,10 @@ impl LookBasis {
     /// Whether the files outside of the task are there or missing as they were. Asks the disk, not what a series of looks
     /// has found, because a step rests on it.
     pub(super) fn stands(&self, root: &Path) -> bool {
-        self.files.borrow().iter().all(|(path, was_file)| path.under(root).is_file() == *was_file)
+        self.files
+            .borrow()
+            .iter()
+            .all(|(path, was_file)| path.under(root).is_file() == *was_file)
     }
 
     pub(super) fn is_unknown(&self) -> bool {

@@ -28,8 +28,9 @@ impl Clock {
                     clippy::disallowed_methods,
                     reason = "the only place that reads the clock for records"
                 )]
-                let since =
-                    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+                let since = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .map_or(0, |elapsed| elapsed.as_secs());
                 Timestamp::from_seconds(i64::try_from(since).unwrap_or(i64::MAX))
             }
         }
@@ -37,7 +38,10 @@ impl Clock {
 }
 
 /// The current time for comparison with file times; never for records.
-#[expect(clippy::disallowed_methods, reason = "file times come from the same clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "file times come from the same clock"
+)]
 pub(super) fn present() -> SystemTime {
     SystemTime::now()
 }
@@ -129,7 +133,11 @@ impl Caller {
         let named = variable("ORCH_ACTOR").filter(|name| !name.trim().is_empty());
         let (claimed, name) = named.as_deref().map(claimed_actor).unzip();
         // An agent that claims to be a person is still an agent.
-        let kind = if mark.is_some() { ActorKind::Agent } else { claimed.unwrap_or(ActorKind::Human) };
+        let kind = if mark.is_some() {
+            ActorKind::Agent
+        } else {
+            claimed.unwrap_or(ActorKind::Human)
+        };
         let name = name.filter(|name| !name.is_empty());
         let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
@@ -141,7 +149,9 @@ impl Caller {
         let editor = set("VISUAL").or_else(|| set("EDITOR"));
         // git says so to its hooks; see githooks(5), prepare-commit-msg.
         let edits_no_message = variable("GIT_EDITOR").as_deref() == Some(":");
-        let given = set("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let given = set("XDG_STATE_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
         let state_home = given.or_else(|| Some(Path::new(&set("HOME")?).join(".local/state")));
         let trusts_once = set("ORCH_TRUST_ONCE").is_some_and(|value| value != "0");
         let (at_terminal, process) = (false, None);
@@ -167,29 +177,52 @@ impl Caller {
     /// The name of the agent that the environment names: by the mark of its program, or by `ORCH_ACTOR`.
     #[must_use]
     pub fn marked_agent(&self) -> Option<String> {
-        let named = self.name.as_deref().filter(|_| self.kind == ActorKind::Agent);
+        let named = self
+            .name
+            .as_deref()
+            .filter(|_| self.kind == ActorKind::Agent);
         let marked = || {
             let mut all = AgentMark::ALL.iter();
-            let mark = all.find(|mark| self.mark.is_some_and(|name| mark.variables.contains(&name)));
+            let mark =
+                all.find(|mark| self.mark.is_some_and(|name| mark.variables.contains(&name)));
             mark.map(|mark| mark.program)
         };
         let name = named.or_else(marked)?;
-        Some(name.chars().map(|char| if char.is_control() { ' ' } else { char }).collect())
+        Some(
+            name.chars()
+                .map(|char| if char.is_control() { ' ' } else { char })
+                .collect(),
+        )
     }
 
     /// The stamp of a record made now for the caller. `identity` is the name from git.
     #[must_use]
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {
-        let name =
-            self.name.clone().or_else(|| identity.map(str::to_owned)).unwrap_or_else(|| "unknown".to_owned());
-        Stamp::new(self.clock.now(), By { kind: self.kind, name })
+        let name = self
+            .name
+            .clone()
+            .or_else(|| identity.map(str::to_owned))
+            .unwrap_or_else(|| "unknown".to_owned());
+        Stamp::new(
+            self.clock.now(),
+            By {
+                kind: self.kind,
+                name,
+            },
+        )
     }
 
     /// The stamp of a record that `orch` makes on its own, under the rules.
     #[must_use]
     pub fn own_stamp(&self) -> Stamp {
         let name = concat!("orch ", env!("CARGO_PKG_VERSION")).to_owned();
-        Stamp::new(self.clock.now(), By { kind: ActorKind::Orch, name })
+        Stamp::new(
+            self.clock.now(),
+            By {
+                kind: ActorKind::Orch,
+                name,
+            },
+        )
     }
 }
 
@@ -200,8 +233,10 @@ fn claimed_actor(text: &str) -> (ActorKind, String) {
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xfee0).unwrap_or(char),
             _ => char,
         };
-        let letters =
-            text.chars().map(narrow).filter(|char| char.is_alphanumeric() || char.is_ascii_punctuation());
+        let letters = text
+            .chars()
+            .map(narrow)
+            .filter(|char| char.is_alphanumeric() || char.is_ascii_punctuation());
         letters.flat_map(char::to_lowercase).collect()
     };
     let whole = text.trim().to_owned();
@@ -213,9 +248,18 @@ fn claimed_actor(text: &str) -> (ActorKind, String) {
         },
         None => {
             let name = plain(text);
-            let rest = name.strip_prefix("agent").map(|rest| !rest.starts_with(char::is_alphabetic));
+            let rest = name
+                .strip_prefix("agent")
+                .map(|rest| !rest.starts_with(char::is_alphabetic));
             let is_agent = rest == Some(true) || text.trim().to_lowercase().starts_with("agent ");
-            (if is_agent { ActorKind::Agent } else { ActorKind::Human }, whole)
+            (
+                if is_agent {
+                    ActorKind::Agent
+                } else {
+                    ActorKind::Human
+                },
+                whole,
+            )
         }
     }
 }
@@ -226,7 +270,10 @@ mod tests {
 
     fn caller(variables: &[(&str, &str)]) -> Caller {
         Caller::from_environment(|wanted| {
-            variables.iter().find(|(name, _)| *name == wanted).map(|(_, value)| (*value).to_owned())
+            variables
+                .iter()
+                .find(|(name, _)| *name == wanted)
+                .map(|(_, value)| (*value).to_owned())
         })
     }
 
@@ -235,10 +282,19 @@ mod tests {
         assert_eq!(caller(&[]).kind, ActorKind::Human);
         assert_eq!(caller(&[("CLAUDECODE", "1")]).kind, ActorKind::Agent);
         let named = caller(&[("ORCH_ACTOR", "agent:reviewer")]);
-        assert_eq!((named.kind, named.name.as_deref()), (ActorKind::Agent, Some("reviewer")));
+        assert_eq!(
+            (named.kind, named.name.as_deref()),
+            (ActorKind::Agent, Some("reviewer"))
+        );
         let person = caller(&[("CLAUDECODE", "1"), ("ORCH_ACTOR", "human:Ann")]);
-        assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Agent, Some("Ann")));
-        assert_eq!(caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(), Some("orch:x"));
+        assert_eq!(
+            (person.kind, person.name.as_deref()),
+            (ActorKind::Agent, Some("Ann"))
+        );
+        assert_eq!(
+            caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(),
+            Some("orch:x")
+        );
         assert_eq!(caller(&[("ORCH_ACTOR", " ")]).name, None);
         let unnamed = caller(&[("ORCH_ACTOR", "agent: ")]);
         assert_eq!((unnamed.kind, unnamed.name), (ActorKind::Agent, None));
@@ -265,7 +321,11 @@ mod tests {
             ("Agenta Noe", ActorKind::Human, "Agenta Noe"),
         ] {
             let found = caller(&[("ORCH_ACTOR", text)]);
-            assert_eq!((found.kind, found.name.as_deref()), (kind, Some(name)), "{text}");
+            assert_eq!(
+                (found.kind, found.name.as_deref()),
+                (kind, Some(name)),
+                "{text}"
+            );
         }
     }
 }

@@ -8,7 +8,9 @@ use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed};
+use crate::decide::{
+    Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed,
+};
 use crate::scan::{Observed, ObservedLog};
 use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
@@ -28,7 +30,11 @@ impl Snapshot<'_> {
         base: BaseOf<'_>,
         observed: &mut Observed,
     ) -> Result<(), Error> {
-        if workflow.artifacts.iter().all(|artifact| artifact.tree.is_none()) {
+        if workflow
+            .artifacts
+            .iter()
+            .all(|artifact| artifact.tree.is_none())
+        {
             return Ok(());
         }
         let (store, head, is_now) = match self.code {
@@ -41,10 +47,12 @@ impl Snapshot<'_> {
             let code = self.code_part(scope);
             let digest = store.code_digest(head, &code)?;
             let mut fact = tree_fact(artifact, digest);
-            let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
+            let changed =
+                state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
             if let Some((head, baselines)) = changed {
                 let record = task.transcript_path();
-                let is_committed = is_committed(store, head, &record, is_now.then_some(&observed.log))?;
+                let is_committed =
+                    is_committed(store, head, &record, is_now.then_some(&observed.log))?;
                 // A rename moved the log, so it does not show when the last step before it was.
                 let begins_at_record = is_committed && !state.is_some_and(is_just_renamed);
                 let is_first = observed.facts.version == RecordVersion::First;
@@ -61,7 +69,9 @@ impl Snapshot<'_> {
                         if let Some(state) = state {
                             self.name_anew(store, task, state, is_first, &mut since)?;
                         }
-                        let seen = is_now.then(|| store.seen_writers(task.directory())).flatten();
+                        let seen = is_now
+                            .then(|| store.seen_writers(task.directory()))
+                            .flatten();
                         fact.writers = writers_of_code(&since.commits, task, seen.as_ref());
                         fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact))));
                     }
@@ -69,11 +79,22 @@ impl Snapshot<'_> {
                 }
             }
             // Where the code is a file, that is what was judged.
-            let files = observed.facts.artifacts.get(&artifact.name).into_iter().flatten();
+            let files = observed
+                .facts
+                .artifacts
+                .get(&artifact.name)
+                .into_iter()
+                .flatten();
             let is_file = files.into_iter().any(|file| !file.is_tree);
             put(&mut observed.facts, artifact, fact);
             if let (Some(state), Some(head), false) = (state, head, is_file) {
-                let asked = JudgedCode { store, head, artifact, code: &code, present: digest };
+                let asked = JudgedCode {
+                    store,
+                    head,
+                    artifact,
+                    code: &code,
+                    present: digest,
+                };
                 let found = self.code_since_judged(task, workflow, state, base, &asked)?;
                 observed.facts.code.since.extend(found.since);
                 observed.facts.code.base = observed.facts.code.base.take().or(found.base);
@@ -84,21 +105,28 @@ impl Snapshot<'_> {
 
     /// The parts of the tree of any commit that the `tree` artifacts of a workflow are made of.
     pub(crate) fn code_parts<'s>(&'s self, workflow: &'s Workflow) -> Vec<CodePart<'s>> {
-        trees(workflow).map(|(_, scope)| self.code_part(scope)).collect()
+        trees(workflow)
+            .map(|(_, scope)| self.code_part(scope))
+            .collect()
     }
 
     /// The part of the tree of any commit that is in this scope.
     pub(super) fn code_part<'s>(&'s self, scope: &'s TreeScope) -> CodePart<'s> {
         let roots = &self.setting.config.roots;
-        let part = Box::new(|path: &RepoPath, is_directory| part_of(scope, roots, path, is_directory));
-        CodePart { name: self.name_of(scope), part }
+        let part =
+            Box::new(|path: &RepoPath, is_directory| part_of(scope, roots, path, is_directory));
+        CodePart {
+            name: self.name_of(scope),
+            part,
+        }
     }
 
     /// A name that identifies a part of the tree within a repository.
     fn name_of(&self, scope: &TreeScope) -> String {
         let roots = self.setting.config.roots.iter();
-        let roots: Vec<String> =
-            roots.map(|root| format!("{}\n{}", root.path, root.exclude.texts().join("\n"))).collect();
+        let roots: Vec<String> = roots
+            .map(|root| format!("{}\n{}", root.path, root.exclude.texts().join("\n")))
+            .collect();
         format!("{}\n\n{}", scope.texts().join("\n"), roots.join("\n\n"))
     }
 
@@ -116,7 +144,13 @@ impl Snapshot<'_> {
     ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
         let (version, base) = (entry.version, entry.base.as_ref());
         let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
-        self.look_at_code(task, workflow, before, BaseOf::Recorded(base), &mut observed)?;
+        self.look_at_code(
+            task,
+            workflow,
+            before,
+            BaseOf::Recorded(base),
+            &mut observed,
+        )?;
         if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
             name_task(&mut observed, own, task);
         }
@@ -128,12 +162,21 @@ impl Snapshot<'_> {
                 .code
                 .since
                 .retain(|since| since.artifact != one.artifact || since.judged != one.digest);
-            let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
+            let files = observed
+                .facts
+                .artifacts
+                .get_mut(&one.artifact)
+                .into_iter()
+                .flatten();
             for tree in files.filter(|file| file.is_tree && file.digest != Some(one.digest)) {
                 tree.digest = Some(one.digest);
-                let is_changed = |state, artifact| since(workflow, state, artifact, one.digest).is_some();
+                let is_changed =
+                    |state, artifact| since(workflow, state, artifact, one.digest).is_some();
                 let (state, artifact) = (state_of(before), workflow.artifact(&one.artifact));
-                if !state.zip(artifact).is_some_and(|(state, artifact)| is_changed(state, artifact)) {
+                if !state
+                    .zip(artifact)
+                    .is_some_and(|(state, artifact)| is_changed(state, artifact))
+                {
                     tree.data = Some(Arc::new(FileFact::no_commits()));
                 }
                 untrue.push(one.clone());
@@ -143,7 +186,10 @@ impl Snapshot<'_> {
     }
 
     /// The committed code of each `tree` artifact. Returns an error if git cannot be read.
-    pub(crate) fn code_here(&self, workflow: &Workflow) -> Result<Vec<(ArtifactName, Digest)>, Error> {
+    pub(crate) fn code_here(
+        &self,
+        workflow: &Workflow,
+    ) -> Result<Vec<(ArtifactName, Digest)>, Error> {
         let (CodeAt::Present(store, commit) | CodeAt::Commit(store, commit)) = self.code else {
             return Ok(Vec::new());
         };
@@ -166,20 +212,38 @@ impl Snapshot<'_> {
         moved: impl Fn(&ArtifactName, Digest) -> Option<String>,
         is_apart: impl Fn(&ArtifactName, Digest) -> bool,
     ) -> Result<Option<String>, Error> {
-        for Told { artifact, digest, use_of } in untrue {
+        for Told {
+            artifact,
+            digest,
+            use_of,
+        } in untrue
+        {
             let name = tree_name(artifact.as_str());
             if *use_of != UseOf::Base {
-                let Some(missing) = moved(artifact, *digest) else { continue };
+                let Some(missing) = moved(artifact, *digest) else {
+                    continue;
+                };
                 let code = digest.short();
-                return Ok(Some(format!("{name}, {code}, is not the code of the parent commit{missing}")));
+                return Ok(Some(format!(
+                    "{name}, {code}, is not the code of the parent commit{missing}"
+                )));
             }
-            let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
+            let scope = workflow
+                .artifact(artifact)
+                .and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
             let is_made = || {
-                if is_own { is_apart(artifact, *digest) } else { moved(artifact, *digest).is_none() }
+                if is_own {
+                    is_apart(artifact, *digest)
+                } else {
+                    moved(artifact, *digest).is_none()
+                }
             };
             if !self.stood(scope, parents, *digest, |_| true)? && !is_made() {
-                return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
+                return Ok(Some(format!(
+                    "{name} at that time, {}, is not in git",
+                    digest.short()
+                )));
             }
         }
         Ok(None)
@@ -195,20 +259,30 @@ impl Snapshot<'_> {
         before: &Recorded,
         step: impl Iterator<Item = &'t Told>,
     ) -> Result<Option<String>, Error> {
-        let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code) else {
+        let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code)
+        else {
             return Ok(None);
         };
-        let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
+        let Some(phase) = state
+            .phase
+            .as_deref()
+            .and_then(|name| workflow.phase_named(name))
+        else {
             return Ok(None);
         };
-        for one in step.filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
+        for one in step
+            .filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
         {
-            let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
+            let Some(scope) = workflow
+                .artifact(&one.artifact)
+                .and_then(|artifact| artifact.tree.as_ref())
             else {
                 continue;
             };
             let own = state.under_own_names(workflow);
-            let entered = own.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
+            let entered = own
+                .actor(&phase.id)
+                .and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
             let places = self.places_of(task, state.former_ids());
             let says_so = |commit| {
@@ -221,7 +295,10 @@ impl Snapshot<'_> {
             if !self.stood(scope, &[head], entered, says_so)? {
                 let name = tree_name(one.artifact.as_str());
                 let phase = &phase.id;
-                return Ok(Some(format!("{name} was not {} when `{phase}` was entered", entered.short())));
+                return Ok(Some(format!(
+                    "{name} was not {} when `{phase}` was entered",
+                    entered.short()
+                )));
             }
         }
         Ok(None)
@@ -242,14 +319,19 @@ impl Snapshot<'_> {
         let (CodeAt::Present(store, _) | CodeAt::Commit(store, _)) = self.code else {
             return Ok(CodeChange::Other(String::new()));
         };
-        let (Some(scope), Some((first, later))) = (artifact.tree.as_ref(), entries.split_last()) else {
+        let (Some(scope), Some((first, later))) = (artifact.tree.as_ref(), entries.split_last())
+        else {
             return Ok(CodeChange::Other(String::new()));
         };
         let code = self.code_part(scope);
-        let PhaseEntry { code: base, before: from } = *first;
+        let PhaseEntry {
+            code: base,
+            before: from,
+        } = *first;
         let mut onto = from;
         if store.code_digest(Some(from), &code)? != base {
-            let is_base = |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == base);
+            let is_base =
+                |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == base);
             let Some(found) = store.ancestor(&[from], None, is_base)? else {
                 let base = base.short();
                 let why = format!(", and the code that it was made from, {base}, is not in git");
@@ -257,19 +339,28 @@ impl Snapshot<'_> {
             };
             onto = found;
             let since = store.code_since(from, &Start::Was(vec![base]), &code, false)?;
-            let is_named = |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
+            let is_named =
+                |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
             if since.is_none_or(|since| since.commits.iter().any(is_named)) {
-                return Ok(CodeChange::Other(", and the task changed the code before that phase".to_owned()));
+                return Ok(CodeChange::Other(
+                    ", and the task changed the code before that phase".to_owned(),
+                ));
             }
         }
         // All that came since the phase was entered is in what was judged, and nothing takes back what others changed.
         if later.is_empty() && store.code_digest(Some(to), &code)? == wanted {
             let of_others = store.code_files_changed([onto, from], &code)?;
-            if store.code_files_changed([from, to], &code)?.is_disjoint(&of_others) {
+            if store
+                .code_files_changed([from, to], &code)?
+                .is_disjoint(&of_others)
+            {
                 return Ok(CodeChange::Same);
             }
         }
-        let ends = later.iter().map(|entry| (entry.code, entry.before)).chain([(wanted, to)]);
+        let ends = later
+            .iter()
+            .map(|entry| (entry.code, entry.before))
+            .chain([(wanted, to)]);
         for (made, end) in ends {
             if store.code_with_change(Some(onto), [Some(from), Some(end)], &code)? != Some(made) {
                 let why = ", and the commits since that phase was entered make another change";
@@ -285,13 +376,18 @@ impl Snapshot<'_> {
         task: &TaskRef,
         former: impl IntoIterator<Item = &'i str>,
     ) -> Vec<TaskRef> {
-        let former = former.into_iter().filter_map(|id| self.place_of(task, &TaskId::new(id).ok()?));
+        let former = former
+            .into_iter()
+            .filter_map(|id| self.place_of(task, &TaskId::new(id).ok()?));
         std::iter::once(task.clone()).chain(former).collect()
     }
 
     /// Where the task would be under another id; `None` if no root has a place for that id.
     pub(crate) fn place_of(&self, task: &TaskRef, id: &TaskId) -> Option<TaskRef> {
-        self.setting.places(id).next().map(|(_, place)| place.governed_by(&task.workflow))
+        self.setting
+            .places(id)
+            .next()
+            .map(|(_, place)| place.governed_by(&task.workflow))
     }
 
     /// Adds the present id of the task to each commit that names it by a former one. The first version of the record did
@@ -310,7 +406,10 @@ impl Snapshot<'_> {
                 continue;
             }
             let is_meant = match is_first_version {
-                true => commits.former.iter().any(|former| commit.tasks.contains(&former.id)),
+                true => commits
+                    .former
+                    .iter()
+                    .any(|former| commit.tasks.contains(&former.id)),
                 false => store.is_commit_of(commit, &commits)?,
             };
             if is_meant {
@@ -329,7 +428,9 @@ impl Snapshot<'_> {
         wanted: Digest,
         is_meant: impl Fn(Digest) -> bool,
     ) -> Result<bool, Error> {
-        let CodeAt::Commit(store, _) = self.code else { return Ok(false) };
+        let CodeAt::Commit(store, _) = self.code else {
+            return Ok(false);
+        };
         let code = self.code_part(scope);
         let found = store.ancestor(from, None, |source| {
             let commit = source.commit();
@@ -396,12 +497,25 @@ impl Told {
 /// Adds the task to those that a commit names.
 fn name_task(observed: &mut Observed, commit: Digest, task: &TaskRef) {
     let commit = commit.to_string();
-    let files = observed.facts.artifacts.values_mut().flatten().filter(|file| file.is_tree);
+    let files = observed
+        .facts
+        .artifacts
+        .values_mut()
+        .flatten()
+        .filter(|file| file.is_tree);
     for data in files.filter_map(|file| file.data.as_mut()) {
-        let commits = Arc::make_mut(data).get_mut("commits").and_then(Value::as_array_mut);
-        for known in commits.into_iter().flatten().filter(|known| known["id"] == commit.as_str()) {
+        let commits = Arc::make_mut(data)
+            .get_mut("commits")
+            .and_then(Value::as_array_mut);
+        for known in commits
+            .into_iter()
+            .flatten()
+            .filter(|known| known["id"] == commit.as_str())
+        {
             let named = known.get_mut("tasks").and_then(Value::as_array_mut);
-            named.into_iter().for_each(|named| named.push(json!(task.id.as_str())));
+            named
+                .into_iter()
+                .for_each(|named| named.push(json!(task.id.as_str())));
         }
     }
 }
@@ -415,9 +529,16 @@ fn state_of(recorded: &Recorded) -> Option<&State> {
 
 /// Why the changes of some code cannot be determined in this clone, if so.
 pub(crate) fn code_out_of_reach(facts: &Facts) -> Option<String> {
-    let trees = facts.artifacts.values().flatten().filter(|file| file.is_tree);
-    let mut problems = trees.flat_map(|tree| tree.problems.iter().map(move |problem| (tree, problem)));
-    problems.next().map(|(tree, problem)| format!("{}: {}", tree.path, problem.message))
+    let trees = facts
+        .artifacts
+        .values()
+        .flatten()
+        .filter(|file| file.is_tree);
+    let mut problems =
+        trees.flat_map(|tree| tree.problems.iter().map(move |problem| (tree, problem)));
+    problems
+        .next()
+        .map(|(tree, problem)| format!("{}: {}", tree.path, problem.message))
 }
 
 /// What a step says about the code that was present when it was taken.
@@ -427,17 +548,27 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
         let named = entry.evidence.iter().find(|(path, _)| *path == name);
         let evidence = named.and_then(|(_, digest)| Digest::parse(digest));
         let mut noted = entry.files.get(&artifact.name).into_iter().flatten();
-        let noted = noted.find(|noted| noted.path == name).map(|noted| noted.digest);
-        let makes = workflow.phase(&entry.to).is_some_and(|phase| phase.produces.contains(&artifact.name));
+        let noted = noted
+            .find(|noted| noted.path == name)
+            .map(|noted| noted.digest);
+        let makes = workflow
+            .phase(&entry.to)
+            .is_some_and(|phase| phase.produces.contains(&artifact.name));
         let to = after.actor(&entry.to).filter(|_| makes);
         let entered = to.and_then(|actor| *actor.entered_with.get(&artifact.name)?);
         Some(Told {
             artifact: artifact.name.clone(),
             digest: evidence.or(entered).or(noted)?,
-            use_of: if evidence.is_some() || entered.is_none() { UseOf::Evidence } else { UseOf::Base },
+            use_of: if evidence.is_some() || entered.is_none() {
+                UseOf::Evidence
+            } else {
+                UseOf::Base
+            },
         })
     };
-    trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
+    trees(workflow)
+        .filter_map(|(artifact, _)| told(artifact))
+        .collect()
 }
 
 /// The code that may have been present when a step was taken, one guess each: what the records before and
@@ -446,10 +577,19 @@ pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State
     let mut guesses = Vec::new();
     let before = before.map(|before| before.under_own_names(workflow));
     for (artifact, _) in trees(workflow) {
-        let actors = before.iter().flat_map(|state| state.actors.values()).chain(after.actors.values());
+        let actors = before
+            .iter()
+            .flat_map(|state| state.actors.values())
+            .chain(after.actors.values());
         let records = actors.flat_map(|actor| [&actor.entered_with, &actor.left_with]);
-        let digests: BTreeSet<Digest> = records.filter_map(|record| *record.get(&artifact.name)?).collect();
-        let guess = |digest| Told { artifact: artifact.name.clone(), digest, use_of: UseOf::Guess };
+        let digests: BTreeSet<Digest> = records
+            .filter_map(|record| *record.get(&artifact.name)?)
+            .collect();
+        let guess = |digest| Told {
+            artifact: artifact.name.clone(),
+            digest,
+            use_of: UseOf::Guess,
+        };
         guesses.extend(digests.into_iter().map(guess));
     }
     guesses
@@ -457,7 +597,10 @@ pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State
 
 /// The artifacts that may be code, each with its patterns.
 fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
-    workflow.artifacts.iter().filter_map(|artifact| Some((artifact, artifact.tree.as_ref()?)))
+    workflow
+        .artifacts
+        .iter()
+        .filter_map(|artifact| Some((artifact, artifact.tree.as_ref()?)))
 }
 
 /// The fact of code without known changes.
@@ -498,15 +641,29 @@ fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool
 }
 
 /// The digests of the code when the phases that change it were entered; `None` if it still has that digest.
-fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest) -> Option<Vec<Digest>> {
-    let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+fn since(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &Artifact,
+    digest: Digest,
+) -> Option<Vec<Digest>> {
+    let current = state
+        .phase
+        .as_deref()
+        .and_then(|name| workflow.phase_named(name));
     if current.is_some_and(|phase| phase.terminal) {
         return None;
     }
     let state = state.under_own_names(workflow);
     let records: Vec<Option<Digest>> = workflow
         .producers(&artifact.name)
-        .filter_map(|phase| state.actor(&phase.id)?.entered_with.get(&artifact.name).copied())
+        .filter_map(|phase| {
+            state
+                .actor(&phase.id)?
+                .entered_with
+                .get(&artifact.name)
+                .copied()
+        })
         .collect();
     let is_changed = records.iter().any(|record| *record != Some(digest));
     is_changed.then(|| records.into_iter().flatten().collect())
@@ -530,28 +687,50 @@ fn is_committed(
 
 /// Whether a record equals the committed one, apart from line endings, which a checkout may convert.
 fn is_same(committed: &[u8], present: &[u8]) -> bool {
-    let plain = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|byte| *byte != b'\r').collect() };
+    let plain = |bytes: &[u8]| -> Vec<u8> {
+        bytes
+            .iter()
+            .copied()
+            .filter(|byte| *byte != b'\r')
+            .collect()
+    };
     committed == present || plain(committed) == plain(present)
 }
 
 /// Whether the last recorded step confirms that the code is right as it is.
 fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
     let last = state.and_then(|state| state.history.last());
-    last.is_some_and(|last| last.confirmed.as_ref().is_some_and(|name| artifact.is_named(name.as_str())))
+    last.is_some_and(|last| {
+        last.confirmed
+            .as_ref()
+            .is_some_and(|name| artifact.is_named(name.as_str()))
+    })
 }
 
 /// The facts after a state was committed: no code has been committed since, and the step may confirm the code
 /// as it is.
-pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &State) -> Cow<'f, Facts> {
+pub(super) fn facts_after<'f>(
+    workflow: &Workflow,
+    facts: &'f Facts,
+    state: &State,
+) -> Cow<'f, Facts> {
     let mut after = facts.after_a_step();
     for (artifact, _) in trees(workflow) {
         let files = || facts.artifacts.get(&artifact.name).into_iter().flatten();
-        let digest = files().find(|file| file.is_tree).and_then(|tree| tree.digest);
-        let is_changed = digest.is_some_and(|digest| since(workflow, state, artifact, digest).is_some());
+        let digest = files()
+            .find(|file| file.is_tree)
+            .and_then(|tree| tree.digest);
+        let is_changed =
+            digest.is_some_and(|digest| since(workflow, state, artifact, digest).is_some());
         if !(is_changed && is_confirmed(Some(state), artifact)) {
             continue;
         }
-        let files = after.to_mut().artifacts.get_mut(&artifact.name).into_iter().flatten();
+        let files = after
+            .to_mut()
+            .artifacts
+            .get_mut(&artifact.name)
+            .into_iter()
+            .flatten();
         for tree in files.filter(|file| file.is_tree) {
             tree.data = Some(Arc::new(value(&Since::default(), true)));
         }
@@ -568,9 +747,14 @@ fn recorded_codes(
 ) -> Vec<Digest> {
     let Some(state) = state else { return entered };
     let state = state.under_own_names(workflow);
-    let left = workflow
-        .producers(&artifact.name)
-        .filter_map(|phase| state.actor(&phase.id)?.left_with.get(&artifact.name).copied().flatten());
+    let left = workflow.producers(&artifact.name).filter_map(|phase| {
+        state
+            .actor(&phase.id)?
+            .left_with
+            .get(&artifact.name)
+            .copied()
+            .flatten()
+    });
     entered.into_iter().chain(left).collect()
 }
 

@@ -11,7 +11,11 @@ impl Workspace {
     /// A finding for each declared artifact that git ignores, because no transition could commit it. Returns
     /// an error if git cannot be read.
     pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
-        self.ignored_files((&judged.task, &judged.observed), judged.head_commit(), &LookBasis::default())
+        self.ignored_files(
+            (&judged.task, &judged.observed),
+            judged.head_commit(),
+            &LookBasis::default(),
+        )
     }
 
     /// The same, for what was observed of a task under this commit. The basis notes what git was asked about.
@@ -21,7 +25,9 @@ impl Workspace {
         head: Option<Digest>,
         basis: &LookBasis,
     ) -> Result<Vec<Diagnostic>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(Vec::new());
+        };
         let paths = ignored((store, head), observed, &task.transcript_path(), |path| {
             let is_ignored = store.is_ignored(path)?;
             basis.note_ignored(path, is_ignored);
@@ -29,7 +35,9 @@ impl Workspace {
         })?;
         let finding = |path: &RepoPath| {
             let message = "git ignores this file, so no transition can commit it as evidence";
-            Diagnostic::error(Code::EvidenceIgnored, message).at(Place::file(path)).hint(IGNORED_HINT)
+            Diagnostic::error(Code::EvidenceIgnored, message)
+                .at(Place::file(path))
+                .hint(IGNORED_HINT)
         };
         Ok(paths.iter().map(finding).collect())
     }
@@ -38,19 +46,33 @@ impl Workspace {
     /// that every clone can read them, and git then shows them as modified. Returns an error if a filter
     /// fails.
     pub fn filtered(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
-        let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(Vec::new());
+        };
+        let state = judged
+            .observed
+            .state
+            .as_ref()
+            .map(|file| file.bytes.as_slice());
         // Of a log whose end was enough it is known already that nothing changes it.
         let transcript = judged.observed.log.whole();
-        let files = [(judged.task.state_path(), state), (judged.task.transcript_path(), transcript)];
+        let files = [
+            (judged.task.state_path(), state),
+            (judged.task.transcript_path(), transcript),
+        ];
         let mut found = Vec::new();
         for (path, bytes) in files {
             let Some(bytes) = bytes else { continue };
             if store.alters(&path, &with_own_line_endings(bytes.into()))? {
                 let message = "a filter in .gitattributes alters this file; orch commits it unfiltered, so git shows it as modified";
-                let hint = format!("add at the end of .gitattributes: {} -filter -ident", path.name());
+                let hint = format!(
+                    "add at the end of .gitattributes: {} -filter -ident",
+                    path.name()
+                );
                 found.push(
-                    Diagnostic::warning(Code::OwnFileFiltered, message).at(Place::file(&path)).hint(hint),
+                    Diagnostic::warning(Code::OwnFileFiltered, message)
+                        .at(Place::file(&path))
+                        .hint(hint),
                 );
             }
         }
@@ -64,7 +86,10 @@ pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
         return bytes;
     }
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    let own = lines.flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]));
+    let own = lines.flat_map(|line| {
+        line.strip_suffix(b"\r\n")
+            .map_or([line, b""], |text| [text, b"\n"])
+    });
     Cow::Owned(own.flatten().copied().collect())
 }
 
@@ -78,7 +103,11 @@ pub(crate) fn ignored(
     log: &RepoPath,
     is_ignored: impl Fn(&RepoPath) -> Result<bool, Error>,
 ) -> Result<Vec<RepoPath>, Error> {
-    let declared = observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
+    let declared = observed
+        .files
+        .iter()
+        .filter(|file| file.commit)
+        .map(|file| &file.path);
     let mut found = Vec::new();
     let head = store.source_at(head);
     for path in declared.chain(std::iter::once(log)) {

@@ -21,21 +21,30 @@ impl Snapshot<'_> {
         task: &TaskRef,
         error: &Error,
     ) -> Result<Option<(Arc<Loaded>, Diagnostic)>, Error> {
-        let (CodeAt::Present(store, Some(commit)) | CodeAt::Commit(store, Some(commit))) = self.code else {
+        let (CodeAt::Present(store, Some(commit)) | CodeAt::Commit(store, Some(commit))) =
+            self.code
+        else {
             return Ok(None);
         };
         let log = self.source.read_log(&task.transcript_path(), u64::MAX)?;
         let (log, _) = EventLog::parse(log.whole().unwrap_or_default());
-        let [head] = log.heads()[..] else { return Ok(None) };
-        let Some(last) = log.get(&head) else { return Ok(None) };
+        let [head] = log.heads()[..] else {
+            return Ok(None);
+        };
+        let Some(last) = log.get(&head) else {
+            return Ok(None);
+        };
         let former = workflow_then(store, commit, &self.setting.config.system, &last.workflow)?;
         let finished = former.filter(|former| {
-            let phase = former.workflow().and_then(|workflow| workflow.phase(&last.entry.to));
+            let phase = former
+                .workflow()
+                .and_then(|workflow| workflow.phase(&last.entry.to));
             phase.is_some_and(|phase| phase.terminal)
         });
         let note = |former| {
-            let message =
-                format!("{error}; the task is finished, and is read by the workflow that recorded it");
+            let message = format!(
+                "{error}; the task is finished, and is read by the workflow that recorded it"
+            );
             (former, Diagnostic::note(Code::WorkflowMissing, message))
         };
         Ok(finished.map(note))
@@ -50,19 +59,26 @@ pub(crate) fn workflow_then(
     system: &RepoPath,
     named: &WorkflowRef,
 ) -> Result<Option<Arc<Loaded>>, Error> {
-    let Ok(path) = system.join(&format!("workflows/{}.md", named.name)) else { return Ok(None) };
+    let Ok(path) = system.join(&format!("workflows/{}.md", named.name)) else {
+        return Ok(None);
+    };
     let mut at = Some(commit);
     for _ in 0..MOST_VERSIONS {
         let Some(now) = at else { break };
         if store.source_at(Some(now)).blob_at(&path)?.is_some() {
             let setting = Setting::read(&InSource(&store.tree_source(now)), store.format());
             let loaded = setting.workflow(named.name.as_str())?;
-            if loaded.workflow().is_some_and(|workflow| workflow.digest == named.digest) {
+            if loaded
+                .workflow()
+                .is_some_and(|workflow| workflow.digest == named.digest)
+            {
                 return Ok(Some(loaded));
             }
         }
         let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
-        let Some(changed) = changed.first().copied().flatten() else { break };
+        let Some(changed) = changed.first().copied().flatten() else {
+            break;
+        };
         at = store.visit(changed)?.parents.first().copied();
     }
     Ok(None)

@@ -89,13 +89,19 @@ struct LogEvents {
 
 impl LogText {
     fn new(bytes: Vec<u8>) -> Rc<Self> {
-        Rc::new(Self { bytes, events: OnceCell::new() })
+        Rc::new(Self {
+            bytes,
+            events: OnceCell::new(),
+        })
     }
 
     fn events(&self) -> &LogEvents {
         self.events.get_or_init(|| {
             let (log, faults) = EventLog::parse(&self.bytes);
-            LogEvents { ids: log.events().map(|event| event.id).collect(), is_whole: faults.is_empty() }
+            LogEvents {
+                ids: log.events().map(|event| event.id).collect(),
+                is_whole: faults.is_empty(),
+            }
         })
     }
 
@@ -150,7 +156,12 @@ impl<'s> VersionSearch<'s> {
                 }
             };
             let tree = tree_of(&committed, &task)?;
-            let found = FoundTask { task, tree, log, setting };
+            let found = FoundTask {
+                task,
+                tree,
+                log,
+                setting,
+            };
             self.add(index, Origin::WorkTree(index), Rc::new(found));
         }
         Ok(unread)
@@ -176,21 +187,34 @@ impl<'s> VersionSearch<'s> {
     }
 
     fn add(&mut self, place: usize, origin: Origin, found: Rc<FoundTask>) {
-        let version = TaskVersion { place, origin, found };
+        let version = TaskVersion {
+            place,
+            origin,
+            found,
+        };
         match self.versions.get_mut(&version.found.task.id) {
             Some(versions) => versions.push(version),
-            None => drop(self.versions.insert(version.found.task.id.clone(), vec![version])),
+            None => drop(
+                self.versions
+                    .insert(version.found.task.id.clone(), vec![version]),
+            ),
         }
     }
 
     /// The index of the settings in a commit. Settings with the same texts are read once.
     fn setting(&mut self, source: &TreeSource<'_>) -> Result<usize, Error> {
-        let Ok(file) = RepoPath::new(config::FILE) else { return Ok(0) };
+        let Ok(file) = RepoPath::new(config::FILE) else {
+            return Ok(0);
+        };
         let toml = source.blob_at(&file)?;
         let system = match self.systems.get(&toml) {
             Some(system) => system.clone(),
             None => {
-                let text = InSource(source).text(&file).ok().flatten().unwrap_or_default();
+                let text = InSource(source)
+                    .text(&file)
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default();
                 let system = config::parse(&text, config::FILE).0.system;
                 self.systems.insert(toml, system.clone());
                 system
@@ -201,7 +225,10 @@ impl<'s> VersionSearch<'s> {
             return Ok(*known);
         }
         let index = self.settings.len();
-        self.settings.push(Rc::new(Setting::read(&InSource(source), self.store.format())));
+        self.settings.push(Rc::new(Setting::read(
+            &InSource(source),
+            self.store.format(),
+        )));
         self.by_text.insert(texts, index);
         Ok(index)
     }
@@ -213,25 +240,35 @@ impl<'s> VersionSearch<'s> {
         source: &TreeSource<'_>,
         base: &RepoPath,
     ) -> Result<Vec<Rc<FoundTask>>, Error> {
-        let Some(tree) = tree_id(source.object(base)?) else { return Ok(Vec::new()) };
+        let Some(tree) = tree_id(source.object(base)?) else {
+            return Ok(Vec::new());
+        };
         if let Some(known) = self.below.get(&(index, base.clone(), tree)) {
             return Ok(known.to_vec());
         }
         let snapshot = self.snapshot(setting, source);
-        let mut has_files = setting.config.roots.iter().filter(|root| root.path.base() == base);
-        let is_whole = has_files.any(|root| root.path.is_of_files()) || snapshot.task_at(base)?.is_some();
+        let mut has_files = setting
+            .config
+            .roots
+            .iter()
+            .filter(|root| root.path.base() == base);
+        let is_whole =
+            has_files.any(|root| root.path.is_of_files()) || snapshot.task_at(base)?.is_some();
         let mut all = Vec::new();
         if is_whole {
             all = found_below(&snapshot, source, (index, base))?;
         } else {
             for (name, child) in self.store.tree_children(tree)? {
-                let (Some(child), Ok(path)) = (child, base.join(&name)) else { continue };
+                let (Some(child), Ok(path)) = (child, base.join(&name)) else {
+                    continue;
+                };
                 let key = (index, path, child);
                 let found = match self.below.get(&key) {
                     Some(known) => Rc::clone(known),
                     None => {
                         let snapshot = self.snapshot(setting, source);
-                        let found: FoundTasks = found_below(&snapshot, source, (index, &key.1))?.into();
+                        let found: FoundTasks =
+                            found_below(&snapshot, source, (index, &key.1))?.into();
                         self.below.insert(key, Rc::clone(&found));
                         found
                     }
@@ -239,14 +276,18 @@ impl<'s> VersionSearch<'s> {
                 all.extend(found.iter().cloned());
             }
         }
-        self.below.insert((index, base.clone(), tree), all.clone().into());
+        self.below
+            .insert((index, base.clone(), tree), all.clone().into());
         Ok(all)
     }
 
     /// A commit, to list its tasks.
     fn snapshot<'a>(&'a self, setting: &'a Setting, source: &'a TreeSource<'_>) -> Snapshot<'a> {
         let costs = Some(&*self.here.costs);
-        Snapshot { costs, ..Snapshot::new(setting, source, &self.here.validations, CodeAt::Nowhere) }
+        Snapshot {
+            costs,
+            ..Snapshot::new(setting, source, &self.here.validations, CodeAt::Nowhere)
+        }
     }
 
     /// Looks at a task in a commit. Returns an error if git cannot read it or its workflow cannot be used.
@@ -257,7 +298,13 @@ impl<'s> VersionSearch<'s> {
         source: &TreeSource<'_>,
     ) -> Result<Sight, Error> {
         let code = CodeAt::Commit(self.store, source.commit());
-        self.here.look_back(task, &Snapshot { code, ..self.snapshot(setting, source) })
+        self.here.look_back(
+            task,
+            &Snapshot {
+                code,
+                ..self.snapshot(setting, source)
+            },
+        )
     }
 
     /// For each task, the versions that are furthest. A task that was moved to the archive, or back, is listed
@@ -267,11 +314,16 @@ impl<'s> VersionSearch<'s> {
         let mut all: BTreeMap<&TaskId, FurthestVersion> = BTreeMap::new();
         for (id, versions) in &self.versions {
             let faults = self.unread_logs(versions);
-            let is_read =
-                |version: &&TaskVersion| !faults.iter().any(|(log, _)| version.found.log == Some(*log));
+            let is_read = |version: &&TaskVersion| {
+                !faults
+                    .iter()
+                    .any(|(log, _)| version.found.log == Some(*log))
+            };
             let (read, broken): (Vec<&TaskVersion>, Vec<_>) = versions.iter().partition(is_read);
             for version in broken {
-                let fault = faults.iter().find(|(log, _)| version.found.log == Some(*log));
+                let fault = faults
+                    .iter()
+                    .find(|(log, _)| version.found.log == Some(*log));
                 unread.extend(fault.map(|(_, error)| (version.place, id.clone(), error.clone())));
             }
             if !read.is_empty() {
@@ -281,11 +333,16 @@ impl<'s> VersionSearch<'s> {
         let is_left = |id: &TaskId, furthest: &FurthestVersion| {
             let twin = twin(id).and_then(|twin| all.get(&twin));
             twin.is_some_and(|twin| {
-                twin.log != furthest.log && furthest.log.is_some() && self.continues(twin.log, furthest.log)
+                twin.log != furthest.log
+                    && furthest.log.is_some()
+                    && self.continues(twin.log, furthest.log)
             })
         };
-        let left: HashSet<TaskId> =
-            all.iter().filter(|(id, one)| is_left(id, one)).map(|(id, _)| (*id).clone()).collect();
+        let left: HashSet<TaskId> = all
+            .iter()
+            .filter(|(id, one)| is_left(id, one))
+            .map(|(id, _)| (*id).clone())
+            .collect();
         let shown = all.into_iter().filter(|(id, _)| !left.contains(*id));
         (shown.map(|(id, one)| (id.clone(), one)).collect(), unread)
     }
@@ -297,11 +354,20 @@ impl<'s> VersionSearch<'s> {
     /// The logs of a task that git cannot read. Nothing is read if all versions have one log, or none; unless the
     /// task was moved to the archive, or back, so that its log is compared with that of its twin.
     fn unread_logs(&self, versions: &[TaskVersion]) -> Vec<(Digest, Error)> {
-        let logs: HashSet<Digest> = versions.iter().filter_map(|version| version.found.log).collect();
-        if logs.len() < 2 && !versions.first().is_some_and(|one| self.has_twin(&one.found.task.id)) {
+        let logs: HashSet<Digest> = versions
+            .iter()
+            .filter_map(|version| version.found.log)
+            .collect();
+        if logs.len() < 2
+            && !versions
+                .first()
+                .is_some_and(|one| self.has_twin(&one.found.task.id))
+        {
             return Vec::new();
         }
-        logs.into_iter().filter_map(|log| self.log(log).err().map(|error| (log, error))).collect()
+        logs.into_iter()
+            .filter_map(|log| self.log(log).err().map(|error| (log, error)))
+            .collect()
     }
 
     fn furthest_of(&self, versions: &[&TaskVersion]) -> FurthestVersion {
@@ -336,7 +402,13 @@ impl<'s> VersionSearch<'s> {
                 disagreeing.push(version.place);
             }
         }
-        FurthestVersion { candidates, same, behind, disagreeing, log }
+        FurthestVersion {
+            candidates,
+            same,
+            behind,
+            disagreeing,
+            log,
+        }
     }
 
     /// Whether a log contains every event of another one, which must be whole. A log that this clone does not have
@@ -358,7 +430,9 @@ impl<'s> VersionSearch<'s> {
         if let Some(known) = self.logs.borrow().get(&blob) {
             return Ok(Some(Rc::clone(known)));
         }
-        let Some(bytes) = self.store.blob(blob)? else { return Ok(None) };
+        let Some(bytes) = self.store.blob(blob)? else {
+            return Ok(None);
+        };
         let log = LogText::new(bytes);
         self.logs.borrow_mut().insert(blob, Rc::clone(&log));
         Ok(Some(log))
@@ -381,13 +455,25 @@ fn found_below(
 ) -> Result<Vec<Rc<FoundTask>>, Error> {
     let found = |task: TaskRef| {
         let log = source.blob_at(&task.transcript_path())?;
-        Ok(Rc::new(FoundTask { tree: tree_of(source, &task)?, log, task, setting }))
+        Ok(Rc::new(FoundTask {
+            tree: tree_of(source, &task)?,
+            log,
+            task,
+            setting,
+        }))
     };
-    snapshot.tasks_below(directory)?.into_iter().map(found).collect()
+    snapshot
+        .tasks_below(directory)?
+        .into_iter()
+        .map(found)
+        .collect()
 }
 
 /// The tree with the files of a task: that of its directory, or of the directory with the file that it is.
 fn tree_of(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<Digest>, Error> {
-    let directory = task.place.file().map_or(task.directory(), |file| &file.directory);
+    let directory = task
+        .place
+        .file()
+        .map_or(task.directory(), |file| &file.directory);
     Ok(tree_id(source.object(directory)?))
 }

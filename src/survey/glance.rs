@@ -26,7 +26,13 @@ impl<'a> Glance<'a> {
         place: &'a TaskPlace,
         entries: Vec<Entry>,
     ) -> Self {
-        Self { source, costs, place, entries, state: RefCell::default() }
+        Self {
+            source,
+            costs,
+            place,
+            entries,
+            state: RefCell::default(),
+        }
     }
 
     /// Reads the state, and keeps it for the next read; `None` if there is no such file, or it has no bytes that could be
@@ -60,7 +66,11 @@ impl Source for Glance<'_> {
     }
 
     fn list_task(&self, place: &TaskPlace) -> Result<Vec<Entry>, Error> {
-        if place == self.place { Ok(self.entries.clone()) } else { self.source.list_task(place) }
+        if place == self.place {
+            Ok(self.entries.clone())
+        } else {
+            self.source.list_task(place)
+        }
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
@@ -82,8 +92,13 @@ impl Source for Glance<'_> {
             return Ok(content.clone());
         }
         let content = self.source.read(path, limit)?;
-        self.costs
-            .inspect(|costs| costs.read(if let Content::Bytes(bytes) = &content { bytes.len() } else { 0 }));
+        self.costs.inspect(|costs| {
+            costs.read(if let Content::Bytes(bytes) = &content {
+                bytes.len()
+            } else {
+                0
+            })
+        });
         Ok(content)
     }
 

@@ -30,7 +30,8 @@ impl Workspace {
         let head = self.begin_looks()?;
         let commit = head.as_ref().and_then(|head| head.commit);
         let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, u64::MAX))?;
-        let held = self.hold_against_history(task, reading, head.as_ref(), self.reads_work_dir())?;
+        let held =
+            self.hold_against_history(task, reading, head.as_ref(), self.reads_work_dir())?;
         Ok(held.reading.recorded.faults(&task.id))
     }
 
@@ -42,7 +43,12 @@ impl Workspace {
         head: Option<&Head>,
         is_present: bool,
     ) -> Result<HeldReading, Error> {
-        let Reading { compiled, mut recorded, observed, entries } = reading;
+        let Reading {
+            compiled,
+            mut recorded,
+            observed,
+            entries,
+        } = reading;
         let basis = LookBasis::default();
         let path = task.transcript_path();
         let in_head = match (&self.store, head, is_present) {
@@ -65,7 +71,8 @@ impl Workspace {
         }
         if let (Some(store), Some(held)) = (&self.store, in_head) {
             let commit = head.and_then(|head| head.commit);
-            let mut fault = self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
+            let mut fault =
+                self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
             if let (None, None, Some(commit)) = (&fault, held, commit) {
                 fault = self.removed_record(task, &recorded, (store, commit), &basis)?;
             }
@@ -86,31 +93,53 @@ impl Workspace {
             // What a commit holds is committed; what is staged is not yet.
             None => !is_present,
         };
-        let reading = Reading { compiled, recorded, observed, entries };
-        Ok(HeldReading { reading, untracked, is_committed, basis })
+        let reading = Reading {
+            compiled,
+            recorded,
+            observed,
+            entries,
+        };
+        Ok(HeldReading {
+            reading,
+            untracked,
+            is_committed,
+            basis,
+        })
     }
 }
 
 /// Replaces the hints about a state that no log belongs to: there is nothing to restore.
 fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
     let state = task.state_path();
-    let is_of_state =
-        |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == state.as_str());
-    for fault in faults.iter_mut().filter(|fault| is_of_state(fault) && !has_own_remedy(fault)) {
+    let is_of_state = |fault: &Diagnostic| {
+        fault
+            .place
+            .as_ref()
+            .is_some_and(|place| place.path == state.as_str())
+    };
+    for fault in faults
+        .iter_mut()
+        .filter(|fault| is_of_state(fault) && !has_own_remedy(fault))
+    {
         let aside = format!("{state}.broken");
         let remove = match fault.code {
             Code::IsADirectory => command(&["mv", state.as_str(), &aside]),
             _ => command(&["rm", "-f", state.as_str()]),
         };
         let new = command(&["orch", "new", task.id.as_str()]);
-        fault.hint = Some(format!("correct the file, or begin without it: {remove}; then: {new}"));
+        fault.hint = Some(format!(
+            "correct the file, or begin without it: {remove}; then: {new}"
+        ));
     }
 }
 
 /// Whether what is wrong with a record has a remedy of its own, other than to recover it or to begin without it.
 pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
     use Code::{ImportInvalid, RecordElsewhere, RecordLost, UnknownPhase};
-    matches!(fault.code, ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost)
+    matches!(
+        fault.code,
+        ImportInvalid | UnknownPhase | RecordElsewhere | RecordLost
+    )
 }
 
 impl Workspace {
@@ -123,7 +152,9 @@ impl Workspace {
         held: Digest,
         recorded: Recorded,
     ) -> Result<Recorded, Error> {
-        let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
+        let Some(log) = observed.log.whole() else {
+            return Ok(Recorded::Lost);
+        };
         let held = store.blob(held)?.unwrap_or_default();
         let here = with_own_line_endings(log.into());
         if !has_lost_events(&held, &here) {
@@ -133,8 +164,9 @@ impl Workspace {
         // Another process may have moved the branch since the log was read: then there is a journal, or its files
         // are in place by now. A decision on the older log is made again before it is committed.
         let place = path.under(store.root());
-        let now =
-            durable::read_if_there(&place).map_err(|source| io_error(&place, source))?.unwrap_or_default();
+        let now = durable::read_if_there(&place)
+            .map_err(|source| io_error(&place, source))?
+            .unwrap_or_default();
         if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
             return Ok(recorded);
         }
@@ -149,7 +181,9 @@ impl Workspace {
         let restore = command(&["git", "restore", "--", path.as_str()]);
         let recover = command(&["orch", "recover", task.id.as_str()]);
         let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
-        Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
+        Ok(Recorded::Broken(vec![
+            found.hint(format!("{restore}, or: {recover}")),
+        ]))
     }
 
     /// Whether the events that a log has lost are those of another task, which was created under the same id and
@@ -165,7 +199,11 @@ impl Workspace {
             }
             lost.push(part);
         }
-        for other in self.tasks()?.iter().filter(|other| other.directory() != task.directory()) {
+        for other in self
+            .tasks()?
+            .iter()
+            .filter(|other| other.directory() != task.directory())
+        {
             let path = other.transcript_path().under(&self.root);
             let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
             let log = EventLog::parse(&bytes.unwrap_or_default()).0;

@@ -4,7 +4,8 @@ use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use crate::base::{Digest, TaskId};
 use crate::decide::{
-    CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode, judged_before,
+    CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode,
+    judged_before,
 };
 use crate::store::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
 use crate::workflow::{Artifact, Workflow};
@@ -29,22 +30,42 @@ impl Snapshot<'_> {
         base: BaseOf<'_>,
         asked: &JudgedCode<'_>,
     ) -> Result<CodeFacts, Error> {
-        let JudgedCode { store, head, artifact, code, present } = *asked;
+        let JudgedCode {
+            store,
+            head,
+            artifact,
+            code,
+            present,
+        } = *asked;
         let mut judged = judged_before(workflow, state, artifact);
-        let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+        let current = state
+            .phase
+            .as_deref()
+            .and_then(|name| workflow.phase_named(name));
         let may_end_well = current.is_some_and(|phase| workflow.may_end_well(&phase.id));
         // What was judged may be there, and the branch take back what others did.
-        let is_there = judged.remove(&present) && may_end_well && !matches!(base, BaseOf::Recorded(None));
+        let is_there =
+            judged.remove(&present) && may_end_well && !matches!(base, BaseOf::Recorded(None));
         let mut facts = CodeFacts::default();
         if judged.is_empty() && !is_there {
             return Ok(facts);
         }
         let own = state.under_own_names(workflow);
-        let entered = workflow
-            .producers(&artifact.name)
-            .find_map(|phase| own.actor(&phase.id)?.entered_with.get(&artifact.name).copied().flatten());
+        let entered = workflow.producers(&artifact.name).find_map(|phase| {
+            own.actor(&phase.id)?
+                .entered_with
+                .get(&artifact.name)
+                .copied()
+                .flatten()
+        });
         let commits = self.commits_of(task, state);
-        let mut question = CodeQuestion { head, entered, judged: present, base: None, task: &commits };
+        let mut question = CodeQuestion {
+            head,
+            entered,
+            judged: present,
+            base: None,
+            task: &commits,
+        };
         let mut unknown = None;
         match base {
             BaseOf::Branch => match self.base_here(&question, store, code)? {
@@ -63,17 +84,32 @@ impl Snapshot<'_> {
                 Some(why) => Err(why.clone()),
                 None => store.code_changes(&question, code)?,
             };
-            facts.since.push(CodeSince { artifact: artifact.name.clone(), judged, history });
+            facts.since.push(CodeSince {
+                artifact: artifact.name.clone(),
+                judged,
+                history,
+            });
         }
         if let (true, Some(base)) = (is_there, question.base) {
             let taken_back = store.taken_back_since(&task.transcript_path(), [base, head], code)?;
             let moved: Vec<MovedFile> = taken_back
                 .into_iter()
-                .map(|path| MovedFile { path, is_own: true, is_undone: false })
+                .map(|path| MovedFile {
+                    path,
+                    is_own: true,
+                    is_undone: false,
+                })
                 .collect();
             if !moved.is_empty() {
-                let history = Ok(CodeHistory { moved, ..CodeHistory::default() });
-                facts.since.push(CodeSince { artifact: artifact.name.clone(), judged: present, history });
+                let history = Ok(CodeHistory {
+                    moved,
+                    ..CodeHistory::default()
+                });
+                facts.since.push(CodeSince {
+                    artifact: artifact.name.clone(),
+                    judged: present,
+                    history,
+                });
             }
         }
         // Nothing was held against it.
@@ -85,10 +121,24 @@ impl Snapshot<'_> {
 
     /// What tells the commits of a task, under its id and its former ones.
     pub(super) fn commits_of(&self, task: &TaskRef, state: &State) -> CommitsOf {
-        let log_of = |id: &str| Some(self.place_of(task, &TaskId::new(id).ok()?)?.transcript_path());
-        let former = state.former_ids().map(|id| NamedLog { id: id.to_owned(), log: log_of(id) });
-        let present = NamedLog { id: task.id.to_string(), log: Some(task.transcript_path()) };
-        CommitsOf { present, former: former.collect() }
+        let log_of = |id: &str| {
+            Some(
+                self.place_of(task, &TaskId::new(id).ok()?)?
+                    .transcript_path(),
+            )
+        };
+        let former = state.former_ids().map(|id| NamedLog {
+            id: id.to_owned(),
+            log: log_of(id),
+        });
+        let present = NamedLog {
+            id: task.id.to_string(),
+            log: Some(task.transcript_path()),
+        };
+        CommitsOf {
+            present,
+            former: former.collect(),
+        }
     }
 
     /// What the branch of a commit and the base branch have in common last. The task is worked on in the base branch
@@ -100,9 +150,16 @@ impl Snapshot<'_> {
         code: &CodePart<'_>,
     ) -> Result<Result<CodeBase, UnknownCode>, Error> {
         let in_head = self.settings_in_head()?;
-        let git = &in_head.as_ref().map_or(&self.setting.config, |found| &found.config).git;
+        let git = &in_head
+            .as_ref()
+            .map_or(&self.setting.config, |found| &found.config)
+            .git;
         let named = git.base.as_deref();
-        let in_base_branch = Ok(CodeBase { commit: None, code: None, by: FoundBy::Create });
+        let in_base_branch = Ok(CodeBase {
+            commit: None,
+            code: None,
+            by: FoundBy::Create,
+        });
         let Some(tip) = store.base_tip(named, git.protected.texts())? else {
             return Ok(match named {
                 Some(named) => Err(UnknownCode::NoBase(named.to_owned())),
@@ -110,13 +167,21 @@ impl Snapshot<'_> {
             });
         };
         let Some(commit) = store.merge_bases(asked.head, tip)?.first().copied() else {
-            return Ok(if store.is_shallow()? { Err(UnknownCode::Shallow) } else { in_base_branch });
+            return Ok(if store.is_shallow()? {
+                Err(UnknownCode::Shallow)
+            } else {
+                in_base_branch
+            });
         };
         if commit == asked.head || store.is_worked_on_in(commit, asked, code)? == Some(true) {
             return Ok(in_base_branch);
         }
         let code = store.code_digest(Some(commit), code)?;
-        Ok(Ok(CodeBase { commit: Some(commit), code: Some(code), by: FoundBy::Branch }))
+        Ok(Ok(CodeBase {
+            commit: Some(commit),
+            code: Some(code),
+            by: FoundBy::Branch,
+        }))
     }
 }
 
@@ -128,8 +193,13 @@ fn is_true(
     store: &Store,
     code: &CodePart<'_>,
 ) -> Result<bool, Error> {
-    let Some(commit) = base.commit else { return Ok(base.by == FoundBy::Create) };
-    if base.by != FoundBy::Branch || !store.has(commit)? || !store.is_ancestor(commit, asked.head)? {
+    let Some(commit) = base.commit else {
+        return Ok(base.by == FoundBy::Create);
+    };
+    if base.by != FoundBy::Branch
+        || !store.has(commit)?
+        || !store.is_ancestor(commit, asked.head)?
+    {
         return Ok(false);
     }
     let is_as_said = base.code == Some(store.code_digest(Some(commit), code)?);

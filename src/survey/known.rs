@@ -112,15 +112,22 @@ pub(super) struct KnownLooks {
 impl KnownLooks {
     /// The cache with this name; `None` where looks cannot be compared with earlier ones.
     fn of(workspace: &Workspace, name: &str) -> Option<Self> {
-        let store =
-            workspace.store.as_ref().filter(|store| workspace.reads_work_dir() && !store.is_sparse())?;
+        let store = workspace
+            .store
+            .as_ref()
+            .filter(|store| workspace.reads_work_dir() && !store.is_sparse())?;
         // Another build may look differently, and another user may not read the same files.
         let program = FileStamp::of(&fs::metadata("/proc/self/exe").ok()?)?;
         let user = fs::metadata("/proc/self").ok()?.uid();
         let root = workspace.root.as_os_str().as_encoded_bytes();
         let whose = Digest::of_blob(&[&program.bytes()[..], &user.to_le_bytes(), root].concat());
         // A deeper clone knows more under the same HEAD.
-        let ends: Vec<String> = store.boundary().ok()?.iter().map(Digest::to_string).collect();
+        let ends: Vec<String> = store
+            .boundary()
+            .ok()?
+            .iter()
+            .map(Digest::to_string)
+            .collect();
         let shallow = Digest::of_blob(ends.concat().as_bytes());
         let world = format!("{name} {whose} {} {shallow}", workspace.setting.digest());
         Some(Self {
@@ -142,24 +149,36 @@ impl KnownLooks {
     pub(super) fn is_unchanged(&self, directory: &RepoPath) -> bool {
         let number = Self::number(directory);
         let of_rows = || {
-            let rows = self.rows(number, |row: KeptStamps| Some((row.directory, row.stamped?)));
+            let rows = self.rows(number, |row: KeptStamps| {
+                Some((row.directory, row.stamped?))
+            });
             rows.into_iter().flatten().collect()
         };
-        let stamped = locked(&self.parts[number]).stamps.get_or_insert_with(of_rows).remove(directory);
+        let stamped = locked(&self.parts[number])
+            .stamps
+            .get_or_insert_with(of_rows)
+            .remove(directory);
         let stands = stamped.is_some_and(|stamped| stamped.stands(&self.root, directory));
         if stands {
-            locked(&self.parts[number]).unchanged.push(directory.clone());
+            locked(&self.parts[number])
+                .unchanged
+                .push(directory.clone());
         }
         stands
     }
 
     /// The order in which a command asks for these tasks: part after part, so that no more than a few parts are in memory.
     pub(super) fn begin(&self, tasks: &[TaskRef]) -> Vec<usize> {
-        let numbers: Vec<usize> = tasks.iter().map(|task| Self::number(task.directory())).collect();
+        let numbers: Vec<usize> = tasks
+            .iter()
+            .map(|task| Self::number(task.directory()))
+            .collect();
         for number in 0..PARTS {
             locked(&self.parts[number]).stamps = None;
         }
-        numbers.iter().for_each(|number| locked(&self.parts[*number]).left += 1);
+        numbers
+            .iter()
+            .for_each(|number| locked(&self.parts[*number]).left += 1);
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by_key(|at| numbers[*at]);
         order
@@ -170,14 +189,24 @@ impl KnownLooks {
         let number = Self::number(directory);
         let mut part = locked(&self.parts[number]);
         part.used.insert(directory.clone());
-        let kept = part.kept.get_or_insert_with(|| self.read(number)).remove(directory)?;
-        let place = part.unchanged.iter().position(|unchanged| unchanged == directory);
-        let was_unchanged = place.map(|place| part.unchanged.swap_remove(place)).is_some();
+        let kept = part
+            .kept
+            .get_or_insert_with(|| self.read(number))
+            .remove(directory)?;
+        let place = part
+            .unchanged
+            .iter()
+            .position(|unchanged| unchanged == directory);
+        let was_unchanged = place
+            .map(|place| part.unchanged.swap_remove(place))
+            .is_some();
         Some((kept, was_unchanged))
     }
 
     fn note(&self, kept: KeptLook) {
-        locked(&self.parts[Self::number(&kept.directory)]).new.push(kept);
+        locked(&self.parts[Self::number(&kept.directory)])
+            .new
+            .push(kept);
     }
 
     /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not
@@ -207,12 +236,17 @@ impl KnownLooks {
             let is_whole = || Digest::parse(digest) == Some(Digest::of_blob(rows.as_bytes()));
             (world == self.world && is_whole()).then_some(rows)
         };
-        let rows = rows().unwrap_or_default().lines().filter_map(|line| serde_json::from_str(line).ok());
+        let rows = rows()
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
         rows.map(of_row).collect()
     }
 
     fn read(&self, number: usize) -> HashMap<RepoPath, KeptLook> {
-        self.rows(number, |kept: KeptLook| (kept.directory.clone(), kept)).into_iter().collect()
+        self.rows(number, |kept: KeptLook| (kept.directory.clone(), kept))
+            .into_iter()
+            .collect()
     }
 
     fn path(&self, number: usize) -> PathBuf {
@@ -234,9 +268,17 @@ impl KnownLooks {
         let line = |kept: &KeptLook| Some(serde_json::to_string(kept).ok()? + "\n");
         let mut rows: String = kept.values().filter_map(line).collect();
         if rows.len() > MAX_BYTES {
-            rows = kept.values().filter(|kept| used.contains(&kept.directory)).filter_map(line).collect();
+            rows = kept
+                .values()
+                .filter(|kept| used.contains(&kept.directory))
+                .filter_map(line)
+                .collect();
         }
-        let text = format!("{}\n{}\n{rows}", self.world, Digest::of_blob(rows.as_bytes()));
+        let text = format!(
+            "{}\n{}\n{rows}",
+            self.world,
+            Digest::of_blob(rows.as_bytes())
+        );
         let _ = durable::write_derived(&self.git, &self.path(number), text.as_bytes());
     }
 }
@@ -250,7 +292,9 @@ impl Workspace {
         head: Option<&Head>,
         listed: Option<&ListedTask>,
     ) -> Result<Option<Digest>, Error> {
-        let (Some(store), Some(head)) = (&self.store, head) else { return Ok(None) };
+        let (Some(store), Some(head)) = (&self.store, head) else {
+            return Ok(None);
+        };
         if store.converts_somewhere(task.directory()) {
             return Ok(None);
         }
@@ -262,8 +306,13 @@ impl Workspace {
         for path in std::iter::once(task.directory().clone()).chain(outside) {
             text.push_str(&format!("\0{path}\0{:?}", source.object(&path)?));
         }
-        let settings = RepoPath::new(config::FILE).ok().map(|path| source.object(&path)).transpose()?;
-        let seen = store.seen_writers(task.directory()).map(|seen| seen.stamps());
+        let settings = RepoPath::new(config::FILE)
+            .ok()
+            .map(|path| source.object(&path))
+            .transpose()?;
+        let seen = store
+            .seen_writers(task.directory())
+            .map(|seen| seen.stamps());
         text.push_str(&format!("\0{settings:?}\0{seen:?}"));
         Ok(Some(Digest::of_blob(text.as_bytes())))
     }
@@ -277,7 +326,10 @@ impl Workspace {
     /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole, unless the
     /// workspace reads a commit, and so writes nothing. Nothing that is recorded may rest on such a look.
     pub fn look_at_few(&self) {
-        self.store.iter().filter(|_| self.reads_work_dir()).for_each(Store::ask_for_few);
+        self.store
+            .iter()
+            .filter(|_| self.reads_work_dir())
+            .for_each(Store::ask_for_few);
     }
 
     /// Keeps what was made of the looks, and uses them no longer.
@@ -306,15 +358,24 @@ impl Workspace {
         let (directory, commit) = (task.directory(), head.and_then(|head| head.commit));
         let earlier = known.find(directory);
         let made_earlier = |held: Option<Digest>| {
-            let (kept, _) = earlier.as_ref().filter(|(kept, _)| Some(kept.held) == held)?;
-            let is_unignored =
-                |path| self.store.as_ref().is_some_and(|store| !store.is_ignored(path).unwrap_or(true));
+            let (kept, _) = earlier
+                .as_ref()
+                .filter(|(kept, _)| Some(kept.held) == held)?;
+            let is_unignored = |path| {
+                self.store
+                    .as_ref()
+                    .is_some_and(|store| !store.is_ignored(path).unwrap_or(true))
+            };
             let is_quiet = |(workflow, since): &(String, Digest)| {
-                commit.is_some_and(|head| self.is_quiet_since(&known.pasts, head, (workflow, *since)))
+                commit
+                    .is_some_and(|head| self.is_quiet_since(&known.pasts, head, (workflow, *since)))
             };
             let stands = (kept.head.is_none() || kept.head == commit)
                 && kept.code.as_ref().is_none_or(is_quiet)
-                && kept.files.iter().all(|(path, was_file)| self.is_file_outside(path) == *was_file)
+                && kept
+                    .files
+                    .iter()
+                    .all(|(path, was_file)| self.is_file_outside(path) == *was_file)
                 && kept.unignored.iter().all(is_unignored);
             if stands { of_text(&kept.text) } else { None }
         };
@@ -325,19 +386,28 @@ impl Workspace {
             && let Some(made) = made_earlier(self.held_digest(task, head, None)?)
         {
             if let Some(code) = known.code_now(kept, commit) {
-                known.note(KeptLook { code: Some(code), ..KeptLook::clone(kept) });
+                known.note(KeptLook {
+                    code: Some(code),
+                    ..KeptLook::clone(kept)
+                });
             }
             self.knew(task);
             return Ok(Recall::Made(made));
         }
         let first = self.first_part(task, head)?;
-        if let Some((kept, _)) = earlier.as_ref().filter(|(kept, _)| Some(kept.listed) == first.listed)
+        if let Some((kept, _)) = earlier
+            .as_ref()
+            .filter(|(kept, _)| Some(kept.listed) == first.listed)
             && let Some(made) = made_earlier(first.held)
         {
             let code = known.code_now(kept, commit);
             if kept.stamped != first.stamped || code.is_some() {
                 let code = code.or_else(|| kept.code.clone());
-                known.note(KeptLook { stamped: first.stamped, code, ..KeptLook::clone(kept) });
+                known.note(KeptLook {
+                    stamped: first.stamped,
+                    code,
+                    ..KeptLook::clone(kept)
+                });
             }
             self.knew(task);
             return Ok(Recall::Made(made));
@@ -346,12 +416,23 @@ impl Workspace {
     }
 
     /// What a look at a task begins with. Returns an error if the task or HEAD cannot be read.
-    pub(super) fn first_part(&self, task: &TaskRef, head: Option<&Head>) -> Result<FirstPart, Error> {
+    pub(super) fn first_part(
+        &self,
+        task: &TaskRef,
+        head: Option<&Head>,
+    ) -> Result<FirstPart, Error> {
         let list = self.list(task)?;
         let held = self.held_digest(task, head, Some(&list))?;
-        let (listed, stamped) =
-            (listed_digest(&self.root, task, &list), Stamped::of(&self.root, task, &list));
-        Ok(FirstPart { list, listed, held, stamped })
+        let (listed, stamped) = (
+            listed_digest(&self.root, task, &list),
+            Stamped::of(&self.root, task, &list),
+        );
+        Ok(FirstPart {
+            list,
+            listed,
+            held,
+            stamped,
+        })
     }
 
     /// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
@@ -365,7 +446,9 @@ impl Workspace {
     ) -> Result<R, Error> {
         match self.recall(task, head.as_ref(), (known, keeper.of_text))? {
             Recall::Made(made) => Ok(made),
-            Recall::Anew(first) => self.tell_anew((task, head, first), (known, keeper.to_text), told),
+            Recall::Anew(first) => {
+                self.tell_anew((task, head, first), (known, keeper.to_text), told)
+            }
         }
     }
 
@@ -377,7 +460,12 @@ impl Workspace {
         (known, to_text): (&KnownLooks, fn(&R) -> Option<String>),
         told: &impl Fn(&Self, Sight) -> R,
     ) -> Result<R, Error> {
-        let FirstPart { list, listed, held, stamped } = first;
+        let FirstPart {
+            list,
+            listed,
+            held,
+            stamped,
+        } = first;
         let commit = head.as_ref().and_then(|head| head.commit);
         let converted = self.store.as_ref().map(Store::converted);
         let sight = self.look_listed(task, head, LookDepth::End, list)?;
@@ -391,16 +479,33 @@ impl Workspace {
             && (commit.is_some() || !(reads_history || on_code));
         let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
         let head = commit.filter(|_| reads_history);
-        let code = commit.filter(|_| on_code).map(|commit| (sight.workflow().name.to_string(), commit));
+        let code = commit
+            .filter(|_| on_code)
+            .map(|commit| (sight.workflow().name.to_string(), commit));
         // A directory that lost its last artifact since the search is no task, and what is kept would vouch for one.
-        let Observed { state, log, files: read, .. } = &sight.observed;
+        let Observed {
+            state,
+            log,
+            files: read,
+            ..
+        } = &sight.observed;
         let is_task = state.is_some() || log.is_there() || !read.is_empty();
         let made = told(self, sight);
         if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
             && let Some(text) = to_text(&made)
         {
             let directory = task.directory().clone();
-            known.note(KeptLook { directory, stamped, listed, held, head, code, files, unignored, text });
+            known.note(KeptLook {
+                directory,
+                stamped,
+                listed,
+                held,
+                head,
+                code,
+                files,
+                unignored,
+                text,
+            });
         }
         Ok(made)
     }

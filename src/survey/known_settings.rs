@@ -29,17 +29,26 @@ impl KnownSettings {
     /// The settings of the work tree at `root`, which is checked out completely.
     pub(super) fn read(&self, root: &Path, format: ObjectFormat) -> Arc<Setting> {
         let mut known = locked(&self.0);
-        let before = known.take().filter(|kept| kept.root == root && kept.format == format);
+        let before = known
+            .take()
+            .filter(|kept| kept.root == root && kept.format == format);
         let kept = match before {
             Some(kept) if kept.stamps.as_ref().is_some_and(stand) => kept,
             before => {
                 let now = super::caller::present();
-                let texts = NotedTexts { texts: OnDisk(root), noted: RefCell::default() };
+                let texts = NotedTexts {
+                    texts: OnDisk(root),
+                    noted: RefCell::default(),
+                };
                 let fresh = Setting::read(&texts, format);
                 let stamps = texts.noted.into_inner();
                 // What the machine failed to read may be there the next time.
-                let is_whole = fresh.findings.iter().all(|finding| finding.code.class() != Class::Fault);
-                let shows_changes = is_whole && stamps.values().flatten().all(|stamp| is_plain(stamp, now));
+                let is_whole = fresh
+                    .findings
+                    .iter()
+                    .all(|finding| finding.code.class() != Class::Fault);
+                let shows_changes =
+                    is_whole && stamps.values().flatten().all(|stamp| is_plain(stamp, now));
                 let setting = match before {
                     Some(kept) if kept.setting.is_same(&fresh) => kept.setting,
                     _ => fresh.into(),
@@ -63,7 +72,9 @@ fn is_plain(stamp: &FileStamp, now: SystemTime) -> bool {
 
 /// Whether everything is as it was.
 fn stand(stamps: &Stamps) -> bool {
-    stamps.iter().all(|(path, stamp)| FileStamp::at(path) == *stamp)
+    stamps
+        .iter()
+        .all(|(path, stamp)| FileStamp::at(path) == *stamp)
 }
 
 /// The texts in the work tree; notes the stamp of each, before it is read.
@@ -89,7 +100,9 @@ impl Texts for NotedTexts<'_> {
     fn leads_out(&self, path: &RepoPath) -> Result<bool, UnreadText> {
         // A directory above it may be a link.
         let above = std::iter::successors(Some(path.clone()), RepoPath::parent);
-        above.filter(|path| !path.as_str().is_empty()).for_each(|path| self.note(&path));
+        above
+            .filter(|path| !path.as_str().is_empty())
+            .for_each(|path| self.note(&path));
         self.texts.leads_out(path)
     }
 
@@ -139,13 +152,20 @@ mod tests {
                 for _ in 0..2 {
                     sleep(pause);
                     let again = read();
-                    assert!(Arc::ptr_eq(&now, &again), "nothing has changed since {text:?}");
+                    assert!(
+                        Arc::ptr_eq(&now, &again),
+                        "nothing has changed since {text:?}"
+                    );
                     let kept = again.workflow("global-state-machine").expect("it ships");
                     assert!(Arc::ptr_eq(&loaded, &kept), "it is compiled once");
                 }
                 last = now;
             }
-            for path in ["system/agents/planner.md", "system/workflows/mine.md", "orch.toml"] {
+            for path in [
+                "system/agents/planner.md",
+                "system/workflows/mine.md",
+                "orch.toml",
+            ] {
                 fs::remove_file(at(path)).expect("removed");
                 let now = read();
                 assert!(!Arc::ptr_eq(&last, &now), "{path} is gone");
@@ -153,7 +173,10 @@ mod tests {
             }
         }
         sleep(SETTLED);
-        assert!(!Arc::ptr_eq(&last, &known.read(home.path(), ObjectFormat::Sha256)));
+        assert!(!Arc::ptr_eq(
+            &last,
+            &known.read(home.path(), ObjectFormat::Sha256)
+        ));
     }
 
     #[test]
@@ -172,7 +195,11 @@ mod tests {
         assert!(is_doubted, "it could still change under the same stamp");
         sleep(SETTLED);
         assert!(is_known(&known));
-        fs::rename(home.path().join("orch.toml"), home.path().join("other.toml")).expect("moved");
+        fs::rename(
+            home.path().join("orch.toml"),
+            home.path().join("other.toml"),
+        )
+        .expect("moved");
         symlink("other.toml", home.path().join("orch.toml")).expect("a link");
         sleep(SETTLED);
         assert!(!is_known(&known), "a link does not show what it leads to");

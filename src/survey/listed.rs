@@ -66,29 +66,47 @@ impl Stamped {
             names.extend([SEPARATOR, path.below(directory)?]);
         }
         let mut has_mark = top.stamp(MARK).is_some();
-        for (entry, name) in those_that_matter(&listed.entries).zip(names_in(&names).skip(without_entry)) {
+        for (entry, name) in
+            those_that_matter(&listed.entries).zip(names_in(&names).skip(without_entry))
+        {
             let is_directory = entry.kind == EntryKind::Directory;
             has_mark |= is_directory && top.stamp(&format!("{name}/{MARK}")).is_some();
-            stamps.push(if is_directory { top.stamp(name) } else { entry.stamp });
+            stamps.push(if is_directory {
+                top.stamp(name)
+            } else {
+                entry.stamp
+            });
         }
         // What is in it makes a directory a repository of its own, and does not change its stamp.
-        let is_recent = || stamps.iter().flatten().any(|stamp| stamp.is_recent(listed.now));
+        let is_recent = || {
+            stamps
+                .iter()
+                .flatten()
+                .any(|stamp| stamp.is_recent(listed.now))
+        };
         if has_mark || is_recent() {
             return None;
         }
-        Some(Self { names, stamps: digest(stamps.iter().copied()) })
+        Some(Self {
+            names,
+            stamps: digest(stamps.iter().copied()),
+        })
     }
 
     /// Whether all of it is as it was.
     pub(super) fn stands(&self, root: &Path, directory: &RepoPath) -> bool {
         let top = Directory::open_itself(&directory.under(root));
-        top.is_ok_and(|top| digest(names_in(&self.names).map(|name| top.stamp(name))) == self.stamps)
+        top.is_ok_and(|top| {
+            digest(names_in(&self.names).map(|name| top.stamp(name))) == self.stamps
+        })
     }
 }
 
 /// The names in the text of [`Stamped`], as paths below the directory.
 fn names_in(names: &str) -> impl Iterator<Item = &str> {
-    names.split(SEPARATOR).map(|name| if name.is_empty() { "." } else { name })
+    names
+        .split(SEPARATOR)
+        .map(|name| if name.is_empty() { "." } else { name })
 }
 
 /// The digest of the stamps of files that may be missing.
@@ -109,7 +127,12 @@ pub(super) fn listed_digest(root: &Path, task: &TaskRef, listed: &ListedTask) ->
     bytes.extend(run.iter().flat_map(FileStamp::bytes));
     for entry in those_that_matter(&listed.entries) {
         bytes.extend(entry.path.as_bytes());
-        bytes.extend([0, entry.kind as u8, u8::from(entry.executable), u8::from(entry.stamp.is_some())]);
+        bytes.extend([
+            0,
+            entry.kind as u8,
+            u8::from(entry.executable),
+            u8::from(entry.stamp.is_some()),
+        ]);
         bytes.extend(entry.stamp.iter().flat_map(FileStamp::bytes));
     }
     let own = those_that_matter(&listed.entries).filter_map(|entry| entry.stamp.as_ref());

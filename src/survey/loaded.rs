@@ -33,7 +33,10 @@ impl Loaded {
     /// The workflow, unless its document has errors.
     #[must_use]
     pub fn workflow(&self) -> Option<&Workflow> {
-        self.compiled.as_ref().ok().map(|compiled| &compiled.workflow)
+        self.compiled
+            .as_ref()
+            .ok()
+            .map(|compiled| &compiled.workflow)
     }
 
     /// The compiled path patterns of its artifacts; of a document with errors, those that can be read.
@@ -68,5 +71,8 @@ impl Loaded {
 /// The names of all workflows among these texts, sorted.
 pub(crate) fn names(system: &System) -> Vec<String> {
     let stems = system.names("workflows", ".md");
-    stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
+    stems
+        .filter(|name| WorkflowName::new(name).is_ok())
+        .map(str::to_owned)
+        .collect()
 }

@@ -33,14 +33,22 @@ pub(crate) struct Opener {
 impl Opener {
     /// The same for a workspace that keeps nothing of its looks.
     pub(crate) fn that_forgets(self) -> Self {
-        Self { known: None, ..self }
+        Self {
+            known: None,
+            ..self
+        }
     }
 
     /// The workspace; `None` if its repository can no longer be opened.
     pub(crate) fn open(&self) -> Option<Workspace> {
         Some(Workspace {
             root: self.root.clone(),
-            store: self.location.as_ref().map(|location| location.open().ok_or(())).transpose().ok()?,
+            store: self
+                .location
+                .as_ref()
+                .map(|location| location.open().ok_or(()))
+                .transpose()
+                .ok()?,
             setting: Arc::clone(&self.setting),
             validations: Arc::clone(&self.validations),
             environment: self.environment.clone(),
@@ -77,7 +85,9 @@ impl Workspace {
                 // Each task has the error.
                 Err(_) => workspace.look(task),
             };
-            part.iter().map(|task| told(workspace, task, look(task))).collect()
+            part.iter()
+                .map(|task| told(workspace, task, look(task)))
+                .collect()
         })
     }
 
@@ -99,12 +109,17 @@ impl Workspace {
                     (sight, stamp)
                 };
                 let look = |task: &TaskRef| {
-                    let Ok(head) = &under else { return workspace.look(task) };
+                    let Ok(head) = &under else {
+                        return workspace.look(task);
+                    };
                     let first = workspace.first_part(task, head.as_ref())?;
-                    let told = workspace.tell_anew((task, head.clone(), first), (known, to_text), &told);
+                    let told =
+                        workspace.tell_anew((task, head.clone(), first), (known, to_text), &told);
                     told.map(|(sight, _)| sight)
                 };
-                part.iter().map(|task| (!stops()).then(|| look(task))).collect()
+                part.iter()
+                    .map(|task| (!stops()).then(|| look(task)))
+                    .collect()
             });
         }
         if tasks.len() > PART {
@@ -123,10 +138,15 @@ impl Workspace {
         tasks: &[TaskRef],
         of_text: fn(&str) -> Option<R>,
     ) -> Vec<Option<R>> {
-        let Some(known) = self.known.as_deref() else { return tasks.iter().map(|_| None).collect() };
+        let Some(known) = self.known.as_deref() else {
+            return tasks.iter().map(|_| None).collect();
+        };
         self.in_known_order(tasks, |workspace, task, under| {
             let head = under.as_ref().ok()?;
-            match workspace.recall(task, head.as_ref(), (known, of_text)).ok()? {
+            match workspace
+                .recall(task, head.as_ref(), (known, of_text))
+                .ok()?
+            {
                 Recall::Made(made) => Some(made),
                 Recall::Anew(_) => None,
             }
@@ -144,7 +164,9 @@ impl Workspace {
         let known = self.known.as_deref();
         let told = |workspace: &Self, sight: Sight| told(workspace, &sight);
         let made = self.in_known_order(tasks, |workspace, task, under| match (under, known) {
-            (Ok(head), Some(known)) => workspace.tell_known(task, head.clone(), (known, keeper), &told),
+            (Ok(head), Some(known)) => {
+                workspace.tell_known(task, head.clone(), (known, keeper), &told)
+            }
             _ => workspace.look(task).map(|sight| told(workspace, sight)),
         });
         known.inspect(|known| known.keep());
@@ -159,7 +181,8 @@ impl Workspace {
         work_on: impl Fn(&Self, &TaskRef, &Result<Option<Head>, Error>) -> R + Sync,
     ) -> Vec<R> {
         let known = self.known.as_deref();
-        let order: Vec<usize> = known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
+        let order: Vec<usize> =
+            known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
         let made = self.in_parts(&in_order, |workspace, part| {
             let under = workspace.begin_looks();
@@ -179,7 +202,9 @@ impl Workspace {
         of: &[T],
         made: impl Fn(&Self, &T) -> R + Sync,
     ) -> Vec<R> {
-        self.in_parts(of, |workspace, part| part.iter().map(|one| made(workspace, one)).collect())
+        self.in_parts(of, |workspace, part| {
+            part.iter().map(|one| made(workspace, one)).collect()
+        })
     }
 
     /// Passes tasks or directories in parts to `work_on`, in as many threads as there are cores. Returns what it makes
@@ -195,7 +220,9 @@ impl Workspace {
             let mut done: Vec<(usize, Vec<R>)> = Vec::new();
             loop {
                 let number = next.fetch_add(1, Relaxed);
-                let Some(part) = parts.get(number) else { return done };
+                let Some(part) = parts.get(number) else {
+                    return done;
+                };
                 done.push((number, work_on(workspace, part)));
             }
         };
@@ -205,14 +232,27 @@ impl Workspace {
         };
         let opener = (helpers > 0).then(|| self.opener());
         let mut done = thread::scope(|scope| {
-            let help =
-                || opener.as_ref().and_then(Opener::open).map_or_else(Vec::new, |helper| work(&helper));
+            let help = || {
+                opener
+                    .as_ref()
+                    .and_then(Opener::open)
+                    .map_or_else(Vec::new, |helper| work(&helper))
+            };
             // What a thread that cannot be started would have done, the others do.
-            let start = |_| thread::Builder::new().stack_size(THREAD_STACK).spawn_scoped(scope, help).ok();
+            let start = |_| {
+                thread::Builder::new()
+                    .stack_size(THREAD_STACK)
+                    .spawn_scoped(scope, help)
+                    .ok()
+            };
             let helpers: Vec<_> = (0..helpers).filter_map(start).collect();
             let mut done = work(self);
             for helper in helpers {
-                done.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                done.extend(
+                    helper
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                );
             }
             done
         });

@@ -25,8 +25,11 @@ impl Workspace {
             return Ok(None);
         };
         let message = format!("{} holds the record of task `{other}`", task.directory());
-        let found = Diagnostic::error(Code::RecordElsewhere, message).at(Place::file(&task.state_path()));
-        let home = TaskId::new(other).ok().and_then(|id| self.home_of(task, &id));
+        let found =
+            Diagnostic::error(Code::RecordElsewhere, message).at(Place::file(&task.state_path()));
+        let home = TaskId::new(other)
+            .ok()
+            .and_then(|id| self.home_of(task, &id));
         let original = match &home {
             Some(home) => store.source_at(head).blob_at(&home.transcript_path())?,
             None => None,
@@ -36,7 +39,11 @@ impl Workspace {
                 Some(original) => begins(store, held)? == begins(store, original)?,
                 None => false,
             };
-            return Ok(if is_copy { Some(found.hint(take_out(task, entries)?)) } else { None });
+            return Ok(if is_copy {
+                Some(found.hint(take_out(task, entries)?))
+            } else {
+                None
+            });
         }
         let moves = match home.filter(|home| !self.is_taken(home)) {
             Some(home) => Some(task.moves_to(&home, &task.own_files(entries))?),
@@ -44,14 +51,22 @@ impl Workspace {
         };
         let Some(moves) = moves else {
             let remove = remove_record(task);
-            return Ok(Some(found.hint(format!("for a copy, begin anew without that record: {remove}"))));
+            return Ok(Some(found.hint(format!(
+                "for a copy, begin anew without that record: {remove}"
+            ))));
         };
         let mut commands = Vec::new();
         let index = store.index_source()?;
         if index.file(&task.transcript_path()).is_some() {
-            let paths = moves.iter().flat_map(|one| [one.to.as_str(), one.from.as_str()]);
-            commands
-                .push(command(&["git", "reset", "-q", "--"].into_iter().chain(paths).collect::<Vec<_>>()));
+            let paths = moves
+                .iter()
+                .flat_map(|one| [one.to.as_str(), one.from.as_str()]);
+            commands.push(command(
+                &["git", "reset", "-q", "--"]
+                    .into_iter()
+                    .chain(paths)
+                    .collect::<Vec<_>>(),
+            ));
         }
         for one in &moves {
             let above = one.to.parent().unwrap_or_else(RepoPath::root);
@@ -64,7 +79,10 @@ impl Workspace {
             commands.push(command(&["orch", "new", other]));
         }
         commands.extend(self.relocations(state, other, &task.id));
-        let hint = format!("move `{other}` back, then let orch move it: {}", commands.join(" && "));
+        let hint = format!(
+            "move `{other}` back, then let orch move it: {}",
+            commands.join(" && ")
+        );
         Ok(Some(found.hint(hint)))
     }
 
@@ -77,12 +95,21 @@ impl Workspace {
             commands.push(command(&["orch", "rename", from, name]));
         }
         if to.is_archived() {
-            let named = state.workflow.as_ref().map(|named| self.setting.workflow(named.name.as_str()).ok());
+            let named = state
+                .workflow
+                .as_ref()
+                .map(|named| self.setting.workflow(named.name.as_str()).ok());
             let loaded = named.flatten();
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
-            let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
-            let force: &[&str] =
-                if phase.is_some_and(|phase| phase.terminal) { &[] } else { &["--force", WHY] };
+            let phase = state
+                .phase
+                .as_deref()
+                .and_then(|phase| workflow?.phase_named(phase));
+            let force: &[&str] = if phase.is_some_and(|phase| phase.terminal) {
+                &[]
+            } else {
+                &["--force", WHY]
+            };
             commands.push(command(&[&["orch", "archive", name], force].concat()));
         }
         commands
@@ -97,21 +124,37 @@ impl Workspace {
 
     /// Whether something is in the place of a task.
     fn is_taken(&self, task: &TaskRef) -> bool {
-        let paths = [Some(task.directory().clone()), task.place.file().and_then(|file| file.path())];
-        paths.into_iter().flatten().any(|path| path.under(&self.root).symlink_metadata().is_ok())
+        let paths = [
+            Some(task.directory().clone()),
+            task.place.file().and_then(|file| file.path()),
+        ];
+        paths
+            .into_iter()
+            .flatten()
+            .any(|path| path.under(&self.root).symlink_metadata().is_ok())
     }
 }
 
 /// The task that a record names, if it is not the one in whose directory it is.
 pub(super) fn other_task<'r>(task: &TaskRef, recorded: &'r Recorded) -> Option<&'r str> {
-    let Recorded::Known(state) = recorded else { return None };
-    state.task.as_deref().filter(|id| !state.heads.is_empty() && *id != task.id.as_str())
+    let Recorded::Known(state) = recorded else {
+        return None;
+    };
+    state
+        .task
+        .as_deref()
+        .filter(|id| !state.heads.is_empty() && *id != task.id.as_str())
 }
 
 /// The first line of a log. Two logs that begin alike are of the same task. Returns an error if git cannot read it.
 fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
     let bytes = store.blob(log)?;
-    Ok(bytes.and_then(|bytes| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec)))
+    Ok(bytes.and_then(|bytes| {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .next()
+            .map(<[u8]>::to_vec)
+    }))
 }
 
 /// What takes a copy out of the branch, with all its files, so that it can begin anew. The files stand aside meanwhile:
@@ -124,12 +167,19 @@ fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<String, Error> {
     let paths: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
     let aside: Vec<String> = paths.iter().map(|path| format!("{path}.aside")).collect();
     let both = || paths.iter().copied().zip(aside.iter().map(String::as_str));
-    let mut commands: Vec<String> = both().map(|(path, aside)| command(&["mv", path, aside])).collect();
+    let mut commands: Vec<String> = both()
+        .map(|(path, aside)| command(&["mv", path, aside]))
+        .collect();
     let message = format!("take out the copy {}", task.id);
-    commands.push(command(&[&["git", "commit", "-m", &message, "--"], paths.as_slice()].concat()));
+    commands.push(command(
+        &[&["git", "commit", "-m", &message, "--"], paths.as_slice()].concat(),
+    ));
     commands.extend(both().map(|(path, aside)| command(&["mv", aside, path])));
     commands.push(remove_record(task));
-    Ok(format!("take out the copy, and begin anew without that record: {}", commands.join(" && ")))
+    Ok(format!(
+        "take out the copy, and begin anew without that record: {}",
+        commands.join(" && ")
+    ))
 }
 
 fn remove_record(task: &TaskRef) -> String {

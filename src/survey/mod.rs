@@ -132,7 +132,11 @@ impl Workspace {
     }
 
     /// Reads the workspace's source; `head` is the commit that HEAD points to.
-    pub(crate) fn snapshot_at<R>(&self, head: Option<Digest>, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+    pub(crate) fn snapshot_at<R>(
+        &self,
+        head: Option<Digest>,
+        look: impl FnOnce(&Snapshot<'_>) -> R,
+    ) -> R {
         let work_dir;
         let work_tree;
         let tree;
@@ -157,7 +161,11 @@ impl Workspace {
         };
         let (costs, known_log) = (Some(&*self.costs), Some(&self.known_log));
         let plain = Snapshot::new(&self.setting, source, &self.validations, code);
-        look(&Snapshot { costs, known_log, ..plain })
+        look(&Snapshot {
+            costs,
+            known_log,
+            ..plain
+        })
     }
 
     /// The same workspace at a commit, including its settings; read-only. Returns an error if there is no
@@ -188,7 +196,9 @@ impl Workspace {
     pub fn wait_for_locks(&mut self, wait: Period) {
         let wait = Duration::from_millis(wait.milliseconds());
         self.wait = Some(wait);
-        self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
+        self.store
+            .iter_mut()
+            .for_each(|store| store.wait_for_locks(wait));
     }
 
     /// From now on a task is named by its whole id alone: not by the beginning of one, a path or a pattern.
@@ -224,7 +234,9 @@ impl Workspace {
     #[must_use]
     pub fn outside_git(&self) -> Option<Diagnostic> {
         let message = "not a git repository: transitions are applied but not committed";
-        self.store.is_none().then(|| Diagnostic::note(Code::NoRepository, message).hint("git init"))
+        self.store
+            .is_none()
+            .then(|| Diagnostic::note(Code::NoRepository, message).hint("git init"))
     }
 
     /// The effective workflows, schemas and agent instructions: the built-in ones, overridden by the
@@ -246,7 +258,10 @@ impl Workspace {
             let mut unknown = self.setting.unknown_workflows.iter();
             unknown.any(|unknown| unknown.name == *made && unknown.finding == *finding)
         };
-        self.setting.findings.iter().filter(move |finding| !is_awaited(finding))
+        self.setting
+            .findings
+            .iter()
+            .filter(move |finding| !is_awaited(finding))
     }
 
     /// The repository. Returns an error if there is none.
@@ -273,7 +288,11 @@ impl Workspace {
     /// How long no further transition must become due before the watch commits, in seconds.
     pub(crate) fn quiet_seconds(&self) -> u64 {
         let git = &self.setting.config.git;
-        if self.batches() && self.commits() { git.batch_seconds } else { 0 }
+        if self.batches() && self.commits() {
+            git.batch_seconds
+        } else {
+            0
+        }
     }
 
     /// Whether transitions that are due together become a single commit.

@@ -31,17 +31,34 @@ pub(crate) struct HeadMove<'w> {
 impl Workspace {
     /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each
     /// other, or git cannot read them: then a look at any task that rests on code may come to something else.
-    pub(crate) fn head_move(&self, before: Option<Digest>, after: Option<Digest>) -> Option<HeadMove<'_>> {
+    pub(crate) fn head_move(
+        &self,
+        before: Option<Digest>,
+        after: Option<Digest>,
+    ) -> Option<HeadMove<'_>> {
         let (store, before, after) = (self.store.as_ref()?, before?, after?);
         let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
-        for path in store.changed_since(before, after, &self.bases()).ok().flatten()? {
+        for path in store
+            .changed_since(before, after, &self.bases())
+            .ok()
+            .flatten()?
+        {
             for (end, _) in path.as_str().match_indices('/') {
                 touched.entry(path.as_str()[..end].to_owned()).or_default();
             }
             let directory = path.parent().unwrap_or_else(RepoPath::root);
-            touched.entry(directory.as_str().to_owned()).or_default().push(path);
+            touched
+                .entry(directory.as_str().to_owned())
+                .or_default()
+                .push(path);
         }
-        Some(HeadMove { workspace: self, before, after, touched, of_code: RefCell::default() })
+        Some(HeadMove {
+            workspace: self,
+            before,
+            after,
+            touched,
+            of_code: RefCell::default(),
+        })
     }
 
     /// The directories with all tasks.
@@ -53,7 +70,10 @@ impl Workspace {
 impl HeadMove<'_> {
     /// Whether the commits have changed a file of this task.
     pub(crate) fn touches(&self, task: &TaskRef) -> bool {
-        let beside = task.place.file().and_then(|file| self.touched.get(file.directory.as_str()));
+        let beside = task
+            .place
+            .file()
+            .and_then(|file| self.touched.get(file.directory.as_str()));
         self.touched.contains_key(task.directory().as_str())
             || beside.is_some_and(|changed| changed.iter().any(|path| task.place.owns(path)))
     }
@@ -61,13 +81,19 @@ impl HeadMove<'_> {
     /// Whether the commits tell of code that tasks of this workflow rest on.
     pub(crate) fn tells_of_code(&self, workflow: &Workflow) -> bool {
         let tells = || {
-            let Some(store) = &self.workspace.store else { return true };
+            let Some(store) = &self.workspace.store else {
+                return true;
+            };
             let between = [self.before, self.after];
             self.workspace
                 .snapshot(|snapshot| store.tells_of_code(between, &snapshot.code_parts(workflow)))
                 .unwrap_or(true)
         };
-        *self.of_code.borrow_mut().entry(workflow.name.clone()).or_insert_with(tells)
+        *self
+            .of_code
+            .borrow_mut()
+            .entry(workflow.name.clone())
+            .or_insert_with(tells)
     }
 }
 
@@ -95,15 +121,31 @@ impl Workspace {
         if commit == head {
             return true;
         }
-        let Some(store) = &self.store else { return false };
-        let Ok(loaded) = self.workflow(workflow) else { return false };
-        let Ok(usable) = loaded.usable() else { return false };
+        let Some(store) = &self.store else {
+            return false;
+        };
+        let Ok(loaded) = self.workflow(workflow) else {
+            return false;
+        };
+        let Ok(usable) = loaded.usable() else {
+            return false;
+        };
         let mut pasts = locked(pasts);
-        let begin = || QuietPast { commits: HashSet::from([head]), oldest: Some(head) };
-        let past = pasts.entry((workflow.to_owned(), head)).or_insert_with(begin);
+        let begin = || QuietPast {
+            commits: HashSet::from([head]),
+            oldest: Some(head),
+        };
+        let past = pasts
+            .entry((workflow.to_owned(), head))
+            .or_insert_with(begin);
         self.snapshot(|snapshot| {
             let asked = LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.bases()));
-            past.reaches(commit, |oldest| store.quiet_parent(oldest, &asked.0, &asked.1).ok().flatten())
+            past.reaches(commit, |oldest| {
+                store
+                    .quiet_parent(oldest, &asked.0, &asked.1)
+                    .ok()
+                    .flatten()
+            })
         })
     }
 }
@@ -112,7 +154,9 @@ impl Workspace {
 /// none made a difference to it.
 pub(super) fn is_far_back(pasts: &QuietPasts, head: Digest, workflow: &str) -> bool {
     let pasts = locked(pasts);
-    pasts.get(&(workflow.to_owned(), head)).is_some_and(|past| past.commits.len() > FAR)
+    pasts
+        .get(&(workflow.to_owned(), head))
+        .is_some_and(|past| past.commits.len() > FAR)
 }
 
 impl QuietPast {

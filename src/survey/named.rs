@@ -32,7 +32,9 @@ impl Workspace {
                     format!("`{name}` is the beginning of several ids")
                 };
                 let hint = format!("name one of them: {}", listed(several));
-                Err(Diagnostic::error(Code::AmbiguousTask, message).hint(hint).into())
+                Err(Diagnostic::error(Code::AmbiguousTask, message)
+                    .hint(hint)
+                    .into())
             }
         }
     }
@@ -63,19 +65,28 @@ impl Workspace {
     fn task_exactly(&self, name: &str) -> Result<Option<TaskRef>, Error> {
         let trimmed = name.trim_end_matches('/');
         let id = TaskId::new(trimmed).ok();
-        let by_id = id.map(|id| self.snapshot(|snapshot| snapshot.task_named(&id))).transpose()?.flatten();
+        let by_id = id
+            .map(|id| self.snapshot(|snapshot| snapshot.task_named(&id)))
+            .transpose()?
+            .flatten();
         if self.whole_ids {
             return Ok(by_id.filter(|task| task.id.as_str() == name));
         }
         if by_id.is_some() {
             return Ok(by_id);
         }
-        let by_path = RepoPath::new(trimmed).ok().map(|path| self.task_of_path(&path)).transpose()?.flatten();
+        let by_path = RepoPath::new(trimmed)
+            .ok()
+            .map(|path| self.task_of_path(&path))
+            .transpose()?
+            .flatten();
         if by_path.is_some() {
             return Ok(by_path);
         }
         for place in [
-            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory().clone())),
+            TaskId::new(trimmed)
+                .ok()
+                .and_then(|id| Some(self.place_for(&id)?.directory().clone())),
             RepoPath::new(trimmed).ok(),
         ] {
             place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
@@ -85,7 +96,11 @@ impl Workspace {
 
     fn unknown(&self, name: &str, tasks: &[TaskRef]) -> Error {
         let is_pattern = is_pattern(name) && !self.whole_ids;
-        let message = if is_pattern { "no task matches" } else { "there is no task" };
+        let message = if is_pattern {
+            "no task matches"
+        } else {
+            "there is no task"
+        };
         let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("{message} `{name}`"));
         let near = nearest(name, tasks.iter().map(|task| task.id.as_str()));
         diagnostic.hint = Some(match (self.only_in_head(name), near) {
@@ -101,14 +116,25 @@ impl Workspace {
     fn only_in_head(&self, name: &str) -> Option<String> {
         let place = self.place_for(&TaskId::new(name).ok()?)?;
         let store = self.store.as_ref().filter(|_| self.reads_work_dir())?;
-        let held = store.source_at(store.head().ok()?.commit).blob_at(&place.transcript_path());
+        let held = store
+            .source_at(store.head().ok()?.commit)
+            .blob_at(&place.transcript_path());
         held.ok().flatten()?;
         let record = [place.state_path(), place.transcript_path()];
         let stands = place.directory().under(&self.root).is_dir();
-        let lost = if stands { record.to_vec() } else { vec![place.directory().clone()] };
+        let lost = if stands {
+            record.to_vec()
+        } else {
+            vec![place.directory().clone()]
+        };
         let paths = lost.iter().map(RepoPath::as_str);
         // The index may lack them too, as after `git mv`.
-        Some(command(&["git", "restore", "--source=HEAD", "--"].into_iter().chain(paths).collect::<Vec<_>>()))
+        Some(command(
+            &["git", "restore", "--source=HEAD", "--"]
+                .into_iter()
+                .chain(paths)
+                .collect::<Vec<_>>(),
+        ))
     }
 }
 
@@ -120,26 +146,40 @@ fn is_pattern(name: &str) -> bool {
 /// The tasks that a pattern or the beginning of an id means. Open tasks come before archived ones: those
 /// count only if no other is meant, or the name begins with `archive`.
 fn meant_by<'t>(tasks: &'t [TaskRef], name: &str) -> Vec<&'t TaskRef> {
-    let patterns = if is_pattern(name) { Patterns::new([name]).ok() } else { None };
+    let patterns = if is_pattern(name) {
+        Patterns::new([name]).ok()
+    } else {
+        None
+    };
     let fits = |id: &str| match &patterns {
         Some(patterns) => patterns.matches(id),
         None => !name.is_empty() && id.starts_with(name),
     };
-    let open: Vec<&TaskRef> =
-        tasks.iter().filter(|task| !task.id.is_archived() && fits(task.id.as_str())).collect();
+    let open: Vec<&TaskRef> = tasks
+        .iter()
+        .filter(|task| !task.id.is_archived() && fits(task.id.as_str()))
+        .collect();
     if !open.is_empty() {
         return open;
     }
     let archived = tasks.iter().filter(|task| task.id.is_archived());
-    let exactly = archived.clone().find(|task| task.id.unarchived() == Some(name));
+    let exactly = archived
+        .clone()
+        .find(|task| task.id.unarchived() == Some(name));
     if let Some(task) = exactly {
         return vec![task];
     }
-    archived.filter(|task| fits(task.id.as_str()) || task.id.unarchived().is_some_and(&fits)).collect()
+    archived
+        .filter(|task| fits(task.id.as_str()) || task.id.unarchived().is_some_and(&fits))
+        .collect()
 }
 
 fn listed(tasks: &[&TaskRef]) -> String {
-    let mut ids: Vec<&str> = tasks.iter().take(MOST_LISTED).map(|task| task.id.as_str()).collect();
+    let mut ids: Vec<&str> = tasks
+        .iter()
+        .take(MOST_LISTED)
+        .map(|task| task.id.as_str())
+        .collect();
     if tasks.len() > MOST_LISTED {
         ids.push("…");
     }
@@ -153,8 +193,15 @@ mod tests {
 
     #[test]
     fn a_name_means_the_ids_that_begin_so_and_a_pattern_those_that_match() {
-        let ids =
-            ["fix-login", "fix-logout", "fix", "team/fix-x", "archive/old", "archive/fix-old", "old-news"];
+        let ids = [
+            "fix-login",
+            "fix-logout",
+            "fix",
+            "team/fix-x",
+            "archive/old",
+            "archive/fix-old",
+            "old-news",
+        ];
         let tasks: Vec<TaskRef> = ids
             .iter()
             .map(|id| {
@@ -182,7 +229,10 @@ mod tests {
             ("fix-o", "archive/fix-old"),
             ("[", ""),
         ] {
-            let meant: Vec<&str> = meant_by(&tasks, name).iter().map(|task| task.id.as_str()).collect();
+            let meant: Vec<&str> = meant_by(&tasks, name)
+                .iter()
+                .map(|task| task.id.as_str())
+                .collect();
             assert_eq!(meant.join(" "), expected, "{name}");
         }
     }

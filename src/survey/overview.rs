@@ -83,16 +83,23 @@ impl Workspace {
                 problems.push(unread(&self.relative(workspace.root()), &error));
                 None
             });
-            let head = head.unwrap_or(Head { branch: None, commit: None });
+            let head = head.unwrap_or(Head {
+                branch: None,
+                commit: None,
+            });
             let place = OverviewPlace {
                 kind: OverviewPlaceKind::WorkTree,
-                name: head.branch_name().map_or_else(|| detached(&head), str::to_owned),
+                name: head
+                    .branch_name()
+                    .map_or_else(|| detached(&head), str::to_owned),
                 commit: head.commit,
                 work_tree: Some(self.relative(workspace.root())),
             };
             match search.work_tree(index, workspace, head.commit) {
                 Ok(faults) => problems.extend(
-                    faults.iter().map(|(id, error)| unread(&format!("{id} in {}", place.name), error)),
+                    faults
+                        .iter()
+                        .map(|(id, error)| unread(&format!("{id} in {}", place.name), error)),
                 ),
                 Err(error) => problems.push(unread(&place.name, &error)),
             }
@@ -102,9 +109,14 @@ impl Workspace {
         }
         let (mut tips, broken) = store.branches()?;
         tips.retain(|tip| !checked_out.contains(&tip.name));
-        let broken = broken.iter().filter(|(name, _)| !checked_out.contains(name));
+        let broken = broken
+            .iter()
+            .filter(|(name, _)| !checked_out.contains(name));
         problems.extend(broken.map(|(name, error)| unread(name, error)));
-        let sources: Vec<TreeSource<'_>> = tips.iter().map(|tip| store.tree_source(tip.commit)).collect();
+        let sources: Vec<TreeSource<'_>> = tips
+            .iter()
+            .map(|tip| store.tree_source(tip.commit))
+            .collect();
         for (tip, source) in tips.iter().zip(&sources) {
             let place = OverviewPlace::of_branch(&tip.name, tip.commit);
             if let Err(error) = search.branch(places.len(), source) {
@@ -117,13 +129,19 @@ impl Workspace {
         let mut tasks = Vec::new();
         let (all, faults) = search.furthest();
         let named = |place: usize, id: &TaskId| format!("{id} in {}", places[place].name);
-        problems.extend(faults.iter().map(|(place, id, error)| unread(&named(*place, id), error)));
+        problems.extend(
+            faults
+                .iter()
+                .map(|(place, id, error)| unread(&named(*place, id), error)),
+        );
         for (id, furthest) in all {
             let look = |version: &TaskVersion| -> Result<Sight, Error> {
                 let task = &version.found.task;
                 match version.origin {
                     Origin::WorkTree(0) => self.look_under(task, Some(heads[0].clone())),
-                    Origin::WorkTree(index) => others[index - 1].look_under(task, Some(heads[index].clone())),
+                    Origin::WorkTree(index) => {
+                        others[index - 1].look_under(task, Some(heads[index].clone()))
+                    }
                     Origin::Commit(setting) => {
                         let source = &sources[version.place - heads.len()];
                         search.look_back(task, &settings[setting], source)
@@ -143,22 +161,48 @@ impl Workspace {
                     Err(error) => problems.push(unread(&named(version.place, &id), &error)),
                 }
             }
-            let Some((_, version, sight)) = best else { continue };
+            let Some((_, version, sight)) = best else {
+                continue;
+            };
             let (place, origin) = (version.place, version.origin);
-            let (same, behind, disagreeing) = (furthest.same, furthest.behind, furthest.disagreeing);
-            tasks.push(OverviewTask { sight, place, same, behind, disagreeing, origin });
+            let (same, behind, disagreeing) =
+                (furthest.same, furthest.behind, furthest.disagreeing);
+            tasks.push(OverviewTask {
+                sight,
+                place,
+                same,
+                behind,
+                disagreeing,
+                origin,
+            });
         }
         tell_apart(&mut places);
-        Ok(Overview { here: self, others, settings, places, tasks, problems })
+        Ok(Overview {
+            here: self,
+            others,
+            settings,
+            places,
+            tasks,
+            problems,
+        })
     }
 
     /// The other work trees of the repository, opened to be read. One that cannot be opened is a problem. Returns an
     /// error if git cannot list them.
-    pub(crate) fn other_work_trees(&self, problems: &mut Vec<Diagnostic>) -> Result<Vec<Self>, Error> {
-        let Some(store) = &self.store else { return Ok(Vec::new()) };
+    pub(crate) fn other_work_trees(
+        &self,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<Self>, Error> {
+        let Some(store) = &self.store else {
+            return Ok(Vec::new());
+        };
         let mut others = Vec::new();
         let (roots, broken) = store.other_work_trees()?;
-        problems.extend(broken.iter().map(|(name, error)| unread(&format!("work tree {name}"), error)));
+        problems.extend(
+            broken
+                .iter()
+                .map(|(name, error)| unread(&format!("work tree {name}"), error)),
+        );
         for root in roots {
             match Self::open_to_look(&root, self.environment.elsewhere()) {
                 Ok(other) => others.push(other),
@@ -170,10 +214,19 @@ impl Workspace {
 
     /// The path of a directory as seen from the root; `.` for the root itself.
     pub(crate) fn relative(&self, path: &Path) -> String {
-        let shared = self.root.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+        let shared = self
+            .root
+            .components()
+            .zip(path.components())
+            .take_while(|(a, b)| a == b)
+            .count();
         let mut relative: PathBuf = self.root.components().skip(shared).map(|_| "..").collect();
         relative.extend(path.components().skip(shared));
-        if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.to_string_lossy().into_owned() }
+        if relative.as_os_str().is_empty() {
+            ".".to_owned()
+        } else {
+            relative.to_string_lossy().into_owned()
+        }
     }
 }
 
@@ -181,9 +234,17 @@ impl OverviewPlace {
     fn of_branch(name: &str, commit: Digest) -> Self {
         let (kind, name) = match name.strip_prefix("refs/remotes/") {
             Some(remote) => (OverviewPlaceKind::Remote, remote),
-            None => (OverviewPlaceKind::Branch, name.strip_prefix("refs/heads/").unwrap_or(name)),
+            None => (
+                OverviewPlaceKind::Branch,
+                name.strip_prefix("refs/heads/").unwrap_or(name),
+            ),
         };
-        Self { kind, name: name.to_owned(), commit: Some(commit), work_tree: None }
+        Self {
+            kind,
+            name: name.to_owned(),
+            commit: Some(commit),
+            work_tree: None,
+        }
     }
 }
 
@@ -196,7 +257,9 @@ impl Overview<'_> {
     /// The subject of a view.
     #[must_use]
     pub fn subject<'a>(&'a self, task: &'a OverviewTask) -> Subject<'a> {
-        let committed = self.places[task.place].commit.filter(|_| task.sight.is_committed);
+        let committed = self.places[task.place]
+            .commit
+            .filter(|_| task.sight.is_committed);
         let setting = match task.origin {
             Origin::WorkTree(0) => &self.here.setting,
             Origin::WorkTree(index) => &self.others[index - 1].setting,
@@ -209,7 +272,9 @@ impl Overview<'_> {
 /// Adds to each name that several places have what tells them apart.
 fn tell_apart(places: &mut [OverviewPlace]) {
     let mut count: HashMap<String, usize> = HashMap::new();
-    places.iter().for_each(|place| *count.entry(place.name.clone()).or_default() += 1);
+    places
+        .iter()
+        .for_each(|place| *count.entry(place.name.clone()).or_default() += 1);
     for place in places.iter_mut().filter(|place| count[&place.name] > 1) {
         place.name = match (&place.work_tree, place.kind) {
             (Some(root), _) => format!("{} ({root})", place.name),
@@ -221,7 +286,8 @@ fn tell_apart(places: &mut [OverviewPlace]) {
 
 /// The name of a place without a branch.
 fn detached(head: &Head) -> String {
-    head.commit.map_or_else(|| "(no commit)".to_owned(), |commit| commit.short())
+    head.commit
+        .map_or_else(|| "(no commit)".to_owned(), |commit| commit.short())
 }
 
 /// The finding about something that cannot be read. A failure of the machine keeps its code, which
@@ -234,6 +300,14 @@ pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
 
 /// The finding about what could not be evaluated: the fault of the machine, or else why.
 pub(crate) fn unjudged(error: &Error) -> Diagnostic {
-    let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
-    Diagnostic { code, severity: Severity::Error, ..Diagnostic::from(error.clone()) }
+    let code = if error.class() == Class::Fault {
+        error.code()
+    } else {
+        Code::Unjudged
+    };
+    Diagnostic {
+        code,
+        severity: Severity::Error,
+        ..Diagnostic::from(error.clone())
+    }
 }

@@ -21,7 +21,9 @@ impl Workspace {
         match fault {
             Some(fault) => {
                 let message = format!("{fault}; so it is not known who may order this");
-                Err(Diagnostic::error(Code::ConfigUnreadable, message).hint(CORRECT_HEAD).into())
+                Err(Diagnostic::error(Code::ConfigUnreadable, message)
+                    .hint(CORRECT_HEAD)
+                    .into())
             }
             None => Ok(config.people),
         }
@@ -54,7 +56,9 @@ impl Workspace {
             return Some("it descends from an executor of a run".to_owned());
         }
         let announced = self.announced_agents()?.above(&lineage)?;
-        Some(format!("it descends from {announced}, which has called `orch hook agent`"))
+        Some(format!(
+            "it descends from {announced}, which has called `orch hook agent`"
+        ))
     }
 
     /// Keeps that the program which has called this process as a hook is an agent; outside git nothing is kept. Returns
@@ -81,8 +85,13 @@ impl Workspace {
             if let Some(run) = lineage.as_ref().and_then(|lineage| lineage.run_in(&files)) {
                 return Ok(Some((task, run)));
             }
-            let is_named = caller.kind == ActorKind::Agent && caller.task.as_ref() == Some(&task.id);
-            if let Some(run) = if is_named && files.is_driven() { files.read()? } else { None } {
+            let is_named =
+                caller.kind == ActorKind::Agent && caller.task.as_ref() == Some(&task.id);
+            if let Some(run) = if is_named && files.is_driven() {
+                files.read()?
+            } else {
+                None
+            } {
                 return Ok(Some((task, run)));
             }
         }

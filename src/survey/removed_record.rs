@@ -34,8 +34,9 @@ impl Workspace {
         let config = &self.setting.config;
         let bases: Vec<RepoPath> = config.roots.bases().cloned().collect();
         let question = format!("{:?}", config.roots);
-        let commits = store
-            .newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| self.leaves_task(store, one));
+        let commits = store.newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
+            self.leaves_task(store, one)
+        });
         let commits = match commits {
             // A clone without the directories of earlier commits cannot tell; a complete one, and the audit, can.
             Err(error) if error.code() == Code::NotInClone => {
@@ -44,14 +45,20 @@ impl Workspace {
             }
             commits => commits?,
         };
-        let Some(commit) = commits.get(&task.transcript_path()).copied() else { return Ok(None) };
+        let Some(commit) = commits.get(&task.transcript_path()).copied() else {
+            return Ok(None);
+        };
         let is_it = |known: &Acknowledged| known.commit == commit && known.task == task.id;
         if config.acknowledged.iter().any(is_it) {
             return Ok(None);
         }
         let short = commit.short();
-        let message = format!("commit {short} removed the record of `{}` and left its other files", task.id);
-        let found = Diagnostic::error(Code::RecordLost, message).at(Place::file(&task.transcript_path()));
+        let message = format!(
+            "commit {short} removed the record of `{}` and left its other files",
+            task.id
+        );
+        let found =
+            Diagnostic::error(Code::RecordLost, message).at(Place::file(&task.transcript_path()));
         let [state, log] = [task.state_path(), task.transcript_path()];
         let files = [state.as_str(), log.as_str()];
         let restore = match is_here {
@@ -59,20 +66,27 @@ impl Workspace {
             false => {
                 let source = format!("--source={short}^");
                 command(
-                    &[&["git", "restore", &source, "--staged", "--worktree", "--"], files.as_slice()]
-                        .concat(),
+                    &[
+                        &["git", "restore", &source, "--staged", "--worktree", "--"],
+                        files.as_slice(),
+                    ]
+                    .concat(),
                 )
             }
         };
         let message = format!("put back the record of {}", task.id);
-        let commit = command(&[&["git", "commit", "-m", &message, "--"], files.as_slice()].concat());
+        let commit =
+            command(&[&["git", "commit", "-m", &message, "--"], files.as_slice()].concat());
         Ok(Some(found.hint(format!("{restore} && {commit}"))))
     }
 
     /// Whether a commit that removes a log leaves other files of its task, unless it takes the task back to what it
     /// was before that log was added. If an earlier removal had left those files, that one decides.
     fn leaves_task(&self, store: &Store, removal: &Removal) -> Result<bool, Error> {
-        let task = removal.path.parent().and_then(|directory| self.setting.named_so(&directory));
+        let task = removal
+            .path
+            .parent()
+            .and_then(|directory| self.setting.named_so(&directory));
         let Some(task) = task else { return Ok(false) };
         let mut left = self.committed_files(store, removal.commit, &task)?;
         if left.is_empty() {
@@ -85,7 +99,11 @@ impl Workspace {
         }
         let log = |commit: Digest| store.source_at(Some(commit)).blob_at(&removal.path);
         let mut is_removal_next = false;
-        for commit in store.changes_of(removal.commit, &removal.path)?.into_iter().skip(1) {
+        for commit in store
+            .changes_of(removal.commit, &removal.path)?
+            .into_iter()
+            .skip(1)
+        {
             let is_here = log(commit)?.is_some();
             if is_removal_next && !is_here {
                 left = self.committed_files(store, commit, &task)?;
@@ -124,7 +142,9 @@ impl Workspace {
     ) -> Result<Vec<(String, Option<Digest>)>, Error> {
         let source = store.source_at(Some(commit));
         let entries = source.list_task(&task.place)?;
-        let paths = entries.into_iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
+        let paths = entries
+            .into_iter()
+            .filter_map(|entry| RepoPath::new(&entry.path).ok());
         let mut files = Vec::new();
         for path in paths {
             files.push((path.to_string(), source.blob_at(&path)?));

@@ -29,7 +29,8 @@ struct OpenDirectory {
 impl Survey {
     /// Sorts the tasks by id. A task that is a file was found once by its file, and once by its directory.
     fn sort(&mut self) {
-        self.tasks.sort_by(|a, b| (&a.id, a.directory()).cmp(&(&b.id, b.directory())));
+        self.tasks
+            .sort_by(|a, b| (&a.id, a.directory()).cmp(&(&b.id, b.directory())));
         self.tasks.dedup();
         self.findings.sort();
         self.findings.dedup();
@@ -74,7 +75,8 @@ impl Workspace {
         let parts = self.in_parts(&open, |workspace, part| {
             let mut found = Survey::default();
             let known = workspace.known.as_deref();
-            let searched = workspace.snapshot(|snapshot| snapshot.search(part.to_vec(), known, &mut found));
+            let searched =
+                workspace.snapshot(|snapshot| snapshot.search(part.to_vec(), known, &mut found));
             vec![searched.map(|()| found)]
         });
         for part in parts {
@@ -98,9 +100,14 @@ impl Workspace {
             return Ok(());
         }
         let root = self.root.display();
-        let message = format!("there is neither a git repository nor {} nor a task at {root}", config::FILE);
+        let message = format!(
+            "there is neither a git repository nor {} nor a task at {root}",
+            config::FILE
+        );
         let hint = "start orch in a repository, or name it with -C DIR; to begin here: git init && orch init";
-        Err(Diagnostic::error(Code::NothingToJudge, message).hint(hint).into())
+        Err(Diagnostic::error(Code::NothingToJudge, message)
+            .hint(hint)
+            .into())
     }
 }
 
@@ -134,7 +141,11 @@ impl Snapshot<'_> {
     fn open_at(&self, path: RepoPath) -> Result<OpenDirectory, Error> {
         let is_behind_link = self.source.is_behind_link(&path)?;
         let is_elsewhere = self.source.other_repository(&path)?.is_some();
-        Ok(OpenDirectory { path, is_behind_link, is_elsewhere })
+        Ok(OpenDirectory {
+            path,
+            is_behind_link,
+            is_elsewhere,
+        })
     }
 
     /// Searches these directories and all in them. A task that is `known` not to have changed is not searched.
@@ -154,7 +165,9 @@ impl Snapshot<'_> {
     pub(super) fn has_task_of(&self, root: &Root) -> Result<bool, Error> {
         let roots = &self.setting.config.roots;
         let is_of_root = |task: &TaskRef| {
-            let found = roots.match_directory(task.directory()).and_then(|(index, _)| roots.get(index));
+            let found = roots
+                .match_directory(task.directory())
+                .and_then(|(index, _)| roots.get(index));
             found.is_some_and(|found| std::ptr::eq(found, root))
         };
         let mut found = Survey::default();
@@ -171,8 +184,9 @@ impl Snapshot<'_> {
     /// All tasks at or below a path, sorted by id.
     pub(crate) fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         let mut found = Survey::default();
-        let reaches =
-            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        let reaches = |base: &RepoPath| {
+            path == base || path.below(base).is_some() || base.below(path).is_some()
+        };
         if self.setting.config.roots.bases().any(reaches) {
             self.search(vec![self.open_at(path.clone())?], None, &mut found)?;
         }
@@ -194,9 +208,16 @@ impl Snapshot<'_> {
 
     /// The task that a file is, or that it was if the task has other files.
     fn task_of_file(&self, file: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let Some((_, directory, _)) = self.setting.config.roots.match_file(file) else { return Ok(None) };
-        let Some(task) = self.possible_task(&directory)? else { return Ok(None) };
-        let is_file = self.source.entry_at(file)?.is_some_and(|entry| entry.kind != EntryKind::Directory);
+        let Some((_, directory, _)) = self.setting.config.roots.match_file(file) else {
+            return Ok(None);
+        };
+        let Some(task) = self.possible_task(&directory)? else {
+            return Ok(None);
+        };
+        let is_file = self
+            .source
+            .entry_at(file)?
+            .is_some_and(|entry| entry.kind != EntryKind::Directory);
         if is_file && self.is_artifact(&task.workflow, file.name()) {
             return Ok(Some(task));
         }
@@ -219,17 +240,24 @@ impl Snapshot<'_> {
 
     /// The task with exactly this directory, if it is one.
     pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        let Some(task) = self.possible_task(directory)? else { return Ok(None) };
+        let Some(task) = self.possible_task(directory)? else {
+            return Ok(None);
+        };
         let children = self.children(directory)?.unwrap_or_default();
-        let is_task = self.holds_task(&task.workflow, directory, &children)? || self.is_file(&task)?;
+        let is_task =
+            self.holds_task(&task.workflow, directory, &children)? || self.is_file(&task)?;
         Ok(is_task.then_some(task))
     }
 
     /// Whether the task is a file that is there and is an artifact of its workflow.
     pub(crate) fn is_file(&self, task: &TaskRef) -> Result<bool, Error> {
-        let Some(file) = task.place.file() else { return Ok(false) };
+        let Some(file) = task.place.file() else {
+            return Ok(false);
+        };
         let children = self.children(&file.directory)?.unwrap_or_default();
-        let mut own = children.iter().filter(|child| !child.is_directory && file.has_name(&child.name));
+        let mut own = children
+            .iter()
+            .filter(|child| !child.is_directory && file.has_name(&child.name));
         Ok(own.any(|child| self.is_artifact(&task.workflow, &child.name)))
     }
 
@@ -243,7 +271,8 @@ impl Snapshot<'_> {
     fn possible_task(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let task = self.setting.named_so(directory);
         if task.is_some()
-            && (self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some())
+            && (self.source.is_behind_link(directory)?
+                || self.source.other_repository(directory)?.is_some())
         {
             return Ok(None);
         }
@@ -263,21 +292,38 @@ impl Snapshot<'_> {
     }
 
     /// A finding if a directory in a place for tasks contains files of a task but has no valid name.
-    fn misnamed(&self, directory: &RepoPath, children: &[Child]) -> Result<Option<Diagnostic>, Error> {
-        let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
-        let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
+    fn misnamed(
+        &self,
+        directory: &RepoPath,
+        children: &[Child],
+    ) -> Result<Option<Diagnostic>, Error> {
+        let Some((root, error)) = self.setting.config.roots.misnamed(directory) else {
+            return Ok(None);
+        };
+        let Some(root) = self.setting.config.roots.get(root) else {
+            return Ok(None);
+        };
         if !self.holds_task(&root.workflow, directory, children)? {
             return Ok(None);
         }
-        Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
+        Ok(Some(misnamed(
+            Code::BadTaskId,
+            directory,
+            &error.to_string(),
+        )))
     }
 
     /// Like [`Self::misnamed`], for a name that is not UTF-8, which no path can contain.
     fn unnameable(&self, shown: &RepoPath, inside: &[String]) -> Option<Diagnostic> {
         let roots = &self.setting.config.roots;
-        let root =
-            roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
-        let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
+        let root = roots
+            .misnamed(shown)
+            .map(|(root, _)| root)
+            .or_else(|| Some(roots.match_directory(shown)?.0))?;
+        let loaded = self
+            .setting
+            .workflow(roots.get(root)?.workflow.as_str())
+            .ok()?;
         let artifact = |name: &String| loaded.matcher().may_start_with(name);
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
@@ -290,9 +336,16 @@ impl Snapshot<'_> {
         known: Option<&KnownLooks>,
         found: &mut Survey,
     ) -> Result<Vec<OpenDirectory>, Error> {
-        let OpenDirectory { path, is_behind_link, is_elsewhere } = open;
+        let OpenDirectory {
+            path,
+            is_behind_link,
+            is_elsewhere,
+        } = open;
         let directory = &path;
-        let task = self.setting.named_so(directory).filter(|_| !is_behind_link && !is_elsewhere);
+        let task = self
+            .setting
+            .named_so(directory)
+            .filter(|_| !is_behind_link && !is_elsewhere);
         if task.is_some() && known.is_some_and(|known| known.is_unchanged(directory)) {
             found.tasks.extend(task);
             return Ok(Vec::new());
@@ -300,21 +353,30 @@ impl Snapshot<'_> {
         let look = || -> Result<_, Error> {
             // The directory above all others is that of this repository.
             let is_root = directory.as_str().is_empty();
-            let is_elsewhere = is_elsewhere || (!is_root && self.source.is_repository(directory)?);
+            let is_elsewhere =
+                is_elsewhere || (!is_root && self.source.is_repository(directory)?);
             let task = task.filter(|_| !is_elsewhere);
             let children = self.children(directory)?.unwrap_or_default();
-            let holds = task.as_ref().map(|task| self.holds_task(&task.workflow, directory, &children));
+            let holds = task
+                .as_ref()
+                .map(|task| self.holds_task(&task.workflow, directory, &children));
             if holds.transpose()?.unwrap_or_default() {
                 return Ok((task, children, is_elsewhere, None));
             }
-            let misnamed = if is_behind_link { None } else { self.misnamed(directory, &children)? };
+            let misnamed = if is_behind_link {
+                None
+            } else {
+                self.misnamed(directory, &children)?
+            };
             Ok((None, children, is_elsewhere, misnamed))
         };
         let mut open = Vec::new();
         let (children, is_elsewhere, misnamed) = match look() {
             // What cannot be read hides this directory alone.
             Err(error) if error.class() == Class::Fault => {
-                found.findings.push(Diagnostic::from(error).at(Place::file(directory)));
+                found
+                    .findings
+                    .push(Diagnostic::from(error).at(Place::file(directory)));
                 return Ok(open);
             }
             looked => match looked? {
@@ -330,12 +392,18 @@ impl Snapshot<'_> {
             return Ok(open);
         }
         for child in children {
-            let Ok(path) = directory.join(&child.name) else { continue };
+            let Ok(path) = directory.join(&child.name) else {
+                continue;
+            };
             match &child.unnameable {
                 Some(inside) => found.findings.extend(self.unnameable(&path, inside)),
                 None if child.is_directory => {
                     // What is listed as a directory is no link.
-                    open.push(OpenDirectory { path, is_behind_link, is_elsewhere });
+                    open.push(OpenDirectory {
+                        path,
+                        is_behind_link,
+                        is_elsewhere,
+                    });
                 }
                 None => self.look_at_file(&path, found)?,
             }
@@ -347,13 +415,22 @@ impl Snapshot<'_> {
     fn look_at_file(&self, file: &RepoPath, found: &mut Survey) -> Result<(), Error> {
         let roots = &self.setting.config.roots;
         if let Some((root, error)) = roots.misnamed_file(file) {
-            let root = roots.get(root).filter(|root| self.is_artifact(&root.workflow, file.name()));
+            let root = roots
+                .get(root)
+                .filter(|root| self.is_artifact(&root.workflow, file.name()));
             let message = format!("this file is in the place of a task but cannot be one: {error}");
             let finding = Diagnostic::error(Code::BadTaskId, message).at(Place::file(file));
-            found.findings.extend(root.map(|_| finding.hint("rename the file, or exclude it in orch.toml")));
+            found
+                .findings
+                .extend(root.map(|_| finding.hint("rename the file, or exclude it in orch.toml")));
         }
-        let Some((root, directory, _)) = roots.match_file(file) else { return Ok(()) };
-        if roots.get(root).is_some_and(|root| self.is_artifact(&root.workflow, file.name())) {
+        let Some((root, directory, _)) = roots.match_file(file) else {
+            return Ok(());
+        };
+        if roots
+            .get(root)
+            .is_some_and(|root| self.is_artifact(&root.workflow, file.name()))
+        {
             found.tasks.extend(self.possible_task(&directory)?);
         }
         Ok(())
@@ -374,7 +451,9 @@ impl Snapshot<'_> {
         directory: &RepoPath,
         children: &[Child],
     ) -> Result<bool, Error> {
-        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return Ok(false) };
+        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else {
+            return Ok(false);
+        };
         let matcher = loaded.matcher();
         let mut open: Vec<(String, bool)> = children
             .iter()
@@ -388,9 +467,14 @@ impl Snapshot<'_> {
                 }
                 continue;
             }
-            let Ok(below) = directory.join(&path) else { continue };
+            let Ok(below) = directory.join(&path) else {
+                continue;
+            };
             let children = self.children(&below)?.unwrap_or_default();
-            for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
+            for child in children
+                .into_iter()
+                .filter(|child| child.unnameable.is_none())
+            {
                 open.push((format!("{path}/{}", child.name), child.is_directory));
             }
         }
@@ -406,5 +490,7 @@ fn is_record(name: &str) -> bool {
 
 fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     let message = format!("this directory contains files of a task but cannot be a task: {why}");
-    Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
+    Diagnostic::error(code, message)
+        .at(Place::file(directory))
+        .hint("rename the directory")
 }

@@ -1,7 +1,9 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds};
+use crate::base::{
+    Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds,
+};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::{Require, State};
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
@@ -48,30 +50,46 @@ impl UnreadText {
     /// The finding about a text at a path: with the code of the failure, or with this one for what the user can mend there.
     fn finding(self, usual: Code, path: impl Display) -> Diagnostic {
         let message = format!("cannot read {path}: {}", self.why);
-        Diagnostic { hint: self.hint, ..Diagnostic::error(self.fault.unwrap_or(usual), message) }
+        Diagnostic {
+            hint: self.hint,
+            ..Diagnostic::error(self.fault.unwrap_or(usual), message)
+        }
     }
 }
 
 impl From<Reason> for UnreadText {
     fn from(why: Reason) -> Self {
-        Self { why, fault: None, hint: None }
+        Self {
+            why,
+            fault: None,
+            hint: None,
+        }
     }
 }
 
 impl From<Error> for UnreadText {
     fn from(error: Error) -> Self {
         let fault = (error.class() == Class::Fault).then(|| error.code());
-        Self { why: error.to_string().into(), fault, hint: error.hint() }
+        Self {
+            why: error.to_string().into(),
+            fault,
+            hint: error.hint(),
+        }
     }
 }
 
 impl From<io::Error> for UnreadText {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
-        let is_at_the_path =
-            matches!(error.kind(), IsADirectory | NotADirectory | NotFound | PermissionDenied)
-                || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-        Self { why: error.to_string().into(), fault: (!is_at_the_path).then_some(Code::Io), hint: None }
+        let is_at_the_path = matches!(
+            error.kind(),
+            IsADirectory | NotADirectory | NotFound | PermissionDenied
+        ) || error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+        Self {
+            why: error.to_string().into(),
+            fault: (!is_at_the_path).then_some(Code::Io),
+            hint: None,
+        }
     }
 }
 
@@ -98,11 +116,19 @@ impl Setting {
     /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and
     /// becomes a finding.
     pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
-        let ConfigText { text, config, mut findings } = ConfigText::read(texts);
+        let ConfigText {
+            text,
+            config,
+            mut findings,
+        } = ConfigText::read(texts);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
         let system = system.in_format(format);
         let unknown_workflows = config::unknown_workflows(&text, config::FILE, &names(&system));
-        findings.extend(unknown_workflows.iter().map(|unknown| unknown.finding.clone()));
+        findings.extend(
+            unknown_workflows
+                .iter()
+                .map(|unknown| unknown.finding.clone()),
+        );
         Self {
             config,
             text,
@@ -137,9 +163,17 @@ impl Setting {
     }
 
     fn digest_of_texts(&self) -> Digest {
-        let texts = self.system.iter().flat_map(|(path, text)| [path, "\0", text, "\0"]);
-        let mut whole: String = [self.text.as_str(), "\0"].into_iter().chain(texts).collect();
-        self.findings.iter().for_each(|finding| whole.push_str(&format!("{finding}\0")));
+        let texts = self
+            .system
+            .iter()
+            .flat_map(|(path, text)| [path, "\0", text, "\0"]);
+        let mut whole: String = [self.text.as_str(), "\0"]
+            .into_iter()
+            .chain(texts)
+            .collect();
+        self.findings
+            .iter()
+            .for_each(|finding| whole.push_str(&format!("{finding}\0")));
         whole.push_str(&format!("{:?}{}", self.system.format(), self.has_own_texts));
         Digest::of_blob(whole.as_bytes())
     }
@@ -157,20 +191,36 @@ impl Setting {
     pub(super) fn changed_files(&self, other: &Self) -> Vec<RepoPath> {
         let (before, after) = (self.texts(), other.texts());
         let all: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
-        all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect()
+        all.into_iter()
+            .filter(|path| before.get(*path) != after.get(*path))
+            .cloned()
+            .collect()
     }
 
     /// Each text by its path in the repository.
     fn texts(&self) -> BTreeMap<RepoPath, &str> {
         let directory = &self.config.system;
-        let system = self.system.iter().filter_map(|(path, text)| Some((directory.join(path).ok()?, text)));
-        system.chain(RepoPath::new(config::FILE).ok().map(|path| (path, self.text.as_str()))).collect()
+        let system = self
+            .system
+            .iter()
+            .filter_map(|(path, text)| Some((directory.join(path).ok()?, text)));
+        system
+            .chain(
+                RepoPath::new(config::FILE)
+                    .ok()
+                    .map(|path| (path, self.text.as_str())),
+            )
+            .collect()
     }
 
     /// These settings, as evidence. Returns an error if the machine failed to read a part of them, so that the
     /// defaults stand in its place.
     pub(crate) fn in_full(self) -> Result<Self, Error> {
-        match self.findings.iter().find(|finding| finding.code.class() == Class::Fault) {
+        match self
+            .findings
+            .iter()
+            .find(|finding| finding.code.class() == Class::Fault)
+        {
             Some(finding) => Err(finding.clone().into()),
             None => Ok(self),
         }
@@ -181,12 +231,22 @@ impl Setting {
         let schema = workflow.state.schema.as_ref()?;
         let own = Value::Object(state.extra.clone());
         let problem = self.schemas.refuses(schema, &own).into_iter().next()?;
-        let place = if problem.pointer.is_empty() { "the state".to_owned() } else { problem.pointer };
-        Some(format!("schema `{}` rejects {place}: {}", schema.name, problem.message))
+        let place = if problem.pointer.is_empty() {
+            "the state".to_owned()
+        } else {
+            problem.pointer
+        };
+        Some(format!(
+            "schema `{}` rejects {place}: {}",
+            schema.name, problem.message
+        ))
     }
 
     pub(crate) fn limits(&self) -> ReadLimits {
-        ReadLimits { bytes: self.config.limit_bytes, ..ReadLimits::default() }
+        ReadLimits {
+            bytes: self.config.limit_bytes,
+            ..ReadLimits::default()
+        }
     }
 }
 
@@ -205,9 +265,14 @@ impl HeadSettings {
     /// Reads them; `None` if they cannot be read as they stand there, and the file in the work tree is what HEAD holds as
     /// git converts it. Returns an error if the machine failed to read them.
     pub(super) fn read(store: &Store, head: &dyn Source) -> Result<Option<Self>, Error> {
-        let ConfigText { config, findings, .. } = ConfigText::read(&InSource(head));
+        let ConfigText {
+            config, findings, ..
+        } = ConfigText::read(&InSource(head));
         let Some(fault) = findings.iter().find(|finding| finding.is_error()) else {
-            return Ok(Some(Self { config, fault: None }));
+            return Ok(Some(Self {
+                config,
+                fault: None,
+            }));
         };
         if fault.code.class() == Class::Fault {
             return Err(fault.clone().into());
@@ -215,7 +280,10 @@ impl HeadSettings {
         if store.is_as_in_head(config::FILE) {
             return Ok(None);
         }
-        let place = fault.place.as_ref().map_or_else(|| config::FILE.to_owned(), ToString::to_string);
+        let place = fault
+            .place
+            .as_ref()
+            .map_or_else(|| config::FILE.to_owned(), ToString::to_string);
         let fault = Some(format!("{place} in HEAD: {}", fault.message));
         Ok(Some(Self { config, fault }))
     }
@@ -237,24 +305,46 @@ impl ConfigText {
         let text = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => text.unwrap_or_default(),
             Ok(Err(error)) => {
-                let config = Config { require: Require::EVERYTHING, ..Config::default() };
+                let config = Config {
+                    require: Require::EVERYTHING,
+                    ..Config::default()
+                };
                 let findings = vec![error.finding(Code::ConfigUnreadable, config::FILE)];
-                return Self { text: String::new(), config, findings };
+                return Self {
+                    text: String::new(),
+                    config,
+                    findings,
+                };
             }
             Err(_) => String::new(),
         };
         let (config, findings) = config::parse(&text, config::FILE);
-        Self { text, config, findings }
+        Self {
+            text,
+            config,
+            findings,
+        }
     }
 }
 
 /// The built-in texts, overridden by every workflow, schema and agent text of the repository.
-fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnostic>) -> (System, bool) {
+fn overlay(
+    texts: &dyn Texts,
+    directory: &RepoPath,
+    findings: &mut Vec<Diagnostic>,
+) -> (System, bool) {
     let mut system = System::shipped();
     let mut any = false;
-    for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
-        let Ok(folder_path) = directory.join(folder) else { continue };
-        let unreadable = |path: &RepoPath, error: UnreadText| error.finding(Code::SystemUnreadable, path);
+    for (folder, suffix) in [
+        ("workflows", ".md"),
+        ("schemas", ".schema.json"),
+        ("agents", ".md"),
+    ] {
+        let Ok(folder_path) = directory.join(folder) else {
+            continue;
+        };
+        let unreadable =
+            |path: &RepoPath, error: UnreadText| error.finding(Code::SystemUnreadable, path);
         let mut names = texts.names(&folder_path).unwrap_or_else(|error| {
             findings.push(unreadable(&folder_path, error));
             Vec::new()
@@ -262,16 +352,32 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
         names.retain(|name| name.ends_with(suffix));
         names.sort_unstable();
         for name in names {
-            let Ok(path) = folder_path.join(&name) else { continue };
+            let Ok(path) = folder_path.join(&name) else {
+                continue;
+            };
             let below = format!("{folder}/{name}");
-            if system.text(&below).is_some_and(|shipped| texts.holds(&path, shipped)) {
+            if system
+                .text(&below)
+                .is_some_and(|shipped| texts.holds(&path, shipped))
+            {
                 any = true;
                 continue;
             }
             // Instructions go to a program, so a link must not feed it other files of the user.
-            let is_outside = if folder == "agents" { texts.leads_out(&path) } else { Ok(false) };
-            let outside = || Err(Reason::from("it is a link that leads out of the repository").into());
-            match is_outside.and_then(|is_outside| if is_outside { outside() } else { texts.text(&path) }) {
+            let is_outside = if folder == "agents" {
+                texts.leads_out(&path)
+            } else {
+                Ok(false)
+            };
+            let outside =
+                || Err(Reason::from("it is a link that leads out of the repository").into());
+            match is_outside.and_then(|is_outside| {
+                if is_outside {
+                    outside()
+                } else {
+                    texts.text(&path)
+                }
+            }) {
                 Ok(Some(text)) => {
                     any = true;
                     // A checkout may have converted line endings, but every clone must compute the same
@@ -291,11 +397,18 @@ pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
     fn leads_out(&self, path: &RepoPath) -> Result<bool, UnreadText> {
-        let is_link =
-            |step: &RepoPath| -> io::Result<bool> { Ok(step.under(self.0).symlink_metadata()?.is_symlink()) };
+        let is_link = |step: &RepoPath| -> io::Result<bool> {
+            Ok(step.under(self.0).symlink_metadata()?.is_symlink())
+        };
         let mut steps = std::iter::successors(Some(path.clone()), RepoPath::parent);
-        let has_link = steps.try_fold(false, |found, step| Ok::<_, io::Error>(found || is_link(&step)?))?;
-        Ok(has_link && !path.under(self.0).canonicalize()?.starts_with(self.0.canonicalize()?))
+        let has_link = steps.try_fold(false, |found, step| {
+            Ok::<_, io::Error>(found || is_link(&step)?)
+        })?;
+        Ok(has_link
+            && !path
+                .under(self.0)
+                .canonicalize()?
+                .starts_with(self.0.canonicalize()?))
     }
 
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
@@ -316,7 +429,10 @@ impl Texts for OnDisk<'_> {
         };
         let name = |entry: io::Result<std::fs::DirEntry>| Ok(entry?.file_name());
         let names: io::Result<Vec<_>> = entries.map(name).collect();
-        Ok(names?.into_iter().filter_map(|name| name.into_string().ok()).collect())
+        Ok(names?
+            .into_iter()
+            .filter_map(|name| name.into_string().ok())
+            .collect())
     }
 }
 
@@ -333,12 +449,19 @@ impl Texts for Sparse<'_> {
 
     fn text(&self, path: &RepoPath) -> Result<Option<String>, UnreadText> {
         match OnDisk(self.0).text(path)? {
-            None => InSource(&self.1).text(path).map_err(|UnreadText { why, fault, hint }| {
-                let directory = path.parent().unwrap_or_else(RepoPath::root);
-                let why =
-                    format!("{why}, and it is not checked out; run git sparse-checkout add {directory}");
-                UnreadText { why: why.into(), fault, hint }
-            }),
+            None => InSource(&self.1)
+                .text(path)
+                .map_err(|UnreadText { why, fault, hint }| {
+                    let directory = path.parent().unwrap_or_else(RepoPath::root);
+                    let why = format!(
+                        "{why}, and it is not checked out; run git sparse-checkout add {directory}"
+                    );
+                    UnreadText {
+                        why: why.into(),
+                        fault,
+                        hint,
+                    }
+                }),
             found => Ok(found),
         }
     }
@@ -347,7 +470,12 @@ impl Texts for Sparse<'_> {
         let mut names = OnDisk(self.0).names(directory)?;
         for entry in self.1.list(directory)? {
             let below = RepoPath::new(&entry.path).ok();
-            names.extend(below.as_ref().and_then(|path| path.below(directory)).map(str::to_owned));
+            names.extend(
+                below
+                    .as_ref()
+                    .and_then(|path| path.below(directory))
+                    .map(str::to_owned),
+            );
         }
         names.retain(|name| !name.contains('/'));
         names.sort_unstable();
@@ -365,19 +493,27 @@ impl Texts for InSource<'_> {
             Ok(Content::Bytes(bytes)) => utf8(bytes),
             Ok(Content::Missing) => Ok(None),
             Ok(Content::Unreadable(why)) => Err(Reason::from(why).into()),
-            Ok(Content::Absent) => Err(Reason::from("the content of the file is not in this clone").into()),
+            Ok(Content::Absent) => {
+                Err(Reason::from("the content of the file is not in this clone").into())
+            }
             Ok(Content::TooLarge(_)) => Err(too_large()),
             Err(error) => Err(error.into()),
         }
     }
 
     fn holds(&self, path: &RepoPath, text: &str) -> bool {
-        self.0.blob_id(path).is_some_and(|blob| blob == blob.format().blob(text.as_bytes()))
+        self.0
+            .blob_id(path)
+            .is_some_and(|blob| blob == blob.format().blob(text.as_bytes()))
     }
 
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText> {
         let children = self.0.children(directory)?.unwrap_or_default();
-        Ok(children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect())
+        Ok(children
+            .into_iter()
+            .filter(|child| !child.is_directory)
+            .map(|child| child.name)
+            .collect())
     }
 }
 
@@ -386,5 +522,7 @@ fn too_large() -> UnreadText {
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<Option<String>, UnreadText> {
-    String::from_utf8(bytes).map(Some).map_err(|error| Reason::from(error.to_string()).into())
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|error| Reason::from(error.to_string()).into())
 }

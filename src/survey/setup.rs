@@ -58,7 +58,9 @@ impl Workspace {
         environment: Environment,
         known: Option<&KnownSettings>,
     ) -> Result<Self, Error> {
-        let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
+        let start = start
+            .canonicalize()
+            .map_err(|error| no_directory(start, &error))?;
         let environment = environment.seen_from(&start);
         let found = Store::discover(&start, &environment)?;
         let writes = purpose != Purpose::Look;
@@ -68,7 +70,9 @@ impl Workspace {
         if purpose == Purpose::Step {
             found.iter().for_each(Store::read_index_ahead);
         }
-        let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
+        let root = found
+            .as_ref()
+            .map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = found.as_ref().filter(|_| writes) {
             store.keep_whole();
             // A killed process may have left a transition half done; every command completes it. If that
@@ -87,12 +91,14 @@ impl Workspace {
                 wait: None,
             })
         });
-        let validations = store.as_ref().map_or_else(ValidationCache::default, |store| {
-            // Each version of `orch` has its own, because its readers may differ.
-            let place = store.own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
-            let cache = ValidationCache::kept_in(store.git_directory(), place);
-            if writes { cache } else { cache.only_read() }
-        });
+        let validations = store
+            .as_ref()
+            .map_or_else(ValidationCache::default, |store| {
+                // Each version of `orch` has its own, because its readers may differ.
+                let place = store.own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
+                let cache = ValidationCache::kept_in(store.git_directory(), place);
+                if writes { cache } else { cache.only_read() }
+            });
         Ok(Self {
             root,
             store,
@@ -117,7 +123,8 @@ impl Workspace {
 
     /// The files of the settings that have changed since they were read, sorted.
     pub(crate) fn changed_settings(&self) -> Vec<RepoPath> {
-        self.setting.changed_files(&read_setting(&self.root, self.store.as_ref()))
+        self.setting
+            .changed_files(&read_setting(&self.root, self.store.as_ref()))
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
@@ -125,10 +132,17 @@ impl Workspace {
         let fresh = Self::open(&self.root, self.environment.clone())?;
         let validations = std::mem::take(&mut self.validations);
         let (wait, threads, whole_ids) = (self.wait, self.threads, self.whole_ids);
-        *self = Self { validations, threads, whole_ids, ..fresh };
+        *self = Self {
+            validations,
+            threads,
+            whole_ids,
+            ..fresh
+        };
         if let Some(wait) = wait {
             self.wait = Some(wait);
-            self.store.iter_mut().for_each(|store| store.wait_for_locks(wait));
+            self.store
+                .iter_mut()
+                .for_each(|store| store.wait_for_locks(wait));
         }
         Ok(())
     }
@@ -136,10 +150,15 @@ impl Workspace {
 
 fn no_directory(path: &Path, error: &io::Error) -> Error {
     let message = format!("cannot open {}: {error}", path.display());
-    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+    if !matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    ) {
         return Error::new(Code::Io, message);
     }
-    Diagnostic::error(Code::NoDirectory, message).hint("choose an existing directory with -C").into()
+    Diagnostic::error(Code::NoDirectory, message)
+        .hint("choose an existing directory with -C")
+        .into()
 }
 
 /// The settings of a work tree.
@@ -153,5 +172,9 @@ fn read_setting(root: &Path, store: Option<&Store>) -> Setting {
 
 /// The nearest directory at or above `start` that contains an `orch.toml`, or else `start`.
 fn configured_root(start: &Path) -> PathBuf {
-    start.ancestors().find(|directory| directory.join(config::FILE).is_file()).unwrap_or(start).to_owned()
+    start
+        .ancestors()
+        .find(|directory| directory.join(config::FILE).is_file())
+        .unwrap_or(start)
+        .to_owned()
 }

@@ -9,8 +9,9 @@ use super::snapshot::{Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded, Remembered, Runner,
-    STALE_STATE, Settled, State, Step, conclude, evaluate, judge, person_orders,
+    Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded,
+    Remembered, Runner, STALE_STATE, Settled, State, Step, conclude, evaluate, judge,
+    person_orders,
 };
 use crate::run::RunFiles;
 use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
@@ -84,7 +85,13 @@ impl Sight {
     pub fn person_orders(&self) -> Vec<PersonOrder> {
         let state = self.state().filter(|_| !self.untracked);
         let orders = state.map(|state| {
-            person_orders(self.workflow(), state, &self.observed.facts, &self.decision, self.runner.as_ref())
+            person_orders(
+                self.workflow(),
+                state,
+                &self.observed.facts,
+                &self.decision,
+                self.runner.as_ref(),
+            )
         });
         orders.unwrap_or_default()
     }
@@ -95,7 +102,10 @@ impl Sight {
             return Ok(());
         }
         let name = &self.workflow().name;
-        let message = format!("there is no workflow `{name}` now by which `{}` could go on", self.task.id);
+        let message = format!(
+            "there is no workflow `{name}` now by which `{}` could go on",
+            self.task.id
+        );
         let hint = format!(
             "put its document back, or add aliases = [\"{name}\"] to `[workflow]` of the one that replaced it"
         );
@@ -105,7 +115,10 @@ impl Sight {
     /// Returns an error if the record of the task is damaged or lost.
     pub fn require_whole_record(&self) -> Result<(), Error> {
         let faults = self.recorded.faults(&self.task.id);
-        faults.into_iter().find(Diagnostic::is_error).map_or(Ok(()), |fault| Err(fault.into()))
+        faults
+            .into_iter()
+            .find(Diagnostic::is_error)
+            .map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// The error that no step can follow the record of the task, at the place of what is wrong with it.
@@ -124,19 +137,28 @@ impl Sight {
         let id = &self.task.id;
         let message = format!("task `{id}` is untracked: its record is not on this branch");
         let hint = command(&["orch", "new", id.as_str()]);
-        Err(Diagnostic::error(Code::Untracked, message).hint(hint).into())
+        Err(Diagnostic::error(Code::Untracked, message)
+            .hint(hint)
+            .into())
     }
 
     /// Whether `state.json` is not the fold of the log.
     #[must_use]
     pub fn is_state_stale(&self) -> bool {
-        self.decision.diagnostics.iter().any(|found| STALE_STATE.contains(&found.code))
+        self.decision
+            .diagnostics
+            .iter()
+            .any(|found| STALE_STATE.contains(&found.code))
     }
 
     /// Whether committed code can change the decision.
     #[must_use]
     pub fn rests_on_code(&self) -> bool {
-        let has_tree = self.workflow().artifacts.iter().any(|artifact| artifact.tree.is_some());
+        let has_tree = self
+            .workflow()
+            .artifacts
+            .iter()
+            .any(|artifact| artifact.tree.is_some());
         has_tree && !self.decision.is_done()
     }
 
@@ -173,7 +195,12 @@ impl Sight {
 
     /// Logs the decision.
     fn trace(&self) {
-        let Decision { phase, rule, verdict, .. } = &self.decision;
+        let Decision {
+            phase,
+            rule,
+            verdict,
+            ..
+        } = &self.decision;
         let (phase, rule) = (phase.as_ref(), rule.as_ref());
         tracing::debug!(
             phase = phase.map(|phase| phase.as_str()),
@@ -232,7 +259,11 @@ impl Workspace {
 
     /// HEAD; `None` outside git, and if the workspace reads another source than the work tree.
     fn head_to_look_at(&self) -> Result<Option<Head>, Error> {
-        self.store.as_ref().filter(|_| self.reads_work_dir()).map(Store::head).transpose()
+        self.store
+            .as_ref()
+            .filter(|_| self.reads_work_dir())
+            .map(Store::head)
+            .transpose()
     }
 
     /// Like [`Workspace::look`], with HEAD already read before any file of the task.
@@ -263,7 +294,11 @@ impl Workspace {
     /// Whether a file outside of the task that is looked at is there. A series of looks asks once for each.
     pub(super) fn is_file_outside(&self, path: &RepoPath) -> bool {
         let ask = || path.under(&self.root).is_file();
-        *self.files_outside.borrow_mut().entry(path.clone()).or_insert_with(ask)
+        *self
+            .files_outside
+            .borrow_mut()
+            .entry(path.clone())
+            .or_insert_with(ask)
     }
 
     /// Like [`Self::is_file_outside`], and notes the answer in the basis of the look.
@@ -300,15 +335,25 @@ impl Workspace {
     ) -> Result<Sight, Error> {
         let _span = tracing::debug_span!("look", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
-        let log_end = if depth == LookDepth::End { LOG_END } else { u64::MAX };
-        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe_listed(task, entries, log_end))?;
+        let log_end = if depth == LookDepth::End {
+            LOG_END
+        } else {
+            u64::MAX
+        };
+        let reading = self.snapshot_at(commit, |snapshot| {
+            snapshot.observe_listed(task, entries, log_end)
+        })?;
         let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
         judged.trace();
         Ok(judged)
     }
 
     /// Looks at a task in another source: the index, or a commit.
-    pub(crate) fn look_back(&self, task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Sight, Error> {
+    pub(crate) fn look_back(
+        &self,
+        task: &TaskRef,
+        snapshot: &Snapshot<'_>,
+    ) -> Result<Sight, Error> {
         let now = super::caller::present();
         self.conclude(task, snapshot.observe(task, u64::MAX)?, None, (false, now))
     }
@@ -322,20 +367,39 @@ impl Workspace {
         (is_present, now): (bool, SystemTime),
     ) -> Result<Sight, Error> {
         let held = self.hold_against_history(task, reading, head.as_ref(), is_present)?;
-        let HeldReading { reading, untracked, is_committed, basis } = held;
-        let Reading { compiled, recorded, mut observed, entries } = reading;
+        let HeldReading {
+            reading,
+            untracked,
+            is_committed,
+            basis,
+        } = held;
+        let Reading {
+            compiled,
+            recorded,
+            mut observed,
+            entries,
+        } = reading;
         if self.reads_work_dir() {
             let required = compiled.workflow.required_files();
-            observed.facts.missing =
-                required.filter(|path| !self.notes_file(path, &basis)).cloned().collect();
+            observed.facts.missing = required
+                .filter(|path| !self.notes_file(path, &basis))
+                .cloned()
+                .collect();
         }
         self.costs.looked();
-        let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
+        let last_run = if is_present {
+            self.last_run(task)
+        } else {
+            LastRun::default()
+        };
         // Whether a process drives the task cannot be seen in a stamp, and a faulty record is a matter of more files.
         // Neither are the directories to which the file of a task was moved.
         let is_plain = matches!(recorded, Recorded::New | Recorded::Known(_))
             && observed.facts.own_file == OwnFile::AsRecorded;
-        if !is_plain || other_task(task, &recorded).is_some() || !matches!(last_run, LastRun::Settled) {
+        if !is_plain
+            || other_task(task, &recorded).is_some()
+            || !matches!(last_run, LastRun::Settled)
+        {
             basis.note_unknown();
         }
         self.costs.evaluated(1);
@@ -346,7 +410,14 @@ impl Workspace {
             (task, &recorded),
             (&last_run, &basis),
             ignored,
-            |circumstances| judge(&compiled.workflow, &recorded, &observed.facts, circumstances),
+            |circumstances| {
+                judge(
+                    &compiled.workflow,
+                    &recorded,
+                    &observed.facts,
+                    circumstances,
+                )
+            },
         );
         fault.map_or(Ok(()), Err)?;
         let mut decision = decision;
@@ -376,7 +447,11 @@ impl Workspace {
         let decision = match steps.last() {
             None => judged.decision.clone(),
             Some(last) => {
-                let facts = super::code::facts_after(judged.workflow(), &judged.observed.facts, &last.state);
+                let facts = super::code::facts_after(
+                    judged.workflow(),
+                    &judged.observed.facts,
+                    &last.state,
+                );
                 let recorded = Recorded::Known(Box::new(last.state.clone()));
                 self.costs.evaluated(1);
                 evaluate(judged.workflow(), &recorded, &facts)
@@ -406,7 +481,15 @@ impl Workspace {
             (&before.task, &recorded),
             around,
             ignored,
-            |circumstances| conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances),
+            |circumstances| {
+                conclude(
+                    before.workflow(),
+                    &recorded,
+                    &facts,
+                    placed.decision,
+                    circumstances,
+                )
+            },
         );
         let path = before.task.transcript_path();
         let is_committed = match (&self.store, placed.commit) {
@@ -418,7 +501,10 @@ impl Workspace {
         let key = before.key.after(placed.head, &own, placed.stamps);
         let observed = Observed {
             facts: facts.into_owned(),
-            state: Some(StateFile { bytes: text, problems: Vec::new() }),
+            state: Some(StateFile {
+                bytes: text,
+                problems: Vec::new(),
+            }),
             log: ObservedLog::Whole(placed.transcript),
             ..before.observed
         };
@@ -447,13 +533,19 @@ impl Workspace {
     /// Like [`Self::still_stands`], for the key of a look alone.
     fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
         let is_comparable = !key.is_recent && key.head.as_ref() == head;
-        is_comparable && self.stamps_now(task).is_some_and(|stamps| stamps == key.entries)
+        is_comparable
+            && self
+                .stamps_now(task)
+                .is_some_and(|stamps| stamps == key.entries)
     }
 
     /// Like [`Self::is_still`], for what is kept of the key.
     pub(crate) fn is_as_kept(&self, task: &TaskRef, key: &KeptKey, head: Option<&Head>) -> bool {
         let is_comparable = !key.is_recent && key.head.as_ref() == head;
-        is_comparable && self.stamps_now(task).is_some_and(|stamps| stamps_digest(&stamps) == key.entries)
+        is_comparable
+            && self
+                .stamps_now(task)
+                .is_some_and(|stamps| stamps_digest(&stamps) == key.entries)
     }
 
     /// The stamps of the files of a task in the work tree; `None` if they cannot be compared.
@@ -471,9 +563,27 @@ impl Workspace {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
         let own = self.costs.counted();
         let bytes = own.bytes + store.blob_bytes;
-        let StoreCounts { heads, locks, attributes, trees, tree_entries, searched, .. } = store;
+        let StoreCounts {
+            heads,
+            locks,
+            attributes,
+            trees,
+            tree_entries,
+            searched,
+            ..
+        } = store;
         let log_lines = self.known_log.borrow().lines_read();
-        Counted { heads, locks, attributes, bytes, trees, tree_entries, searched, log_lines, ..own }
+        Counted {
+            heads,
+            locks,
+            attributes,
+            bytes,
+            trees,
+            tree_entries,
+            searched,
+            log_lines,
+            ..own
+        }
     }
 
     fn under_circumstances(
@@ -488,25 +598,44 @@ impl Workspace {
         let remembered = |path: &RepoPath, blob: Digest| {
             basis.note_history();
             let store = self.store.as_ref()?;
-            let state = if let Recorded::Known(state) = recorded { Some(state) } else { None };
+            let state = if let Recorded::Known(state) = recorded {
+                Some(state)
+            } else {
+                None
+            };
             let former = state.into_iter().flat_map(|state| state.former_ids());
             let places = self.snapshot(|snapshot| snapshot.places_of(task, former));
             let name = task.place.name(path)?;
             // A task that was renamed had it at the path under its former id.
-            let paths = places.iter().filter_map(|place| place.place.path(name).ok());
+            let paths = places
+                .iter()
+                .filter_map(|place| place.place.path(name).ok());
             let find = |at: RepoPath| {
                 let found = store.commit_holding(&at, blob);
-                let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
-                found.map(|commit| Remembered { commit: commit.short(), at })
+                let found = found
+                    .map_err(|error| fault.replace(Some(error)))
+                    .ok()
+                    .flatten();
+                found.map(|commit| Remembered {
+                    commit: commit.short(),
+                    at,
+                })
             };
             paths.into_iter().find_map(find)
         };
         let is_file = |path: &RepoPath| self.notes_file(path, basis);
         let head = || {
             basis.note_history();
-            self.head().map_err(|error| fault.replace(Some(error))).ok().flatten()
+            self.head()
+                .map_err(|error| fault.replace(Some(error)))
+                .ok()
+                .flatten()
         };
-        let ignored = || ignored().map_err(|error| fault.replace(Some(error))).unwrap_or_default();
+        let ignored = || {
+            ignored()
+                .map_err(|error| fault.replace(Some(error)))
+                .unwrap_or_default()
+        };
         let circumstances = Circumstances {
             untracked,
             past,
@@ -533,13 +662,18 @@ impl Workspace {
     /// The state of the task's last run.
     fn last_run(&self, task: &TaskRef) -> LastRun {
         let files = self.run_files(task);
-        let Ok(Some(run)) = files.read() else { return LastRun::Settled };
+        let Ok(Some(run)) = files.read() else {
+            return LastRun::Settled;
+        };
         match run.ended() {
             None if files.is_driven() => LastRun::Driven,
             None => LastRun::Interrupted,
             Some((Ending::Stalled, why)) => {
                 let seen = run.usage.seen.iter().map(|(_, seen)| *seen).collect();
-                LastRun::Stalled { why: why.to_owned(), seen }
+                LastRun::Stalled {
+                    why: why.to_owned(),
+                    seen,
+                }
             }
             Some(_) => LastRun::Settled,
         }
@@ -548,7 +682,10 @@ impl Workspace {
 
 /// Whether the task is read by a former version of its workflow, because there is none now: no step can follow.
 fn lacks_workflow(decision: &Decision) -> bool {
-    decision.diagnostics.iter().any(|found| found.code == Code::WorkflowMissing)
+    decision
+        .diagnostics
+        .iter()
+        .any(|found| found.code == Code::WorkflowMissing)
 }
 
 /// What is kept of a [`SightKey`] of each of many tasks.
@@ -562,7 +699,11 @@ pub struct KeptKey {
 impl KeptKey {
     /// The key of a look under this HEAD at files whose stamps have this digest.
     pub(crate) fn of(head: Option<Head>, entries: Digest) -> Self {
-        Self { head, entries, is_recent: false }
+        Self {
+            head,
+            entries,
+            is_recent: false,
+        }
     }
 
     /// The digest of the stamps of the files.
@@ -574,18 +715,31 @@ impl KeptKey {
 impl SightKey {
     /// What tells whether a later look can differ.
     pub(crate) fn kept(&self) -> KeptKey {
-        KeptKey { head: self.head.clone(), entries: stamps_digest(&self.entries), is_recent: self.is_recent }
+        KeptKey {
+            head: self.head.clone(),
+            entries: stamps_digest(&self.entries),
+            is_recent: self.is_recent,
+        }
     }
 
     fn of(head: Option<Head>, entries: &[Entry], now: SystemTime) -> Self {
         let entries = stamps(entries);
         let is_recent = entries.values().flatten().any(|stamp| stamp.is_recent(now));
-        Self { head, entries, is_recent }
+        Self {
+            head,
+            entries,
+            is_recent,
+        }
     }
 
     /// The key after `orch` replaced files of its own. A file without a stamp may have been changed since, so
     /// the next look must read again.
-    fn after(mut self, head: Option<Head>, own: &[RepoPath], placed: &[(RepoPath, FileStamp)]) -> Self {
+    fn after(
+        mut self,
+        head: Option<Head>,
+        own: &[RepoPath],
+        placed: &[(RepoPath, FileStamp)],
+    ) -> Self {
         for path in own {
             match placed.iter().find(|(other, _)| other == path) {
                 Some((_, stamp)) => drop(self.entries.insert(path.to_string(), Some(*stamp))),
@@ -609,5 +763,7 @@ fn stamps_digest(stamps: &BTreeMap<String, Option<FileStamp>>) -> Digest {
 }
 
 fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {
-    those_that_matter(entries).map(|entry| (entry.path.clone(), entry.stamp)).collect()
+    those_that_matter(entries)
+        .map(|entry| (entry.path.clone(), entry.stamp))
+        .collect()
 }

@@ -8,14 +8,16 @@ use super::setting::{CORRECT_HEAD, Setting};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{
-    Conflict, ImportFault, Original, RecordVersion, Recorded, State, import_of, refused_import, rename_side,
+    Conflict, ImportFault, Original, RecordVersion, Recorded, State, import_of, refused_import,
+    rename_side,
 };
 use crate::record::{
-    EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault, StateText,
-    TRANSCRIPT_FILE, believed_state, read_record, sides,
+    EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault,
+    StateText, TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
-    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe, parse_json,
+    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe,
+    parse_json,
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
@@ -58,7 +60,14 @@ impl<'a> Snapshot<'a> {
         validations: &'a ValidationCache,
         code: CodeAt<'a>,
     ) -> Self {
-        Self { setting, source, validations, code, costs: None, known_log: None }
+        Self {
+            setting,
+            source,
+            validations,
+            code,
+            costs: None,
+            known_log: None,
+        }
     }
 }
 
@@ -86,8 +95,12 @@ impl Snapshot<'_> {
         let glance = Glance::of(self.source, self.costs, &task.place, entries);
         let path = task.state_path();
         let bytes = glance.state(&path, self.setting.config.limit_bytes)?;
-        let state = bytes.as_deref().map_or_else(StateJson::default, |bytes| parse_json(&path, bytes));
-        let named = bytes.as_deref().and_then(|bytes| workflow_named_in(bytes, &state, task));
+        let state = bytes
+            .as_deref()
+            .map_or_else(StateJson::default, |bytes| parse_json(&path, bytes));
+        let named = bytes
+            .as_deref()
+            .and_then(|bytes| workflow_named_in(bytes, &state, task));
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
         // The log may name another workflow than the text of the state does.
         for _ in 0..3 {
@@ -123,8 +136,14 @@ impl Snapshot<'_> {
                 }
             };
             let workflow = &compiled.workflow;
-            let within = Snapshot { source: &glance, ..*self };
-            let limits = ReadLimits { log_end, ..self.setting.limits() };
+            let within = Snapshot {
+                source: &glance,
+                ..*self
+            };
+            let limits = ReadLimits {
+                log_end,
+                ..self.setting.limits()
+            };
             let (_, mut observed) = within.observe_within(task, &loaded, &limits)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
             observed.facts.diagnostics.extend(former_note);
@@ -140,23 +159,36 @@ impl Snapshot<'_> {
             self.look_at_writers(task, workflow, &recorded, &mut observed)?;
             observed.facts.inputs = self.inputs()?;
             if let Some(fault) = &observed.facts.inputs.fault {
-                let message =
-                    format!("{fault}; so everything counts as required that `[require]` can ask for");
-                let finding = Diagnostic::warning(Code::ConfigUnreadable, message).hint(CORRECT_HEAD);
+                let message = format!(
+                    "{fault}; so everything counts as required that `[require]` can ask for"
+                );
+                let finding =
+                    Diagnostic::warning(Code::ConfigUnreadable, message).hint(CORRECT_HEAD);
                 observed.facts.diagnostics.push(finding);
             }
             if let Recorded::Known(state) = &recorded
-                && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
+                && let Some(named) = state
+                    .workflow
+                    .as_ref()
+                    .filter(|named| named.name.as_str() != name)
                 && !(state.foreign && task.is_workflow_chosen)
             {
                 name = named.name.to_string();
                 continue;
             }
-            let mut reading = Reading { compiled, recorded, observed, entries: glance.into_entries() };
+            let mut reading = Reading {
+                compiled,
+                recorded,
+                observed,
+                entries: glance.into_entries(),
+            };
             reading.observed.facts.own_file = self.own_file(task, &reading)?;
             return Ok(reading);
         }
-        let message = format!("the record of `{}` names a different workflow at every read", task.id);
+        let message = format!(
+            "the record of `{}` names a different workflow at every read",
+            task.id
+        );
         Err(Error::new(Code::Unstable, message))
     }
 
@@ -164,7 +196,10 @@ impl Snapshot<'_> {
     fn other_workflow(&self, task: &TaskRef, error: Error) -> Error {
         let names = self.setting.workflow_names().join(", ");
         let choose = command(&["orch", "new", task.id.as_str(), "--workflow", "WORKFLOW"]);
-        let message = format!("{} names a workflow that cannot be used: {error}", task.state_path());
+        let message = format!(
+            "{} names a workflow that cannot be used: {error}",
+            task.state_path()
+        );
         Error::new(error.code(), message).with_hint(format!("choose one of {names}: {choose}"))
     }
 
@@ -181,7 +216,9 @@ impl Snapshot<'_> {
             Some(known) => recorded(task, workflow, (state, observed), &mut known.borrow_mut()),
             None => recorded(task, workflow, (state, observed), &mut KnownLog::default()),
         };
-        let Recorded::Known(state) = &recorded else { return (recorded, notes) };
+        let Recorded::Known(state) = &recorded else {
+            return (recorded, notes);
+        };
         let (Some(original), Some(file)) = (&state.original, &observed.state) else {
             return (recorded, notes);
         };
@@ -191,17 +228,30 @@ impl Snapshot<'_> {
             notes.push(import_note(task, &path, original));
             return (recorded, notes);
         }
-        let faults = faults.into_iter().map(|fault| import_fault(&path, &text, fault));
+        let faults = faults
+            .into_iter()
+            .map(|fault| import_fault(&path, &text, fault));
         (Recorded::Broken(faults.collect()), notes)
     }
 
     /// What the schema of the state says against imported data.
     fn refused_import(&self, workflow: &Workflow, state: &State, text: &str) -> Vec<ImportFault> {
-        let Some(schema) = &workflow.state.schema else { return Vec::new() };
-        let Ok(original) = serde_json::from_str(text) else { return Vec::new() };
-        let Some(map) = import_of(workflow, &original) else { return Vec::new() };
-        let problems = self.setting.schemas.refuses(schema, &Value::Object(state.extra.clone()));
-        let told = problems.into_iter().map(|problem| (problem.pointer, problem.message));
+        let Some(schema) = &workflow.state.schema else {
+            return Vec::new();
+        };
+        let Ok(original) = serde_json::from_str(text) else {
+            return Vec::new();
+        };
+        let Some(map) = import_of(workflow, &original) else {
+            return Vec::new();
+        };
+        let problems = self
+            .setting
+            .schemas
+            .refuses(schema, &Value::Object(state.extra.clone()));
+        let told = problems
+            .into_iter()
+            .map(|problem| (problem.pointer, problem.message));
         refused_import(map, &original, told)
     }
 
@@ -210,7 +260,10 @@ impl Snapshot<'_> {
         let log = self.source.read_log(&task.transcript_path(), u64::MAX)?;
         let (log, _) = EventLog::parse(log.whole().unwrap_or_default());
         let heads = log.heads();
-        Ok(heads.last().and_then(|head| log.get(head)).map(|event| event.workflow.name.to_string()))
+        Ok(heads
+            .last()
+            .and_then(|head| log.get(head))
+            .map(|event| event.workflow.name.to_string()))
     }
 
     /// The recorded state, if the end of the log is enough to believe `state.json`. Otherwise reads the whole log.
@@ -221,11 +274,16 @@ impl Snapshot<'_> {
         state: &StateJson,
         observed: &mut Observed,
     ) -> Result<Option<State>, Error> {
-        let Some(end) = observed.log.end() else { return Ok(None) };
+        let Some(end) = observed.log.end() else {
+            return Ok(None);
+        };
         if let Some(state) = believed_by_end(workflow, state, observed, end)
             && let Some(held) = self.agreeing(task, observed, end)?
         {
-            observed.log = ObservedLog::End(LogEnd { held, ..end.clone() });
+            observed.log = ObservedLog::End(LogEnd {
+                held,
+                ..end.clone()
+            });
             return Ok(Some(state));
         }
         observed.log = self.source.read_log(&task.transcript_path(), u64::MAX)?;
@@ -244,11 +302,17 @@ impl Snapshot<'_> {
         observed: &Observed,
         end: &LogEnd,
     ) -> Result<Option<Option<Digest>>, Error> {
-        let CodeAt::Present(store, head) = self.code else { return Ok(Some(None)) };
+        let CodeAt::Present(store, head) = self.code else {
+            return Ok(Some(None));
+        };
         let (log, state) = (task.transcript_path(), task.state_path());
         let head = store.source_at(head);
-        let Some(held) = head.blob_at(&log)? else { return Ok(Some(None)) };
-        let Some(present) = &observed.state else { return Ok(None) };
+        let Some(held) = head.blob_at(&log)? else {
+            return Ok(Some(None));
+        };
+        let Some(present) = &observed.state else {
+            return Ok(None);
+        };
         let is_same = store.blob_size(held)? == Some(end.length)
             && store.is_stored_as_is(&log, &end.bytes)?
             && head.blob_at(&state)? == Some(store.digest(&state, &present.bytes)?);
@@ -263,7 +327,14 @@ impl Snapshot<'_> {
         loaded: &'l Loaded,
         version: RecordVersion,
     ) -> Result<(&'l Workflow, Observed), Error> {
-        self.observe_within(task, loaded, &ReadLimits { version, ..self.setting.limits() })
+        self.observe_within(
+            task,
+            loaded,
+            &ReadLimits {
+                version,
+                ..self.setting.limits()
+            },
+        )
     }
 
     fn observe_within<'l>(
@@ -289,8 +360,12 @@ impl Snapshot<'_> {
 
 /// The same error, with the hint for a document that was renamed.
 fn or_renamed(name: &str, error: Error) -> Error {
-    let known = error.hint().map(|hint| format!("{hint}; ")).unwrap_or_default();
-    let renamed = format!("if its document was renamed: aliases = [\"{name}\"] in [workflow] of the new one");
+    let known = error
+        .hint()
+        .map(|hint| format!("{hint}; "))
+        .unwrap_or_default();
+    let renamed =
+        format!("if its document was renamed: aliases = [\"{name}\"] in [workflow] of the new one");
     Error::new(error.code(), error.to_string()).with_hint(format!("{known}{renamed}"))
 }
 
@@ -311,7 +386,14 @@ fn believed_by_end(
 ) -> Option<State> {
     let text = std::str::from_utf8(&observed.state.as_ref()?.bytes).ok()?;
     let peek = LogPeek::new(end.length, &end.bytes);
-    believed_state(workflow, StateText { text, value: Some(value.as_ref()?) }, peek)
+    believed_state(
+        workflow,
+        StateText {
+            text,
+            value: Some(value.as_ref()?),
+        },
+        peek,
+    )
 }
 
 /// The recorded state of a task according to its own files, and findings about them.
@@ -323,45 +405,80 @@ fn recorded(
 ) -> (Recorded, Vec<Diagnostic>) {
     if observed.log == ObservedLog::Unreadable {
         let place = Place::file(&task.transcript_path());
-        let unreadable =
-            Diagnostic::error(Code::Unreadable, "cannot read this file, which contains the task's record");
-        return (Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new());
+        let unreadable = Diagnostic::error(
+            Code::Unreadable,
+            "cannot read this file, which contains the task's record",
+        );
+        return (
+            Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])),
+            Vec::new(),
+        );
     }
     let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
     // The search for what has to be replaced takes much longer than the question whether there is anything.
-    let lossy =
-        |bytes| std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+    let lossy = |bytes| {
+        std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+    };
     let text = bytes.map(lossy);
-    let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
+    let file = text.as_ref().map(|text| StateText {
+        text,
+        value: value.as_ref(),
+    });
     let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
     match read_record(workflow, file, log, known) {
         RecordReading::New => (Recorded::New, Vec::new()),
-        RecordReading::Current(state) | RecordReading::Foreign(state) => (Recorded::Known(state), Vec::new()),
+        RecordReading::Current(state) | RecordReading::Foreign(state) => {
+            (Recorded::Known(state), Vec::new())
+        }
         RecordReading::Folded { state, because } => {
             let note = match bytes.and_then(|bytes| conflicted(task, &path, bytes)) {
-                Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
+                Some(found) => Diagnostic {
+                    hint: found.hint,
+                    ..folded_note(&path, &because)
+                },
                 None => folded_note(&path, &because),
             };
-            let unread = observed.state.iter().flat_map(|file| file.problems.iter().cloned());
-            let joined = log.and_then(|log| joined_note(task, &state, &known.read(log).ok()?.0.parts()));
-            (Recorded::Known(state), std::iter::once(note).chain(joined).chain(unread).collect())
+            let unread = observed
+                .state
+                .iter()
+                .flat_map(|file| file.problems.iter().cloned());
+            let joined =
+                log.and_then(|log| joined_note(task, &state, &known.read(log).ok()?.0.parts()));
+            (
+                Recorded::Known(state),
+                std::iter::once(note).chain(joined).chain(unread).collect(),
+            )
         }
         RecordReading::LogGone => (Recorded::Lost, Vec::new()),
         RecordReading::StateFaults(faults) => {
             let text = text.as_deref().unwrap_or_default();
-            broken(faults.into_iter().map(|fault| state_fault(&path, text, fault)).collect())
+            broken(
+                faults
+                    .into_iter()
+                    .map(|fault| state_fault(&path, text, fault))
+                    .collect(),
+            )
         }
         RecordReading::ImportFaults(faults) => {
             let text = text.as_deref().unwrap_or_default();
-            broken(faults.into_iter().map(|fault| import_fault(&path, text, fault)).collect())
+            broken(
+                faults
+                    .into_iter()
+                    .map(|fault| import_fault(&path, text, fault))
+                    .collect(),
+            )
         }
         RecordReading::StateUnreadable => {
             let unread = observed.state.iter().flat_map(|file| file.problems.clone());
             let conflicted = bytes.and_then(|bytes| conflicted(task, &path, bytes));
             let found: Vec<Diagnostic> = unread.chain(conflicted).collect();
-            broken(if found.is_empty() { problems.clone() } else { found })
+            broken(if found.is_empty() {
+                problems.clone()
+            } else {
+                found
+            })
         }
         RecordReading::LogFaults(faults) => {
             let log = log.unwrap_or_default();
@@ -386,7 +503,9 @@ fn recorded(
                 }
             };
             let found = Diagnostic::error(conflict.code(), message);
-            broken(vec![found.at(Place::file(&task.transcript_path())).hint(hint)])
+            broken(vec![
+                found.at(Place::file(&task.transcript_path())).hint(hint),
+            ])
         }
     }
 }
@@ -400,15 +519,24 @@ pub(crate) fn state_in(
     workflow: &Workflow,
 ) -> Result<Option<State>, Error> {
     let log = store.read_at(commit, &task.transcript_path())?;
-    let text = store.read_at(commit, &task.state_path())?.and_then(|bytes| String::from_utf8(bytes).ok());
-    let value: Option<Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
-    let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
-    Ok(match read_record(workflow, file, log.as_deref(), &mut KnownLog::default()) {
-        RecordReading::Current(state)
-        | RecordReading::Foreign(state)
-        | RecordReading::Folded { state, .. } => Some(*state),
-        _ => None,
-    })
+    let text = store
+        .read_at(commit, &task.state_path())?
+        .and_then(|bytes| String::from_utf8(bytes).ok());
+    let value: Option<Value> = text
+        .as_ref()
+        .and_then(|text| serde_json::from_str(text).ok());
+    let file = text.as_ref().map(|text| StateText {
+        text,
+        value: value.as_ref(),
+    });
+    Ok(
+        match read_record(workflow, file, log.as_deref(), &mut KnownLog::default()) {
+            RecordReading::Current(state)
+            | RecordReading::Foreign(state)
+            | RecordReading::Folded { state, .. } => Some(*state),
+            _ => None,
+        },
+    )
 }
 
 /// The finding for a state that was folded from the log instead of read from its file.
@@ -416,20 +544,29 @@ fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
     let place = Place::file(path);
     match because {
         StateDefect::Edited { difference } => {
-            let message =
-                format!("this file was edited by hand and is ignored in favour of the log: {difference}");
-            Diagnostic::warning(because.code(), message).at(place).hint("the next transition rewrites it")
+            let message = format!(
+                "this file was edited by hand and is ignored in favour of the log: {difference}"
+            );
+            Diagnostic::warning(because.code(), message)
+                .at(place)
+                .hint("the next transition rewrites it")
         }
         StateDefect::Layout => {
             let message = "a formatter changed the layout of this file, and no value";
-            Diagnostic::note(because.code(), message).at(place).hint("the next transition rewrites it")
+            Diagnostic::note(because.code(), message)
+                .at(place)
+                .hint("the next transition rewrites it")
         }
         StateDefect::Missing => {
-            let message = format!("{} is missing; orch folded the state from {TRANSCRIPT_FILE}", path.name());
+            let message = format!(
+                "{} is missing; orch folded the state from {TRANSCRIPT_FILE}",
+                path.name()
+            );
             Diagnostic::note(because.code(), message)
         }
         StateDefect::Unreadable | StateDefect::OtherHeads => {
-            let message = format!("this file is out of date; orch folded the state from {TRANSCRIPT_FILE}");
+            let message =
+                format!("this file is out of date; orch folded the state from {TRANSCRIPT_FILE}");
             Diagnostic::note(because.code(), message).at(place)
         }
     }
@@ -440,11 +577,11 @@ fn joined_note(task: &TaskRef, state: &State, parts: &[LogPart]) -> Option<Diagn
     if state.heads.len() < 2 || parts.len() < 2 {
         return None;
     }
-    let message =
-        "this task was created independently on several branches, under one title; their events are joined";
+    let message = "this task was created independently on several branches, under one title; their events are joined";
     let rename = rename_side(&task.id, "--rename-theirs");
     let rename = command(&rename.each_ref().map(String::as_str));
-    let note = Diagnostic::note(Code::CreatedTwice, message).at(Place::file(&task.transcript_path()));
+    let note =
+        Diagnostic::note(Code::CreatedTwice, message).at(Place::file(&task.transcript_path()));
     Some(note.hint(format!("if they are different tasks: {rename}")))
 }
 
@@ -454,7 +591,9 @@ fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
 
 fn import_fault(path: &RepoPath, text: &str, fault: ImportFault) -> Diagnostic {
     let place = place_in(path, text, fault.pointer);
-    Diagnostic::error(fault.code, fault.message).at(place).hint(fault.hint)
+    Diagnostic::error(fault.code, fault.message)
+        .at(place)
+        .hint(fault.hint)
 }
 
 /// The place of the value at a JSON pointer.
@@ -467,10 +606,22 @@ fn place_in(path: &RepoPath, text: &str, pointer: String) -> Place {
 
 /// The note that a state will be imported, and what it has that its workflow has no place for.
 fn import_note(task: &TaskRef, path: &RepoPath, original: &Original) -> Diagnostic {
-    let (whose, doing) = if original.is_mapped { ("an older", "importing") } else { ("another", "adopting") };
-    let message = format!("this is the state of {whose} tool; {doing} it leaves out {}", original.left_out());
-    let hint = format!("{}; the file itself stays in git", command(&["orch", "new", task.id.as_str()]));
-    Diagnostic::note(Code::StateImported, message).at(Place::file(path)).hint(hint)
+    let (whose, doing) = if original.is_mapped {
+        ("an older", "importing")
+    } else {
+        ("another", "adopting")
+    };
+    let message = format!(
+        "this is the state of {whose} tool; {doing} it leaves out {}",
+        original.left_out()
+    );
+    let hint = format!(
+        "{}; the file itself stays in git",
+        command(&["orch", "new", task.id.as_str()])
+    );
+    Diagnostic::note(Code::StateImported, message)
+        .at(Place::file(path))
+        .hint(hint)
 }
 
 /// The faults of a log; `None` if every line is an event whose predecessors are present.
@@ -491,7 +642,10 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
         None => Place::file(&path),
     };
     let told = |fault: &LogFault| Diagnostic::error(fault.kind.code(), fault.kind.to_string());
-    faults.iter().map(|fault| told(fault).at(place(fault))).collect()
+    faults
+        .iter()
+        .map(|fault| told(fault).at(place(fault)))
+        .collect()
 }
 
 /// The workflow that a state names, even if it is faulty. With conflict markers, that of the first side.
@@ -503,12 +657,15 @@ fn workflow_named_in(bytes: &[u8], (value, _): &StateJson, task: &TaskRef) -> Op
             let text = std::str::from_utf8(bytes).ok()?;
             let sides = sides(text);
             of_faulty =
-                serde_json::from_str(sides.as_ref().map_or(text, |sides| sides.ours.as_str())).ok()?;
+                serde_json::from_str(sides.as_ref().map_or(text, |sides| sides.ours.as_str()))
+                    .ok()?;
             &of_faulty
         }
     };
     let is_foreign = value.get("heads").is_none();
-    let named = value.get("workflow").filter(|_| !(is_foreign && task.is_workflow_chosen))?;
+    let named = value
+        .get("workflow")
+        .filter(|_| !(is_foreign && task.is_workflow_chosen))?;
     let name = named.get("name").or_else(|| is_foreign.then_some(named))?;
     Some(name.as_str()?.to_owned())
 }
@@ -521,11 +678,21 @@ fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnosti
 
 /// An unusable schema is a fault of the workflow and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
-    let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
+    let problems = observed
+        .facts
+        .artifacts
+        .values()
+        .flatten()
+        .flat_map(|file| &file.problems);
     let mut faults = problems.filter(|problem| {
-        matches!(problem.code, Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle)
+        matches!(
+            problem.code,
+            Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle
+        )
     });
-    let Some(fault) = faults.next() else { return Ok(()) };
+    let Some(fault) = faults.next() else {
+        return Ok(());
+    };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {
         place.path = format!("{system}/{}", place.path);
@@ -536,8 +703,14 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let log = shell_word(task.transcript_path().as_str());
-    let way = format!("git restore -- {log}, or: orch recover {}", shell_word(task.id.as_str()));
-    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
+    let way = format!(
+        "git restore -- {log}, or: orch recover {}",
+        shell_word(task.id.as_str())
+    );
+    for diagnostic in diagnostics
+        .iter_mut()
+        .filter(|diagnostic| diagnostic.hint.is_none())
+    {
         diagnostic.hint = Some(way.clone());
     }
     diagnostics

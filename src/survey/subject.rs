@@ -26,7 +26,9 @@ impl Workspace {
         Repository {
             root: self.root.to_string_lossy().into_owned(),
             branch: head.as_ref().and_then(Head::branch_name).map(str::to_owned),
-            head: head.and_then(|head| head.commit).map(|commit| commit.to_string()),
+            head: head
+                .and_then(|head| head.commit)
+                .map(|commit| commit.to_string()),
             source: match self.at {
                 At::WorkDir => "work-dir".to_owned(),
                 At::Commit(commit) => format!("commit:{commit}"),
@@ -54,14 +56,21 @@ impl Workspace {
         let known = judged.iter().map(|one| one.commit);
         let logs: Vec<Option<RepoPath>> = judged.iter().map(Sight::log_to_find).collect();
         let found = self.commits_of(&logs)?;
-        Ok(known.zip(found).map(|(known, found)| known.or(found)).collect())
+        Ok(known
+            .zip(found)
+            .map(|(known, found)| known.or(found))
+            .collect())
     }
 
     /// For each of these logs, the commit that last changed it; one walk for all. Returns an error if git cannot
     /// read the history.
     pub fn commits_of(&self, logs: &[Option<RepoPath>]) -> Result<Vec<Option<Digest>>, Error> {
         let paths: Vec<RepoPath> = logs.iter().flatten().cloned().collect();
-        let Some(store) = self.store.as_ref().filter(|_| self.commits() && !paths.is_empty()) else {
+        let Some(store) = self
+            .store
+            .as_ref()
+            .filter(|_| self.commits() && !paths.is_empty())
+        else {
             return Ok(vec![None; logs.len()]);
         };
         let changes = match self.at {
@@ -69,13 +78,20 @@ impl Workspace {
             At::Commit(commit) => store.last_changes_before(commit, &paths)?,
         };
         let mut changes = changes.into_iter();
-        Ok(logs.iter().map(|log| log.as_ref().and_then(|_| changes.next()).flatten()).collect())
+        Ok(logs
+            .iter()
+            .map(|log| log.as_ref().and_then(|_| changes.next()).flatten())
+            .collect())
     }
 
     /// Looks up in one walk which commits last changed the logs of many tasks, and caches the result. A
     /// failure is ignored: each is then looked up when it is needed.
     pub(crate) fn find_commits(&self, logs: &[RepoPath]) {
-        if let Some(store) = self.store.as_ref().filter(|_| self.commits() && logs.len() > 1) {
+        if let Some(store) = self
+            .store
+            .as_ref()
+            .filter(|_| self.commits() && logs.len() > 1)
+        {
             let _ = store.last_changes(logs);
         }
     }
@@ -83,7 +99,11 @@ impl Workspace {
 
 impl Setting {
     /// The subject of a view about a task that was evaluated with these settings.
-    pub(super) fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
+    pub(super) fn subject<'a>(
+        &'a self,
+        judged: &'a Sight,
+        committed: Option<Digest>,
+    ) -> Subject<'a> {
         Subject {
             decision: &judged.decision,
             workflow: judged.workflow(),
@@ -104,11 +124,21 @@ impl Setting {
 fn issue_places(judged: &Sight) -> Vec<Place> {
     let place = |issue: &QuotedIssue| -> Option<Place> {
         let path = judged.task.place.path(&issue.path).ok()?;
-        let file = judged.observed.files.iter().find(|file| file.path == path)?;
+        let file = judged
+            .observed
+            .files
+            .iter()
+            .find(|file| file.path == path)?;
         let format = judged.workflow().artifact(&issue.artifact)?.format;
         let text = std::str::from_utf8(&file.bytes).ok()?;
         Some(locate(format, &path, text, issue.pointer.as_deref()?, None))
     };
-    let issues = judged.decision.sent_back.iter().flat_map(|sent_back| &sent_back.issues);
-    issues.map(|issue| place(issue).unwrap_or_default()).collect()
+    let issues = judged
+        .decision
+        .sent_back
+        .iter()
+        .flat_map(|sent_back| &sent_back.issues);
+    issues
+        .map(|issue| place(issue).unwrap_or_default())
+        .collect()
 }

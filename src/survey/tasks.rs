@@ -3,7 +3,9 @@
 use super::setting::Setting;
 use super::snapshot::first;
 use super::{Error, Workspace};
-use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
+use crate::base::{
+    Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName,
+};
 use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::scan::Entry;
@@ -31,7 +33,13 @@ impl TaskRef {
         let [state, transcript, suggestion] =
             [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| place.directory().join(name));
         let record = [state?, transcript?, suggestion?];
-        Ok(Self { record, id, place, workflow, is_workflow_chosen: false })
+        Ok(Self {
+            record,
+            id,
+            place,
+            workflow,
+            is_workflow_chosen: false,
+        })
     }
 
     /// The task of a root with this directory. Returns an error as [`TaskRef::new`] does.
@@ -53,7 +61,10 @@ impl TaskRef {
 
     /// The same task, governed by another workflow.
     pub(crate) fn governed_by(self, workflow: &WorkflowName) -> Self {
-        Self { workflow: workflow.clone(), ..self }
+        Self {
+            workflow: workflow.clone(),
+            ..self
+        }
     }
 
     /// The same task under another id.
@@ -81,12 +92,16 @@ impl TaskRef {
 
     /// The path of one of its files. Returns an error if the name is not valid.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
-        self.place.path(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
+        self.place
+            .path(name)
+            .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
     }
 
     /// The names of the files that are the task, of these entries.
     pub(crate) fn own_files(&self, entries: &[Entry]) -> Vec<String> {
-        let paths = entries.iter().filter_map(|entry| RepoPath::new(&entry.path).ok());
+        let paths = entries
+            .iter()
+            .filter_map(|entry| RepoPath::new(&entry.path).ok());
         let names = paths.filter_map(|path| self.place.name(&path).map(str::to_owned));
         names.filter(|name| self.place.is_own_file(name)).collect()
     }
@@ -94,11 +109,17 @@ impl TaskRef {
     /// The moves that give the task another place: of its directory, and of these files that are the task, which
     /// keep their titles. Returns an error if a path would not be valid.
     pub(crate) fn moves_to(&self, place: &Self, files: &[String]) -> Result<Vec<MovedPath>, Error> {
-        let mut moves = vec![MovedPath { from: self.directory().clone(), to: place.directory().clone() }];
+        let mut moves = vec![MovedPath {
+            from: self.directory().clone(),
+            to: place.directory().clone(),
+        }];
         if let (Some(own), Some(other)) = (self.place.file(), place.place.file()) {
             for name in files {
                 let title = own.title(name).unwrap_or_default();
-                moves.push(MovedPath { from: self.file(name)?, to: place.file(&other.named(title))? });
+                moves.push(MovedPath {
+                    from: self.file(name)?,
+                    to: place.file(&other.named(title))?,
+                });
             }
         }
         Ok(moves)
@@ -140,7 +161,10 @@ impl Workspace {
         let names = self.workflow_names().into_iter().filter(may_require);
         let loaded: Vec<_> = names.filter_map(|name| self.workflow(&name).ok()).collect();
         let workflows = loaded.iter().filter_map(|loaded| loaded.workflow());
-        workflows.flat_map(Workflow::required_files).cloned().collect()
+        workflows
+            .flat_map(Workflow::required_files)
+            .cloned()
+            .collect()
     }
 
     /// The task meant without naming one: that of the current directory, or of the branch name, or else the
@@ -162,33 +186,48 @@ impl Workspace {
             (Some(only), None) => Ok(only),
             (None, _) => {
                 let message = format!("there is no {kind} task");
-                Err(Diagnostic::error(Code::UnknownTask, message).hint("orch new ID").into())
+                Err(Diagnostic::error(Code::UnknownTask, message)
+                    .hint("orch new ID")
+                    .into())
             }
             (Some(_), Some(_)) => {
                 let message = format!("several tasks are {kind}; name one");
-                Err(Diagnostic::error(Code::UnknownTask, message).hint("list them with `orch status`").into())
+                Err(Diagnostic::error(Code::UnknownTask, message)
+                    .hint("list them with `orch status`")
+                    .into())
             }
         }
     }
 
     /// The task that the current directory, or else the name of the current branch, identifies. Archived tasks
     /// are identified only by their directory. Returns an error if the source or HEAD cannot be read.
-    pub fn task_around(&self, here: Option<&RepoPath>) -> Result<Option<(TaskRef, NamedBy)>, Error> {
+    pub fn task_around(
+        &self,
+        here: Option<&RepoPath>,
+    ) -> Result<Option<(TaskRef, NamedBy)>, Error> {
         if let Some(here) = here
             && let Some(task) = self.task_of_path(here)?
         {
             return Ok(Some((task, NamedBy::Directory)));
         }
-        let Some(branch) = self.branch()? else { return Ok(None) };
-        Ok(self.task_of_branch(&branch)?.map(|task| (task, NamedBy::Branch)))
+        let Some(branch) = self.branch()? else {
+            return Ok(None);
+        };
+        Ok(self
+            .task_of_branch(&branch)?
+            .map(|task| (task, NamedBy::Branch)))
     }
 
     /// The open task that the branch name identifies by `task_branch` in orch.toml, if it does. Returns an
     /// error if the task cannot be read.
     pub fn open_task_of_branch(&self) -> Result<Option<TaskRef>, Error> {
         let pattern = &self.setting.config.git.task_branch;
-        let Some(id) = self.branch()?.and_then(|branch| pattern.task(&branch)) else { return Ok(None) };
-        let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else { return Ok(None) };
+        let Some(id) = self.branch()?.and_then(|branch| pattern.task(&branch)) else {
+            return Ok(None);
+        };
+        let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else {
+            return Ok(None);
+        };
         let is_open = !self.look(&task)?.decision.is_done();
         Ok(is_open.then_some(task))
     }
@@ -196,15 +235,23 @@ impl Workspace {
     /// The task that a branch name names: by `task_branch` of the settings, as a whole, or by its last part.
     fn task_of_branch(&self, branch: &str) -> Result<Option<TaskRef>, Error> {
         let by_pattern = self.setting.config.git.task_branch.task(branch);
-        let names = [Some(branch), branch.rsplit('/').next()].into_iter().flatten();
-        let ids = by_pattern.into_iter().chain(names.filter_map(|name| TaskId::new(name).ok()));
+        let names = [Some(branch), branch.rsplit('/').next()]
+            .into_iter()
+            .flatten();
+        let ids = by_pattern
+            .into_iter()
+            .chain(names.filter_map(|name| TaskId::new(name).ok()));
         let mut open = ids.filter(|id| !id.is_archived());
         self.snapshot(|snapshot| first(&mut open, |id| snapshot.task_named(&id)))
     }
 
     /// The name of the current branch without `refs/heads/`. Returns an error if HEAD cannot be read.
     pub fn branch(&self) -> Result<Option<String>, Error> {
-        Ok(self.present_head()?.as_ref().and_then(Head::branch_name).map(str::to_owned))
+        Ok(self
+            .present_head()?
+            .as_ref()
+            .and_then(Head::branch_name)
+            .map(str::to_owned))
     }
 
     /// HEAD; `None` outside git. Returns an error if it cannot be read.
@@ -235,8 +282,11 @@ impl Workspace {
             other = store.submodule_around(directory)?;
         }
         let Some(other) = other else { return Ok(()) };
-        let message = format!("{other} is a separate repository, so a task in it belongs to that repository");
-        Err(Diagnostic::error(Code::NestedRepository, message).hint(format!("orch -C {other} status")).into())
+        let message =
+            format!("{other} is a separate repository, so a task in it belongs to that repository");
+        Err(Diagnostic::error(Code::NestedRepository, message)
+            .hint(format!("orch -C {other} status"))
+            .into())
     }
 
     /// Where a task with this id would be, in the first root that permits it.
@@ -248,10 +298,16 @@ impl Workspace {
 
 impl Setting {
     /// Every root that permits a task with this id, in order, with the task that it would be there.
-    pub(crate) fn places<'s>(&'s self, id: &TaskId) -> impl Iterator<Item = (&'s Root, TaskRef)> + use<'s> {
+    pub(crate) fn places<'s>(
+        &'s self,
+        id: &TaskId,
+    ) -> impl Iterator<Item = (&'s Root, TaskRef)> + use<'s> {
         let (roots, id) = (&self.config.roots, id.clone());
         roots.iter().enumerate().filter_map(move |(index, root)| {
-            Some((root, TaskRef::in_root(root, id.clone(), &roots.directory_of(index, &id)?).ok()?))
+            Some((
+                root,
+                TaskRef::in_root(root, id.clone(), &roots.directory_of(index, &id)?).ok()?,
+            ))
         })
     }
 

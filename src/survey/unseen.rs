@@ -23,7 +23,9 @@ impl Workspace {
             let mut found = snapshot.linked_roots()?;
             found.extend(snapshot.faulty_workflows(&snapshot.governing(), tasks));
             let empty = snapshot.roots_without(tasks);
-            let (Some(store), false) = (&self.store, empty.is_empty()) else { return Ok(found) };
+            let (Some(store), false) = (&self.store, empty.is_empty()) else {
+                return Ok(found);
+            };
             let mut named = BTreeSet::new();
             if self.reads_work_dir() {
                 let index = store.index_source()?;
@@ -31,7 +33,10 @@ impl Workspace {
                 named.extend(snapshot.unshown_in_head(store)?);
             } else {
                 named.extend(
-                    snapshot.unshown_records(snapshot.source, snapshot.source.list(&RepoPath::root())?)?,
+                    snapshot.unshown_records(
+                        snapshot.source,
+                        snapshot.source.list(&RepoPath::root())?,
+                    )?,
                 );
             }
             found.extend(unseen(&empty, &named));
@@ -52,7 +57,8 @@ impl Snapshot<'_> {
             }
         }
         if !empty.is_empty() {
-            let records = self.unshown_records(self.source, self.source.list(&RepoPath::root())?)?;
+            let records =
+                self.unshown_records(self.source, self.source.list(&RepoPath::root())?)?;
             found.extend(unseen(&empty, &records));
         }
         Ok(found)
@@ -68,20 +74,31 @@ impl Snapshot<'_> {
     fn linked_roots(&self) -> Result<Vec<Diagnostic>, Error> {
         let mut found = Vec::new();
         for root in self.setting.config.roots.iter() {
-            let Some(link) = self.link_to(root.path.base())? else { continue };
+            let Some(link) = self.link_to(root.path.base())? else {
+                continue;
+            };
             let path = &root.path;
             let message = format!(
                 "{link} is a symbolic link, and git holds no files behind one, so root `{path}` has no task"
             );
             let hint = format!("name the directory that {link} leads to in `path` of the root");
-            found.push(Diagnostic::error(Code::NothingToJudge, message).at(in_settings()).hint(hint));
+            found.push(
+                Diagnostic::error(Code::NothingToJudge, message)
+                    .at(in_settings())
+                    .hint(hint),
+            );
         }
         Ok(found)
     }
 
     /// The names of the workflows that govern the tasks of roots.
     fn governing(&self) -> BTreeSet<String> {
-        self.setting.config.roots.iter().map(|root| root.workflow.to_string()).collect()
+        self.setting
+            .config
+            .roots
+            .iter()
+            .map(|root| root.workflow.to_string())
+            .collect()
     }
 
     /// A finding for each of these workflows that has errors, with the tasks that cannot be judged because of it.
@@ -89,7 +106,9 @@ impl Snapshot<'_> {
         let mut found = Vec::new();
         for name in names {
             // That a workflow is missing is a finding about the settings.
-            let Ok(loaded) = self.setting.workflow(name) else { continue };
+            let Ok(loaded) = self.setting.workflow(name) else {
+                continue;
+            };
             if loaded.workflow().is_some() {
                 continue;
             }
@@ -100,7 +119,11 @@ impl Snapshot<'_> {
                 0 => String::new(),
                 many if many <= MOST_NAMED => format!("; it governs {}", ids.join(", ")),
                 many => {
-                    format!("; it governs {} and {} more", ids[..MOST_NAMED].join(", "), many - MOST_NAMED)
+                    format!(
+                        "; it governs {} and {} more",
+                        ids[..MOST_NAMED].join(", "),
+                        many - MOST_NAMED
+                    )
                 }
             });
             found.push(faulty);
@@ -116,20 +139,33 @@ impl Snapshot<'_> {
         befores: &[Snapshot<'_>],
         is_task_touched: bool,
     ) -> Result<Vec<Diagnostic>, Error> {
-        let is_changed = !befores.iter().any(|before| before.setting.is_same(self.setting));
-        let mut names = if is_task_touched || is_changed { self.governing() } else { BTreeSet::new() };
+        let is_changed = !befores
+            .iter()
+            .any(|before| before.setting.is_same(self.setting));
+        let mut names = if is_task_touched || is_changed {
+            self.governing()
+        } else {
+            BTreeSet::new()
+        };
         if is_changed {
             names.extend(self.setting.workflow_names());
         }
         let is_faulty = |setting: &Setting, name: &str| {
-            setting.workflow(name).is_ok_and(|loaded| loaded.workflow().is_none())
+            setting
+                .workflow(name)
+                .is_ok_and(|loaded| loaded.workflow().is_none())
         };
         let governing = self.governing();
         names.retain(|name| {
             let was_faulty = befores.iter().any(|before| is_faulty(before.setting, name));
-            is_faulty(self.setting, name) && (!was_faulty || (is_task_touched && governing.contains(name)))
+            is_faulty(self.setting, name)
+                && (!was_faulty || (is_task_touched && governing.contains(name)))
         });
-        let tasks = if names.is_empty() { Vec::new() } else { self.tasks()? };
+        let tasks = if names.is_empty() {
+            Vec::new()
+        } else {
+            self.tasks()?
+        };
         Ok(self.faulty_workflows(&names, &tasks))
     }
 
@@ -139,7 +175,9 @@ impl Snapshot<'_> {
         let steps = steps.filter(|step| !step.as_str().is_empty());
         first(steps, |step| {
             let entry = self.source.entry_at(&step)?;
-            Ok(entry.filter(|entry| entry.kind == EntryKind::Symlink).map(|_| step))
+            Ok(entry
+                .filter(|entry| entry.kind == EntryKind::Symlink)
+                .map(|_| step))
         })
     }
 
@@ -148,16 +186,29 @@ impl Snapshot<'_> {
         let roots = &self.setting.config.roots;
         let of = |task: &TaskRef| Some(roots.match_directory(task.directory())?.0);
         let with: BTreeSet<usize> = tasks.iter().filter_map(of).collect();
-        roots.iter().enumerate().filter(|(index, _)| !with.contains(index)).map(|(_, root)| root).collect()
+        roots
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !with.contains(index))
+            .map(|(_, root)| root)
+            .collect()
     }
 
     /// The directories of records among these entries of a source that no root shows and none excludes.
-    fn unshown_records(&self, source: &dyn Source, entries: Vec<Entry>) -> Result<BTreeSet<RepoPath>, Error> {
+    fn unshown_records(
+        &self,
+        source: &dyn Source,
+        entries: Vec<Entry>,
+    ) -> Result<BTreeSet<RepoPath>, Error> {
         let mut unshown = BTreeSet::new();
         let (mut is_record, mut read) = (false, 0);
         for entry in entries {
-            let Ok(path) = RepoPath::new(&entry.path) else { continue };
-            let Some(directory) = path.parent().filter(|_| path.name() == TRANSCRIPT_FILE) else { continue };
+            let Ok(path) = RepoPath::new(&entry.path) else {
+                continue;
+            };
+            let Some(directory) = path.parent().filter(|_| path.name() == TRANSCRIPT_FILE) else {
+                continue;
+            };
             if self.is_elsewhere(&directory)? || self.task_of_path(&path)?.is_some() {
                 continue;
             }
@@ -182,7 +233,9 @@ impl Snapshot<'_> {
         let code = CodeAt::Commit(store, head.commit());
         for task in Snapshot::new(&setting, &head, self.validations, code).tasks()? {
             let directory = task.directory();
-            if !self.is_elsewhere(directory)? && self.task_of_path(&task.transcript_path())?.is_none() {
+            if !self.is_elsewhere(directory)?
+                && self.task_of_path(&task.transcript_path())?.is_none()
+            {
                 unshown.insert(directory.clone());
             }
         }
@@ -191,7 +244,12 @@ impl Snapshot<'_> {
 
     /// Whether a directory is excluded, or belongs to another repository.
     fn is_elsewhere(&self, directory: &RepoPath) -> Result<bool, Error> {
-        let is_excluded = self.setting.config.roots.iter().any(|root| root.excludes(directory));
+        let is_excluded = self
+            .setting
+            .config
+            .roots
+            .iter()
+            .any(|root| root.excludes(directory));
         Ok(is_excluded || self.source.other_repository(directory)?.is_some())
     }
 }
@@ -199,7 +257,10 @@ impl Snapshot<'_> {
 /// The finding that these roots have no task, while these directories are those of tasks.
 fn unseen(empty: &[&Root], directories: &BTreeSet<RepoPath>) -> Option<Diagnostic> {
     let such = directories.first()?;
-    let paths: Vec<String> = empty.iter().map(|root| format!("`{}`", root.path)).collect();
+    let paths: Vec<String> = empty
+        .iter()
+        .map(|root| format!("`{}`", root.path))
+        .collect();
     let roots = paths.join(", ");
     let many = match directories.len() {
         1 => "a task that no root shows, in".to_owned(),
@@ -211,17 +272,29 @@ fn unseen(empty: &[&Root], directories: &BTreeSet<RepoPath>) -> Option<Diagnosti
          `exclude` of a root",
         config::FILE
     );
-    Some(Diagnostic::error(Code::NothingToJudge, message).at(in_settings()).hint(hint))
+    Some(
+        Diagnostic::error(Code::NothingToJudge, message)
+            .at(in_settings())
+            .hint(hint),
+    )
 }
 
 fn in_settings() -> Place {
-    Place { path: config::FILE.to_owned(), ..Place::default() }
+    Place {
+        path: config::FILE.to_owned(),
+        ..Place::default()
+    }
 }
 
 /// Whether this is a log of events, by its first line.
 fn is_log(content: &Content) -> bool {
-    let Content::Bytes(bytes) = content else { return false };
-    let line = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Content::Bytes(bytes) = content else {
+        return false;
+    };
+    let line = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let (log, _) = EventLog::parse(line);
     !log.heads().is_empty()
 }

@@ -31,19 +31,27 @@ impl Snapshot<'_> {
     /// What became of the file of a task since the record last saw it. Returns an error if the source or git cannot be
     /// read.
     pub(super) fn own_file(&self, task: &TaskRef, reading: &Reading) -> Result<OwnFile, Error> {
-        let Some(file) = task.place.file() else { return Ok(OwnFile::AsRecorded) };
-        let Recorded::Known(state) = &reading.recorded else { return Ok(OwnFile::AsRecorded) };
+        let Some(file) = task.place.file() else {
+            return Ok(OwnFile::AsRecorded);
+        };
+        let Recorded::Known(state) = &reading.recorded else {
+            return Ok(OwnFile::AsRecorded);
+        };
         if state.heads.is_empty() {
             return Ok(OwnFile::AsRecorded);
         }
         let mut present = Vec::new();
         for name in task.own_files(&reading.entries) {
             let facts = reading.observed.facts.artifacts.values().flatten();
-            let digest = facts.filter(|fact| fact.path == name).find_map(|fact| fact.digest);
+            let digest = facts
+                .filter(|fact| fact.path == name)
+                .find_map(|fact| fact.digest);
             present.push(FileVersion { name, digest });
         }
         let mut known = versions_in(state, file);
-        let is_known = present.iter().any(|one| known.iter().any(|known| known.is_like(one)));
+        let is_known = present
+            .iter()
+            .any(|one| known.iter().any(|known| known.is_like(one)));
         if is_known {
             return Ok(OwnFile::AsRecorded);
         }
@@ -61,10 +69,15 @@ impl Snapshot<'_> {
             // A draft has an id of its own, and keeps the title.
             let is_it = |path: &&RepoPath| {
                 let name = path.name();
-                file.has_name(name) || known.iter().any(|known| has_title_of(name, file, &known.name))
+                file.has_name(name)
+                    || known
+                        .iter()
+                        .any(|known| has_title_of(name, file, &known.name))
             };
             let to = elsewhere.iter().find(is_it);
-            return Ok(to.map_or(OwnFile::AsRecorded, |path| OwnFile::Gone(Some(path.clone()))));
+            return Ok(to.map_or(OwnFile::AsRecorded, |path| {
+                OwnFile::Gone(Some(path.clone()))
+            }));
         }
         let is_name_known = |name: &str| known.iter().any(|known| known.name == name);
         for path in elsewhere {
@@ -72,13 +85,18 @@ impl Snapshot<'_> {
             if !file.has_name(name) {
                 continue;
             }
-            let moved =
-                FileVersion { name: name.to_owned(), digest: self.setting.digest_of(self.source, &path)? };
+            let moved = FileVersion {
+                name: name.to_owned(),
+                digest: self.setting.digest_of(self.source, &path)?,
+            };
             let is_of_record = known.iter().any(|known| known.is_like(&moved))
                 || is_name_known(name) && !present.iter().any(|one| is_name_known(&one.name));
             if is_of_record {
                 let present = present.swap_remove(0).name;
-                return Ok(OwnFile::Another { present, recorded: path });
+                return Ok(OwnFile::Another {
+                    present,
+                    recorded: path,
+                });
             }
         }
         Ok(OwnFile::AsRecorded)
@@ -89,7 +107,9 @@ impl Snapshot<'_> {
         let mut found = Vec::new();
         for above in file.directory.parent().iter().chain([&file.directory]) {
             for name in ELSEWHERE {
-                let Ok(directory) = above.join(name) else { continue };
+                let Ok(directory) = above.join(name) else {
+                    continue;
+                };
                 if directory != file.directory {
                     self.add_files_below(&directory, true, &mut found)?;
                 }
@@ -105,7 +125,9 @@ impl Snapshot<'_> {
         found: &mut Vec<RepoPath>,
     ) -> Result<(), Error> {
         for child in self.source.children(directory)?.unwrap_or_default() {
-            let Ok(path) = directory.join(&child.name) else { continue };
+            let Ok(path) = directory.join(&child.name) else {
+                continue;
+            };
             if !child.is_directory {
                 found.push(path);
             } else if goes_deeper {
@@ -117,8 +139,14 @@ impl Snapshot<'_> {
 
     /// The file of a task in the commit that last changed its log.
     fn committed_with(&self, task: &TaskRef) -> Result<Vec<FileVersion>, Error> {
-        let CodeAt::Present(store, Some(_)) = self.code else { return Ok(Vec::new()) };
-        let Some(commit) = store.last_changes(&[task.transcript_path()])?.pop().flatten() else {
+        let CodeAt::Present(store, Some(_)) = self.code else {
+            return Ok(Vec::new());
+        };
+        let Some(commit) = store
+            .last_changes(&[task.transcript_path()])?
+            .pop()
+            .flatten()
+        else {
             return Ok(Vec::new());
         };
         let source = store.source_at(Some(commit));
@@ -143,7 +171,9 @@ impl Setting {
         if task.place.file().is_none() {
             return Ok(false);
         }
-        let Ok(archived) = TaskId::new(task.id.archived()) else { return Ok(false) };
+        let Ok(archived) = TaskId::new(task.id.archived()) else {
+            return Ok(false);
+        };
         let mut goes_on = false;
         for (_, place) in self.places(&archived) {
             let there = source.read_log(&place.transcript_path(), u64::MAX)?;
@@ -153,12 +183,22 @@ impl Setting {
             return Ok(false);
         }
         let log = EventLog::parse(log).0;
-        let named: BTreeSet<&String> =
-            log.events().flat_map(|event| &event.entry.evidence).map(|(_, digest)| digest).collect();
+        let named: BTreeSet<&String> = log
+            .events()
+            .flat_map(|event| &event.entry.evidence)
+            .map(|(_, digest)| digest)
+            .collect();
         for entry in source.list_task(&task.place)? {
-            let Ok(path) = RepoPath::new(&entry.path) else { return Ok(false) };
-            let is_own = task.place.name(&path).is_some_and(|name| task.place.is_own_file(name));
-            let digest = self.digest_of(source, &path)?.map(|digest| digest.to_string());
+            let Ok(path) = RepoPath::new(&entry.path) else {
+                return Ok(false);
+            };
+            let is_own = task
+                .place
+                .name(&path)
+                .is_some_and(|name| task.place.is_own_file(name));
+            let digest = self
+                .digest_of(source, &path)?
+                .map(|digest| digest.to_string());
             if !is_own || digest.is_none_or(|digest| named.contains(&digest)) {
                 return Ok(false);
             }
@@ -177,12 +217,22 @@ impl Setting {
 /// The versions of the file of a task that its state names.
 fn versions_in(state: &State, file: &SingleFile) -> Vec<FileVersion> {
     let mut versions = Vec::new();
-    let left = state.actors.values().flat_map(|actor| actor.left_files.values()).flatten();
+    let left = state
+        .actors
+        .values()
+        .flat_map(|actor| actor.left_files.values())
+        .flatten();
     for (name, digest) in left {
-        versions.push(FileVersion { name: name.clone(), digest: Some(*digest) });
+        versions.push(FileVersion {
+            name: name.clone(),
+            digest: Some(*digest),
+        });
     }
     for (name, digest) in state.history.iter().flat_map(|entry| &entry.evidence) {
-        versions.push(FileVersion { name: name.clone(), digest: Digest::parse(digest) });
+        versions.push(FileVersion {
+            name: name.clone(),
+            digest: Digest::parse(digest),
+        });
     }
     versions.retain(|version| file.has_name(&version.name));
     versions
@@ -190,7 +240,12 @@ fn versions_in(state: &State, file: &SingleFile) -> Vec<FileVersion> {
 
 /// Whether a file under another id has the title that the file of the task had.
 fn has_title_of(name: &str, file: &SingleFile, known: &str) -> bool {
-    let (Some(title), Some(after)) = (file.title(known), &file.after) else { return false };
-    let before = name.strip_suffix(after.as_str()).and_then(|name| name.strip_suffix(title));
-    !title.is_empty() && before.is_some_and(|before| before.ends_with(|sign: char| !sign.is_alphanumeric()))
+    let (Some(title), Some(after)) = (file.title(known), &file.after) else {
+        return false;
+    };
+    let before = name
+        .strip_suffix(after.as_str())
+        .and_then(|name| name.strip_suffix(title));
+    !title.is_empty()
+        && before.is_some_and(|before| before.ends_with(|sign: char| !sign.is_alphanumeric()))
 }

@@ -18,7 +18,9 @@ impl Setting {
         }
         let Some(text) = self.system.workflow(name) else {
             drop(workflows);
-            let renamed = self.renamed_workflow(name).ok_or_else(|| self.unknown_workflow(name))?;
+            let renamed = self
+                .renamed_workflow(name)
+                .ok_or_else(|| self.unknown_workflow(name))?;
             locked(&self.workflows).insert(name.to_owned(), Arc::clone(&renamed));
             return Ok(renamed);
         };
@@ -31,7 +33,11 @@ impl Setting {
             }
             None => Err(Matcher::of_paths(&artifact_paths(&document))),
         };
-        let loaded = Arc::new(Loaded { document, compiled, problems });
+        let loaded = Arc::new(Loaded {
+            document,
+            compiled,
+            problems,
+        });
         workflows.insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -39,10 +45,18 @@ impl Setting {
     /// The workflow that has this name among its aliases.
     fn renamed_workflow(&self, alias: &str) -> Option<Arc<Loaded>> {
         // A document without the word need not be compiled.
-        let may_be = |name: &String| self.system.workflow(name).is_some_and(|text| text.contains(alias));
+        let may_be = |name: &String| {
+            self.system
+                .workflow(name)
+                .is_some_and(|text| text.contains(alias))
+        };
         let documents = self.workflow_names().into_iter().filter(may_be);
         let mut loaded = documents.filter_map(|name| self.workflow(&name).ok());
-        loaded.find(|loaded| loaded.workflow().is_some_and(|workflow| workflow.is_named(alias)))
+        loaded.find(|loaded| {
+            loaded
+                .workflow()
+                .is_some_and(|workflow| workflow.is_named(alias))
+        })
     }
 
     /// The names of all workflows, sorted.
@@ -60,7 +74,11 @@ impl Setting {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the workflows are {}", names.join(", ")),
         };
-        Diagnostic::error(Code::WorkflowMissing, format!("there is no workflow `{name}`")).hint(hint)
+        Diagnostic::error(
+            Code::WorkflowMissing,
+            format!("there is no workflow `{name}`"),
+        )
+        .hint(hint)
     }
 }
 
@@ -77,11 +95,17 @@ impl Workspace {
         let mut problems = loaded.problems.clone();
         if let Some(workflow) = loaded.workflow() {
             problems.extend(check(&loaded.document, workflow));
-            let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
+            let schemas = workflow
+                .artifacts
+                .iter()
+                .filter_map(|artifact| artifact.schema.as_ref());
             let mut seen = Vec::new();
             for schema in schemas.chain(&workflow.state.schema) {
                 if !seen.contains(&schema.name) {
-                    let path = format!("{}/schemas/{}.schema.json", self.setting.config.system, schema.name);
+                    let path = format!(
+                        "{}/schemas/{}.schema.json",
+                        self.setting.config.system, schema.name
+                    );
                     problems.extend(crate::scan::lint(&path, &schema.text));
                     seen.push(schema.name.clone());
                 }
@@ -95,11 +119,18 @@ impl Workspace {
     /// The aliases that another document has as well, so that they name two workflows.
     fn shared_aliases(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        let others = self.workflow_names().into_iter().filter(|name| *name != workflow.name.as_str());
-        let others: Vec<Arc<Loaded>> = others.filter_map(|name| self.workflow(&name).ok()).collect();
+        let others = self
+            .workflow_names()
+            .into_iter()
+            .filter(|name| *name != workflow.name.as_str());
+        let others: Vec<Arc<Loaded>> = others
+            .filter_map(|name| self.workflow(&name).ok())
+            .collect();
         for alias in &workflow.aliases {
             let mut compiled = others.iter().filter_map(|other| other.workflow());
-            let Some(other) = compiled.find(|other| other.aliases.contains(alias)) else { continue };
+            let Some(other) = compiled.find(|other| other.aliases.contains(alias)) else {
+                continue;
+            };
             let message = format!("`{alias}` is an alias of workflow `{}` too", other.name);
             let offset = document.text.find(alias.as_str()).unwrap_or_default();
             let place = Place::at(&document.path, &document.text, offset, alias.len());
@@ -110,14 +141,22 @@ impl Workspace {
 
     /// What the state schema rejects of the defaults of a new task.
     fn refused_defaults(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
-        let Some(schema) = &workflow.state.schema else { return Vec::new() };
+        let Some(schema) = &workflow.state.schema else {
+            return Vec::new();
+        };
         let defaults = serde_json::Value::Object(workflow.state.defaults.clone());
         let refused = self.setting.schemas.refuses(schema, &defaults);
-        let at = |pointer: &str| document.place_of_default(pointer.split('/').nth(1).unwrap_or_default());
+        let at = |pointer: &str| {
+            document.place_of_default(pointer.split('/').nth(1).unwrap_or_default())
+        };
         let told = |problem: crate::scan::Problem| {
             let message = format!("the state schema rejects the defaults: {}", problem.message);
-            let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults] or the schema".to_owned());
-            Diagnostic::error(Code::StateDefaults, message).at(at(&problem.pointer)).hint(hint)
+            let hint = problem
+                .hint
+                .unwrap_or_else(|| "correct [state.defaults] or the schema".to_owned());
+            Diagnostic::error(Code::StateDefaults, message)
+                .at(at(&problem.pointer))
+                .hint(hint)
         };
         refused.into_iter().map(told).collect()
     }
@@ -132,9 +171,16 @@ impl Workspace {
     /// in the parent of a step, and cannot verify steps by another one. `None` also if the document is part of `orch`,
     /// or if nothing is committed. Returns an error if the document or a commit cannot be read.
     pub fn uncommitted_workflow(&self, sight: &Sight) -> Result<Option<Diagnostic>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(None) };
-        let Some(head) = sight.head_commit() else { return Ok(None) };
-        let Ok(path) = RepoPath::new(self.setting.path_of_workflow(sight.workflow().name.as_str())) else {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(None);
+        };
+        let Some(head) = sight.head_commit() else {
+            return Ok(None);
+        };
+        let Ok(path) = RepoPath::new(
+            self.setting
+                .path_of_workflow(sight.workflow().name.as_str()),
+        ) else {
             return Ok(None);
         };
         let held = store.source_at(Some(head)).blob_at(&path)?;
@@ -144,16 +190,23 @@ impl Workspace {
         }
         let place = path.under(&self.root);
         let document = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
-        let Some(document) = document else { return Ok(None) };
+        let Some(document) = document else {
+            return Ok(None);
+        };
         // A filter of git may store other bytes.
         if held == Some(store.digest(&path, &document)?) {
             return Ok(None);
         }
-        let message = format!("{path} is not committed as it is, so an audit cannot verify this step");
+        let message =
+            format!("{path} is not committed as it is, so an audit cannot verify this step");
         let add = command(&["git", "add", path.as_str()]);
         let commit = command(&["git", "commit", "--", path.as_str()]);
         let hint = format!("commit it before the next step: {add} && {commit}");
-        Ok(Some(Diagnostic::warning(Code::Unverifiable, message).at(Place::file(&path)).hint(hint)))
+        Ok(Some(
+            Diagnostic::warning(Code::Unverifiable, message)
+                .at(Place::file(&path))
+                .hint(hint),
+        ))
     }
 
     /// The path of a workflow's document in the repository, whether or not it exists.

@@ -28,7 +28,10 @@ impl Snapshot<'_> {
     pub(super) fn inputs(&self) -> Result<Inputs, Error> {
         let format = self.setting.system.format();
         match self.settings_in_head()? {
-            Some(HeadSettings { config, fault }) => Ok(Inputs { fault, ..config.inputs(format) }),
+            Some(HeadSettings { config, fault }) => Ok(Inputs {
+                fault,
+                ..config.inputs(format)
+            }),
             None => Ok(self.setting.config.inputs(format)),
         }
     }
@@ -37,10 +40,17 @@ impl Snapshot<'_> {
     /// a commit that is looked at, and if they are those that are read with the tasks. Returns an error if git cannot be
     /// read.
     pub(super) fn settings_in_head(&self) -> Result<Option<HeadSettings>, Error> {
-        let CodeAt::Present(store, Some(head)) = self.code else { return Ok(None) };
-        let Ok(path) = RepoPath::new(config::FILE) else { return Ok(None) };
+        let CodeAt::Present(store, Some(head)) = self.code else {
+            return Ok(None);
+        };
+        let Ok(path) = RepoPath::new(config::FILE) else {
+            return Ok(None);
+        };
         let head = store.source_at(Some(head));
-        if head.blob_at(&path)?.is_some_and(|blob| self.setting.is_text(blob)) {
+        if head
+            .blob_at(&path)?
+            .is_some_and(|blob| self.setting.is_text(blob))
+        {
             return Ok(None);
         }
         HeadSettings::read(store, &head)
@@ -55,17 +65,29 @@ impl Snapshot<'_> {
         recorded: &Recorded,
         observed: &mut Observed,
     ) -> Result<(), Error> {
-        let state = if let Recorded::Known(state) = recorded { Some(&**state) } else { None };
+        let state = if let Recorded::Known(state) = recorded {
+            Some(&**state)
+        } else {
+            None
+        };
         if let CodeAt::Present(store, head) = self.code {
             let seen = store.seen_writers(task.directory());
             let phase = state.and_then(|state| workflow.phase_named(state.phase.as_deref()?));
             // A step notes writers only of what a phase produces.
-            let is_produced = |artifact: &&Artifact| workflow.producers(&artifact.name).next().is_some();
+            let is_produced =
+                |artifact: &&Artifact| workflow.producers(&artifact.name).next().is_some();
             for artifact in workflow.artifacts.iter().filter(is_produced) {
-                let files = observed.facts.artifacts.get_mut(&artifact.name).into_iter().flatten();
+                let files = observed
+                    .facts
+                    .artifacts
+                    .get_mut(&artifact.name)
+                    .into_iter()
+                    .flatten();
                 for file in files.filter(|file| !file.is_tree) {
                     let Some(digest) = file.digest else { continue };
-                    if state.is_some_and(|state| is_writer_known(workflow, state, &artifact.name, digest)) {
+                    if state.is_some_and(|state| {
+                        is_writer_known(workflow, state, &artifact.name, digest)
+                    }) {
                         continue;
                     }
                     let writer = seen.as_ref().and_then(|seen| seen.of(&file.path, digest));
@@ -94,7 +116,10 @@ fn is_handed_over(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bo
 fn may_write(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bool {
     let judges = |other: &Phase| {
         other.produces.contains(&artifact.name)
-            && other.not_by.iter().any(|name| phase.produces.contains(name))
+            && other
+                .not_by
+                .iter()
+                .any(|name| phase.produces.contains(name))
     };
     phase.produces.contains(&artifact.name) || workflow.phases.iter().any(judges)
 }
@@ -111,8 +136,15 @@ fn committed_by(
     if held.is_none() || held != file.digest {
         return Ok(Vec::new());
     }
-    let commit = store.last_changes(std::slice::from_ref(&path))?.into_iter().next().flatten();
-    Ok(commit.map(|commit| store.writers_of_commit(commit)).transpose()?.unwrap_or_default())
+    let commit = store
+        .last_changes(std::slice::from_ref(&path))?
+        .into_iter()
+        .next()
+        .flatten();
+    Ok(commit
+        .map(|commit| store.writers_of_commit(commit))
+        .transpose()?
+        .unwrap_or_default())
 }
 
 /// The writers of the commits of code that name a task, newest first: as was seen, or else as the commits say.
@@ -122,7 +154,10 @@ pub(super) fn writers_of_code(
     seen: Option<&SeenWriters>,
 ) -> Vec<FileWriter> {
     let mut writers: Vec<FileWriter> = Vec::new();
-    for commit in commits.iter().filter(|commit| commit.tasks.iter().any(|named| named == task.id.as_str())) {
+    for commit in commits
+        .iter()
+        .filter(|commit| commit.tasks.iter().any(|named| named == task.id.as_str()))
+    {
         let found = match seen.and_then(|seen| seen.of(COMMIT, commit.id)) {
             Some(writer) => vec![writer],
             None => commit.writers.clone(),
@@ -141,9 +176,15 @@ impl Workspace {
     /// turn. Returns an error if
     /// they cannot be read.
     pub(crate) fn outputs_now(&self, sight: &Sight) -> Result<Option<OutputsNow>, Error> {
-        let Some(store) = &self.store else { return Ok(None) };
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
         let compiled = &sight.compiled;
-        let phase = sight.decision.phase.as_ref().and_then(|phase| compiled.workflow.phase(phase));
+        let phase = sight
+            .decision
+            .phase
+            .as_ref()
+            .and_then(|phase| compiled.workflow.phase(phase));
         let Some(phase) = phase else { return Ok(None) };
         let is_output = |name: &str| {
             let mut owners = compiled.matcher.artifacts_of(name);
@@ -154,7 +195,9 @@ impl Workspace {
         };
         let mut files = BTreeMap::new();
         for entry in self.snapshot(|snapshot| snapshot.source.list_task(&sight.task.place))? {
-            let Ok(path) = RepoPath::new(&entry.path) else { continue };
+            let Ok(path) = RepoPath::new(&entry.path) else {
+                continue;
+            };
             let name = sight.task.place.name(&path).filter(|name| is_output(name));
             if let Some(name) = name.filter(|_| entry.kind == EntryKind::File)
                 && let Some(digest) = store.digest_on_disk(&path)?
@@ -162,7 +205,10 @@ impl Workspace {
                 files.insert(name.to_owned(), digest);
             }
         }
-        Ok(Some(OutputsNow { files, head: store.head()?.commit }))
+        Ok(Some(OutputsNow {
+            files,
+            head: store.head()?.commit,
+        }))
     }
 
     /// Keeps that this writer has written what differs from the outputs before its turn, and made the commits since.
@@ -173,10 +219,14 @@ impl Workspace {
         before: &OutputsNow,
         writer: &FileWriter,
     ) -> Result<(), Error> {
-        let (Some(store), Some(now)) = (&self.store, self.outputs_now(sight)?) else { return Ok(()) };
+        let (Some(store), Some(now)) = (&self.store, self.outputs_now(sight)?) else {
+            return Ok(());
+        };
         let task = sight.task.directory();
-        for (name, digest) in
-            now.files.iter().filter(|(name, digest)| before.files.get(*name) != Some(*digest))
+        for (name, digest) in now
+            .files
+            .iter()
+            .filter(|(name, digest)| before.files.get(*name) != Some(*digest))
         {
             store.see_writer(task, (name, *digest), writer)?;
         }
@@ -209,15 +259,29 @@ impl Workspace {
         let steps = state.history.iter().filter(|step| step.seq > last);
         let noted = steps.flat_map(|step| step.files.values().flatten());
         let noted = noted.filter(|noted| noted.writer.is_some() || !noted.writers.is_empty());
-        let (code, files): (Vec<&NotedFile>, Vec<_>) = noted.partition(|noted| is_tree_name(&noted.path));
-        let mut used: Vec<(&str, Digest)> =
-            files.iter().map(|noted| (noted.path.as_str(), noted.digest)).collect();
+        let (code, files): (Vec<&NotedFile>, Vec<_>) =
+            noted.partition(|noted| is_tree_name(&noted.path));
+        let mut used: Vec<(&str, Digest)> = files
+            .iter()
+            .map(|noted| (noted.path.as_str(), noted.digest))
+            .collect();
         if !code.is_empty() {
-            let trees =
-                before.observed.facts.artifacts.values().flatten().filter_map(|file| {
-                    file.data.as_ref().filter(|_| file.is_tree)?.get("commits")?.as_array()
+            let trees = before
+                .observed
+                .facts
+                .artifacts
+                .values()
+                .flatten()
+                .filter_map(|file| {
+                    file.data
+                        .as_ref()
+                        .filter(|_| file.is_tree)?
+                        .get("commits")?
+                        .as_array()
                 });
-            let commits = trees.flatten().filter_map(|commit| Digest::parse(commit["id"].as_str()?));
+            let commits = trees
+                .flatten()
+                .filter_map(|commit| Digest::parse(commit["id"].as_str()?));
             used.extend(commits.map(|commit| (COMMIT, commit)));
         }
         if !used.is_empty() {

@@ -23,16 +23,33 @@ pub fn action_prompt(
     attempt: u32,
 ) -> String {
     let decision = subject.decision;
-    let title = subject.title.map_or(String::new(), |title| format!(": {}", one_line(title)));
-    let what = action.title.as_deref().map_or(String::new(), |title| format!(": {}", one_line(title)));
-    let phase = decision.phase.as_ref().map_or("(none)", |phase| phase.as_str());
+    let title = subject
+        .title
+        .map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let what = action
+        .title
+        .as_deref()
+        .map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let phase = decision
+        .phase
+        .as_ref()
+        .map_or("(none)", |phase| phase.as_str());
     let mut out = format!("# Task {}{title}\n\n", decision.task);
-    out.push_str(&format!("- action `{}`{what}, try {attempt}\n", action.name));
-    out.push_str(&format!("- phase `{phase}` of workflow `{}`\n", one_line(&subject.workflow.title)));
+    out.push_str(&format!(
+        "- action `{}`{what}, try {attempt}\n",
+        action.name
+    ));
+    out.push_str(&format!(
+        "- phase `{phase}` of workflow `{}`\n",
+        one_line(&subject.workflow.title)
+    ));
     out.push_str(&format!("- {}\n", super::prompt::whereabouts(subject)));
     out.push_str(&format!("- why now: {}\n", one_line(&decision.reason)));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
-    out.push_str(&super::instructions::section(subject, action.prompt.as_deref()));
+    out.push_str(&super::instructions::section(
+        subject,
+        action.prompt.as_deref(),
+    ));
     state_section(&mut out, shown);
     out.push_str(&format!(
         "The complete state is in `{}`; you may read it, but never edit it.\n",
@@ -41,7 +58,11 @@ pub fn action_prompt(
     if !action.outputs.is_empty() {
         out.push_str("\n## Files to write\n\n");
         for path in &action.outputs {
-            let used_up = if is_used_up(decision, path) { USED_UP } else { "" };
+            let used_up = if is_used_up(decision, path) {
+                USED_UP
+            } else {
+                ""
+            };
             let path = super::wire::in_repository(subject.place, path);
             out.push_str(&format!("- `{}`{used_up}\n", one_line(&path)));
         }
@@ -63,7 +84,10 @@ pub(super) fn state_section(out: &mut String, shown: &[(String, Value)]) {
 
 /// Whether a file of the task is there and was used up, so that unchanged bytes do not count.
 fn is_used_up(decision: &Decision, path: &str) -> bool {
-    let mut own = decision.artifacts.iter().filter(|one| one.present && !one.fresh);
+    let mut own = decision
+        .artifacts
+        .iter()
+        .filter(|one| one.present && !one.fresh);
     own.any(|one| one.files.iter().any(|file| file.path == path))
 }
 
@@ -90,11 +114,21 @@ fn result(out: &mut String, action: &Action) {
     if action.writes.is_empty() {
         out.push_str("- It must not change the state.\n");
     } else {
-        let writes: Vec<String> = action.writes.iter().map(|write| format!("`{write}`")).collect();
-        out.push_str(&format!("- It may change {} and nothing else.\n", writes.join(", ")));
+        let writes: Vec<String> = action
+            .writes
+            .iter()
+            .map(|write| format!("`{write}`"))
+            .collect();
+        out.push_str(&format!(
+            "- It may change {} and nothing else.\n",
+            writes.join(", ")
+        ));
     }
     if !action.ensures.is_always() {
-        out.push_str(&format!("- After success, this must hold: `{}`\n", one_line(action.ensures.text())));
+        out.push_str(&format!(
+            "- After success, this must hold: `{}`\n",
+            one_line(action.ensures.text())
+        ));
     }
     out.push_str(
         "- `outputFiles` lists the files that you wrote; all of them must exist.\n\

@@ -165,28 +165,47 @@ impl AuditReport {
         for change in &changes {
             *counts.entry(change.proof.standing.as_str()).or_insert(0) += 1;
         }
-        Self { repository, commits, loosened: Vec::new(), incremental: None, counts, changes }
+        Self {
+            repository,
+            commits,
+            loosened: Vec::new(),
+            incremental: None,
+            counts,
+            changes,
+        }
     }
 
     /// The same report with only the changes of tasks for whose id `is_meant` is true.
     #[must_use]
     pub fn of_tasks(self, is_meant: impl Fn(&str) -> bool) -> Self {
-        let changes = self.changes.into_iter().filter(|change| is_meant(change.task.as_str())).collect();
+        let changes = self
+            .changes
+            .into_iter()
+            .filter(|change| is_meant(change.task.as_str()))
+            .collect();
         let (loosened, incremental) = (self.loosened, self.incremental);
-        Self { loosened, incremental, ..Self::new(self.repository, self.commits, changes) }
+        Self {
+            loosened,
+            incremental,
+            ..Self::new(self.repository, self.commits, changes)
+        }
     }
 
     /// Whether any change has this verdict, apart from those that are acknowledged.
     #[must_use]
     pub fn has(&self, standing: Standing) -> bool {
-        self.changes.iter().any(|change| change.proof.standing == standing && change.acknowledged.is_none())
+        self.changes
+            .iter()
+            .any(|change| change.proof.standing == standing && change.acknowledged.is_none())
     }
 
     /// Whether any change holds only by rules that stand at neither end of the range, apart from those that are
     /// acknowledged.
     #[must_use]
     pub fn has_doubted(&self) -> bool {
-        self.changes.iter().any(|change| change.is_doubted && change.acknowledged.is_none())
+        self.changes
+            .iter()
+            .any(|change| change.is_doubted && change.acknowledged.is_none())
     }
 
     /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.
@@ -195,12 +214,22 @@ impl AuditReport {
         let counts: Vec<String> = Standing::ALL
             .iter()
             .filter_map(|standing| {
-                Some(format!("{} {}", self.counts.get(standing.as_str())?, standing.as_str()))
+                Some(format!(
+                    "{} {}",
+                    self.counts.get(standing.as_str())?,
+                    standing.as_str()
+                ))
             })
             .collect();
         let colon = if counts.is_empty() { "" } else { ": " };
-        let (commits, changes) = (counted(self.commits, "commit"), counted(self.changes.len(), "change"));
-        format!("{commits}, {changes} of records{colon}{}", counts.join(", "))
+        let (commits, changes) = (
+            counted(self.commits, "commit"),
+            counted(self.changes.len(), "change"),
+        );
+        format!(
+            "{commits}, {changes} of records{colon}{}",
+            counts.join(", ")
+        )
     }
 
     /// Where an incremental audit went on from, and whether the next one can go on from here.
@@ -210,15 +239,23 @@ impl AuditReport {
         let began = match (&incremental.from, &incremental.why) {
             (Some(from), _) => {
                 let from: String = from.chars().take(10).collect();
-                let (commits, changes) =
-                    (counted(incremental.commits, "commit"), counted(incremental.changes, "change"));
-                format!("continued after {from}: {commits} with {changes} of records were audited before")
+                let (commits, changes) = (
+                    counted(incremental.commits, "commit"),
+                    counted(incremental.changes, "change"),
+                );
+                format!(
+                    "continued after {from}: {commits} with {changes} of records were audited before"
+                )
             }
-            (None, why) => format!("audited the whole history: {}", why.as_deref().unwrap_or_default()),
+            (None, why) => format!(
+                "audited the whole history: {}",
+                why.as_deref().unwrap_or_default()
+            ),
         };
         let kept = incremental.not_kept.as_ref();
-        let kept =
-            kept.map_or(String::new(), |why| format!("; the next audit does not continue here: {why}"));
+        let kept = kept.map_or(String::new(), |why| {
+            format!("; the next audit does not continue here: {why}")
+        });
         Some(began + &kept)
     }
 
@@ -226,19 +263,41 @@ impl AuditReport {
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         // The rows of a long history are made twice rather than kept.
-        let head = row_text(self.changes.iter().map(AuditedChange::row), &[0, 1, 2], 0, paint, width);
+        let head = row_text(
+            self.changes.iter().map(AuditedChange::row),
+            &[0, 1, 2],
+            0,
+            paint,
+            width,
+        );
         let mut out = String::new();
         for audited in &self.changes {
             out.push_str(&head(&audited.row()));
-            let AuditedChange { proof, acknowledged, .. } = audited;
+            let AuditedChange {
+                proof,
+                acknowledged,
+                ..
+            } = audited;
             if let Some(why) = &proof.why {
                 paragraph(&mut out, why, 4, 0, width);
             }
             if let (Some(rule), true) = (&proof.rule, proof.standing == Standing::Forged) {
-                paragraph(&mut out, &format!("the change breaks the rule `{rule}`"), 4, 0, width);
+                paragraph(
+                    &mut out,
+                    &format!("the change breaks the rule `{rule}`"),
+                    4,
+                    0,
+                    width,
+                );
             }
             if let Some(reason) = acknowledged {
-                paragraph(&mut out, &format!("acknowledged in orch.toml: {reason}"), 4, 0, width);
+                paragraph(
+                    &mut out,
+                    &format!("acknowledged in orch.toml: {reason}"),
+                    4,
+                    0,
+                    width,
+                );
             }
             // Most steps of a long history say nothing more.
             let steps = audited.steps(|step| !is_plain(step));
@@ -250,8 +309,10 @@ impl AuditReport {
             }
             for code in steps.iter().flat_map(|step| &step.code) {
                 let short = |digest: &str| digest.chars().take(10).collect::<String>();
-                let place =
-                    code.commit.as_ref().map_or(String::new(), |commit| format!(" of {}", short(commit)));
+                let place = code
+                    .commit
+                    .as_ref()
+                    .map_or(String::new(), |commit| format!(" of {}", short(commit)));
                 paragraph(
                     &mut out,
                     &format!("on {}, {}{place}", code.path, short(&code.digest)),
@@ -262,8 +323,11 @@ impl AuditReport {
             }
             for step in steps.iter().filter(|step| step.is_order()) {
                 let ((name, kind), StepView { reason, .. }) = (step.by(), &step.step);
-                let text =
-                    format!("{} by {name} ({kind}{}): {reason}", step.step.kind.as_str(), step.signed());
+                let text = format!(
+                    "{} by {name} ({kind}{}): {reason}",
+                    step.step.kind.as_str(),
+                    step.signed()
+                );
                 paragraph(&mut out, &text, 4, 0, width);
             }
         }
@@ -281,7 +345,14 @@ impl AuditReport {
 impl AuditChange {
     /// The JSON form of a change.
     fn of(change: &AuditedChange) -> Self {
-        let AuditedChange { commit, task, place, proof, acknowledged, .. } = change;
+        let AuditedChange {
+            commit,
+            task,
+            place,
+            proof,
+            acknowledged,
+            ..
+        } = change;
         Self {
             at: commit.at.to_string(),
             author: commit.author.clone(),
@@ -300,26 +371,42 @@ impl AuditChange {
 impl AuditedChange {
     /// The steps that are wanted, in their JSON form.
     fn steps(&self, is_wanted: impl Fn(&ProvenStep) -> bool) -> Vec<AuditStep> {
-        let (id, parent) = (self.commit.id.to_string(), self.commit.parent.map(|parent| parent.to_string()));
+        let (id, parent) = (
+            self.commit.id.to_string(),
+            self.commit.parent.map(|parent| parent.to_string()),
+        );
         let ends = (id.as_str(), parent.as_deref());
         let wanted = self.proof.steps.iter().filter(|step| is_wanted(step));
-        wanted.map(|step| AuditStep::of(step, ends, (&self.task, &self.place))).collect()
+        wanted
+            .map(|step| AuditStep::of(step, ends, (&self.task, &self.place)))
+            .collect()
     }
 
     fn row(&self) -> Vec<Cell> {
-        let Proof { standing, steps, .. } = &self.proof;
+        let Proof {
+            standing, steps, ..
+        } = &self.proof;
         let style = match standing {
             Standing::Forged => Style::Bad,
             Standing::Unverifiable | Standing::Overridden | Standing::Claimed => Style::Warn,
-            Standing::Proven | Standing::Restored | Standing::Merged | Standing::Folded => Style::Good,
+            Standing::Proven | Standing::Restored | Standing::Merged | Standing::Folded => {
+                Style::Good
+            }
         };
         let moved = match (steps.first(), steps.last()) {
             (Some(first), Some(last)) => {
-                format!("{} -> {}", origin(first.entry.from.as_ref().map(PhaseId::as_str)), last.entry.to)
+                format!(
+                    "{} -> {}",
+                    origin(first.entry.from.as_ref().map(PhaseId::as_str)),
+                    last.entry.to
+                )
             }
             _ => String::new(),
         };
-        let rule = steps.last().and_then(|step| step.entry.rule.clone()).unwrap_or_default();
+        let rule = steps
+            .last()
+            .and_then(|step| step.entry.rule.clone())
+            .unwrap_or_default();
         vec![
             styled(self.commit.id.short(), Style::Dim),
             styled(standing.as_str(), style),
@@ -335,26 +422,36 @@ impl AuditedChange {
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.proof.standing {
             _ if self.acknowledged.is_some() => return None,
-            Standing::Forged => Diagnostic::error(Code::Forged, message)
-                .hint(format!("git show {commit}; to undo it: git revert {commit}")),
+            Standing::Forged => Diagnostic::error(Code::Forged, message).hint(format!(
+                "git show {commit}; to undo it: git revert {commit}"
+            )),
             Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };
         let path = format!("{}/state.json", self.place.shown([]));
-        Some(finding.at(Place { path, ..Place::default() }))
+        Some(finding.at(Place {
+            path,
+            ..Place::default()
+        }))
     }
 }
 
 /// Whether a rule yielded a step, on files alone and without a person.
 fn is_plain(step: &ProvenStep) -> bool {
     let mut evidence = step.entry.evidence.iter();
-    step.entry.rule.is_some() && step.approval.is_none() && !evidence.any(|(path, _)| is_tree_name(path))
+    step.entry.rule.is_some()
+        && step.approval.is_none()
+        && !evidence.any(|(path, _)| is_tree_name(path))
 }
 
 /// The code that a step rests on. The step's own commit contains no code, so it is the code of its parent.
 fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
     let stands = !matches!(step.standing, Standing::Unverifiable | Standing::Forged);
-    let trees = step.entry.evidence.iter().filter(|(path, _)| is_tree_name(path));
+    let trees = step
+        .entry
+        .evidence
+        .iter()
+        .filter(|(path, _)| is_tree_name(path));
     let row = |(path, digest): &(String, String)| AuditCode {
         path: path.clone(),
         digest: digest.clone(),
@@ -386,12 +483,19 @@ impl AuditStep {
 
     /// The actor of the step: a name, and the kind of actor.
     fn by(&self) -> (&str, &'static str) {
-        self.step.actor.as_ref().map_or(("unknown", "none"), |actor| (&actor.name, actor.kind.as_str()))
+        self.step
+            .actor
+            .as_ref()
+            .map_or(("unknown", "none"), |actor| {
+                (&actor.name, actor.kind.as_str())
+            })
     }
 
     /// The signer, as an addition to the actor.
     fn signed(&self) -> String {
-        self.signer.as_ref().map_or(String::new(), |signer| format!(", signed by {signer}"))
+        self.signer
+            .as_ref()
+            .map_or(String::new(), |signer| format!(", signed by {signer}"))
     }
 
     /// Whether an actor made the step without a rule.

@@ -106,10 +106,17 @@ impl Briefs {
 impl Brief {
     fn of(suggestion: &Suggestion) -> Self {
         let issues = suggestion.inputs.iter().flat_map(|input| {
-            let told = |issue: &IssueView| format!("{}: {}", issue.place(&input.file.path), issue.text());
-            input.issues.iter().map(move |issue| shorten(&told(issue), LONGEST))
+            let told =
+                |issue: &IssueView| format!("{}: {}", issue.place(&input.file.path), issue.text());
+            input
+                .issues
+                .iter()
+                .map(move |issue| shorten(&told(issue), LONGEST))
         });
-        let question = suggestion.question.iter().flat_map(|question| &question.fields);
+        let question = suggestion
+            .question
+            .iter()
+            .flat_map(|question| &question.fields);
         Self {
             task: suggestion.task.id.clone(),
             current_phase: suggestion.task.current_phase.clone(),
@@ -117,9 +124,22 @@ impl Brief {
             r#do: suggestion.duty.r#do,
             reason: shorten(&one_line(&suggestion.duty.reason), LONGEST),
             issues: issues.take(MOST).collect(),
-            read: suggestion.inputs.iter().take(MOST).map(|input| input.file.path.clone()).collect(),
-            write: suggestion.expects.iter().take(MOST).map(BriefFile::of).collect(),
-            answers: question.take(MOST_ANSWERS).map(|field| shorten(&field.text(), LONGEST)).collect(),
+            read: suggestion
+                .inputs
+                .iter()
+                .take(MOST)
+                .map(|input| input.file.path.clone())
+                .collect(),
+            write: suggestion
+                .expects
+                .iter()
+                .take(MOST)
+                .map(BriefFile::of)
+                .collect(),
+            answers: question
+                .take(MOST_ANSWERS)
+                .map(|field| shorten(&field.text(), LONGEST))
+                .collect(),
             command: next_command(suggestion),
         }
     }
@@ -127,14 +147,30 @@ impl Brief {
     fn text(&self) -> String {
         let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
         let (owner, task) = (self.owner.as_str(), self.r#do.as_str());
-        let mut out = format!("{} ({phase}): {owner}: {task}: {}\n", self.task, self.reason);
+        let mut out = format!(
+            "{} ({phase}): {owner}: {task}: {}\n",
+            self.task, self.reason
+        );
         for file in &self.write {
-            let problem = file.problem.as_ref().map_or(String::new(), |problem| format!(": {problem}"));
-            out.push_str(&format!("  {} {}{problem}\n", file.state.as_str(), one_line(&file.path)));
+            let problem = file
+                .problem
+                .as_ref()
+                .map_or(String::new(), |problem| format!(": {problem}"));
+            out.push_str(&format!(
+                "  {} {}{problem}\n",
+                file.state.as_str(),
+                one_line(&file.path)
+            ));
         }
-        self.issues.iter().for_each(|issue| out.push_str(&format!("  issue {issue}\n")));
-        self.answers.iter().for_each(|answer| out.push_str(&format!("  {answer}\n")));
-        self.command.iter().for_each(|command| out.push_str(&format!("  $ {command}\n")));
+        self.issues
+            .iter()
+            .for_each(|issue| out.push_str(&format!("  issue {issue}\n")));
+        self.answers
+            .iter()
+            .for_each(|answer| out.push_str(&format!("  {answer}\n")));
+        self.command
+            .iter()
+            .for_each(|command| out.push_str(&format!("  $ {command}\n")));
         out
     }
 }
@@ -143,10 +179,21 @@ impl BriefFile {
     fn of(expected: &Expected) -> Self {
         let problem = expected.problems.first().map(|finding| {
             let place = finding.place();
-            let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
-            shorten(&one_line(&format!("{place}: {}{hint}", finding.message)), LONGEST)
+            let hint = finding
+                .hint
+                .as_ref()
+                .map_or(String::new(), |hint| format!("; {hint}"));
+            shorten(
+                &one_line(&format!("{place}: {}{hint}", finding.message)),
+                LONGEST,
+            )
         });
-        Self { path: expected.path.clone(), state: expected.state, problem, schema: expected.schema.clone() }
+        Self {
+            path: expected.path.clone(),
+            state: expected.state,
+            problem,
+            schema: expected.schema.clone(),
+        }
     }
 }
 
@@ -156,5 +203,8 @@ fn next_command(suggestion: &Suggestion) -> Option<String> {
     if is_work && suggestion.duty.owner == Owner::Agent {
         return Some(command(&["orch", "prompt", &suggestion.task.id]));
     }
-    suggestion.options.first().map(|option| command(&option.argv))
+    suggestion
+        .options
+        .first()
+        .map(|option| command(&option.argv))
 }

@@ -43,7 +43,13 @@ impl CodeView {
         let mut text = format!("{}\n\n", self.code);
         paragraph(&mut text, self.meaning, 2, 0, width);
         paragraph(&mut text, &format!("Cause: {}", self.cause), 2, 2, width);
-        paragraph(&mut text, &format!("What to do: {}", self.remedy), 2, 2, width);
+        paragraph(
+            &mut text,
+            &format!("What to do: {}", self.remedy),
+            2,
+            2,
+            width,
+        );
         if let Some(exit) = self.exit_code {
             paragraph(&mut text, &format!("Exit code: {exit}"), 2, 2, width);
         }
@@ -53,8 +59,17 @@ impl CodeView {
     /// The explanation as a section of a Markdown page.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let exit = self.exit_code.map(|exit| format!(" Exit code {exit}.")).unwrap_or_default();
-        let Self { code, meaning, cause, remedy, .. } = self;
+        let exit = self
+            .exit_code
+            .map(|exit| format!(" Exit code {exit}."))
+            .unwrap_or_default();
+        let Self {
+            code,
+            meaning,
+            cause,
+            remedy,
+            ..
+        } = self;
         format!("## `{code}`\n\n{meaning}{exit}\n\n*Cause:* {cause}\n\n*What to do:* {remedy}\n")
     }
 }
@@ -66,8 +81,14 @@ mod tests {
     #[test]
     fn an_explanation_says_what_why_and_what_to_do() {
         let text = CodeView::of(Code::BranchMoved, 4).text(80);
-        assert!(text.starts_with("branch-moved\n\n  The branch moved"), "{text}");
-        assert!(text.contains("\n  Cause: ") && text.contains("\n  What to do: "), "{text}");
+        assert!(
+            text.starts_with("branch-moved\n\n  The branch moved"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  Cause: ") && text.contains("\n  What to do: "),
+            "{text}"
+        );
         assert!(text.ends_with("  Exit code: 4\n"), "{text}");
         assert_eq!(CodeView::of(Code::JsonSyntax, 2).exit_code, None);
     }

@@ -47,17 +47,31 @@ impl ArtifactDiff {
             None => format!("no step rests on {artifact} yet\n"),
             Some(step) => {
                 let from = step.from.as_deref().unwrap_or("new");
-                let commit: String = step.commit.iter().flat_map(|id| id.chars().take(10)).collect();
+                let commit: String = step
+                    .commit
+                    .iter()
+                    .flat_map(|id| id.chars().take(10))
+                    .collect();
                 let rest = [step.at.as_deref().unwrap_or_default(), &commit].join(" ");
-                format!("{artifact} since {} -> {}, {}\n", one_line(from), one_line(&step.to), rest.trim())
+                format!(
+                    "{artifact} since {} -> {}, {}\n",
+                    one_line(from),
+                    one_line(&step.to),
+                    rest.trim()
+                )
             }
         };
         let mut is_same = true;
         for file in self.files.iter().filter(|file| file.before != file.after) {
             is_same = false;
             match &file.patch {
-                Some(patch) => patch.lines().for_each(|line| out.push_str(&shown(line, paint))),
-                None => out.push_str(&format!("{} differs, and cannot be shown\n", one_line(&file.path))),
+                Some(patch) => patch
+                    .lines()
+                    .for_each(|line| out.push_str(&shown(line, paint))),
+                None => out.push_str(&format!(
+                    "{} differs, and cannot be shown\n",
+                    one_line(&file.path)
+                )),
             }
         }
         if is_same {
@@ -69,7 +83,10 @@ impl ArtifactDiff {
 
 /// A line of a patch. What would control the terminal is not printed.
 fn shown(line: &str, paint: Paint) -> String {
-    let text: String = line.chars().map(|c| if c == '\t' { c } else { visible(c) }).collect();
+    let text: String = line
+        .chars()
+        .map(|c| if c == '\t' { c } else { visible(c) })
+        .collect();
     let style = match line.as_bytes().first() {
         _ if line.starts_with("+++") || line.starts_with("---") => Some(Style::Strong),
         Some(b'+') => Some(Style::Good),

@@ -52,7 +52,12 @@ impl DoctorCheck {
     #[must_use]
     pub fn new(check: &'static str, summary: String, findings: Vec<Finding>) -> Self {
         let worst = findings.iter().map(|finding| finding.severity).max();
-        Self { check, result: worst.map_or("good", Severity::as_str), summary, findings }
+        Self {
+            check,
+            result: worst.map_or("good", Severity::as_str),
+            summary,
+            findings,
+        }
     }
 }
 
@@ -63,7 +68,12 @@ impl DoctorReport {
         let Versions { orch, git, libgit2 } = &self.versions;
         let git = git.as_deref().unwrap_or("not found");
         let mut out = format!("orch {orch}, git {git}, libgit2 {libgit2}\n");
-        let width = self.checks.iter().map(|check| check.check.len()).max().unwrap_or_default();
+        let width = self
+            .checks
+            .iter()
+            .map(|check| check.check.len())
+            .max()
+            .unwrap_or_default();
         for check in &self.checks {
             let style = match check.result {
                 "error" => Style::Bad,
@@ -72,18 +82,34 @@ impl DoctorReport {
                 _ => Style::Good,
             };
             let result = paint.paint(style, &format!("{:<7}", check.result));
-            out.push_str(&format!("{result}  {:<width$}  {}\n", check.check, check.summary));
+            out.push_str(&format!(
+                "{result}  {:<width$}  {}\n",
+                check.check, check.summary
+            ));
             for finding in &check.findings {
                 let place = finding.place();
-                let place = if place.is_empty() { place } else { format!("{place}: ") };
-                out.push_str(&format!("         {place}{} [{}]\n", finding.message, finding.code));
+                let place = if place.is_empty() {
+                    place
+                } else {
+                    format!("{place}: ")
+                };
+                out.push_str(&format!(
+                    "         {place}{} [{}]\n",
+                    finding.message, finding.code
+                ));
                 for advice in finding.hint.iter().map(|advice| hint(advice)) {
-                    out.push_str(&format!("         {} {advice}\n", paint.paint(Style::Command, "hint:")));
+                    out.push_str(&format!(
+                        "         {} {advice}\n",
+                        paint.paint(Style::Command, "hint:")
+                    ));
                 }
             }
         }
         for fixed in &self.fixed {
-            out.push_str(&format!("{}  {fixed}\n", paint.paint(Style::Good, "fixed  ")));
+            out.push_str(&format!(
+                "{}  {fixed}\n",
+                paint.paint(Style::Good, "fixed  ")
+            ));
         }
         out
     }
@@ -91,7 +117,12 @@ impl DoctorReport {
     /// The result in a few words.
     #[must_use]
     pub fn summary(&self) -> String {
-        let count = |result| self.checks.iter().filter(|check| check.result == result).count();
+        let count = |result| {
+            self.checks
+                .iter()
+                .filter(|check| check.result == result)
+                .count()
+        };
         match (count("error"), count("warning")) {
             (0, 0) => "nothing needs attention".to_owned(),
             (0, 1) | (1, 0) => "1 check needs attention".to_owned(),

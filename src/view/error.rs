@@ -30,7 +30,11 @@ impl ErrorView {
     /// The envelope of one failure.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
-        let error = FailureBody { code: code.to_string(), message: message.into(), hint };
+        let error = FailureBody {
+            code: code.to_string(),
+            message: message.into(),
+            hint,
+        };
         Self { error }
     }
 }
@@ -43,7 +47,11 @@ mod tests {
     #[test]
     fn is_the_documented_shape() {
         assert_eq!(
-            line(&ErrorView::new(Code::UnknownTask, "there is no task t-9", Some("orch status".to_owned()))),
+            line(&ErrorView::new(
+                Code::UnknownTask,
+                "there is no task t-9",
+                Some("orch status".to_owned())
+            )),
             "{\"schemaVersion\":1,\"kind\":\"error\",\"error\":{\"code\":\"unknown-task\",\
              \"message\":\"there is no task t-9\",\"hint\":\"orch status\"}}\n"
         );

@@ -76,7 +76,10 @@ impl EventView {
     /// An event at a time.
     #[must_use]
     pub fn new(at: Timestamp, happening: Happening) -> Self {
-        Self { at: at.to_string(), happening }
+        Self {
+            at: at.to_string(),
+            happening,
+        }
     }
 }
 
@@ -105,14 +108,27 @@ impl Happening {
             }
             Self::Held { task, reason, hint } => {
                 let line = cut(&format!("{task}: held back: {reason}"));
-                format!("{}\n{}", paint.paint(Style::Warn, &line), advice(hint.as_deref(), paint))
+                format!(
+                    "{}\n{}",
+                    paint.paint(Style::Warn, &line),
+                    advice(hint.as_deref(), paint)
+                )
             }
             Self::Finding { finding } => {
-                format!("{}\n{}", one_line(&finding.line()), advice(finding.hint.as_deref(), paint))
+                format!(
+                    "{}\n{}",
+                    one_line(&finding.line()),
+                    advice(finding.hint.as_deref(), paint)
+                )
             }
             Self::Gone { task } => format!("{}: gone\n", one_line(task)),
             Self::Run { run } => {
-                format!("{}: run {}: {}\n", one_line(&run.task), one_line(&run.run), run.state)
+                format!(
+                    "{}: run {}: {}\n",
+                    one_line(&run.task),
+                    one_line(&run.run),
+                    run.state
+                )
             }
             Self::Stopped { reason } => format!("stopped: {}\n", cut(reason)),
         }
@@ -121,7 +137,10 @@ impl Happening {
 
 fn advice(hint: Option<&str>, paint: Paint) -> String {
     hint.map_or(String::new(), |hint| {
-        format!("{}\n", paint.paint(Style::Dim, &format!("    hint: {}", one_line(hint))))
+        format!(
+            "{}\n",
+            paint.paint(Style::Dim, &format!("    hint: {}", one_line(hint)))
+        )
     })
 }
 
@@ -133,11 +152,17 @@ mod tests {
     #[test]
     fn only_the_hint_of_an_event_is_replaced() {
         let (task, reason) = ("t".to_owned(), "a merge is open".to_owned());
-        let mut held = Happening::Held { task, reason, hint: Some("git add".to_owned()) };
+        let mut held = Happening::Held {
+            task,
+            reason,
+            hint: Some("git add".to_owned()),
+        };
         held.change_hint(|hint| format!("{hint} here"));
         let shown = held.text(Paint::PLAIN, 0);
         assert!(shown.ends_with("hint: git add here\n"), "{shown}");
-        let mut gone = Happening::Gone { task: "t".to_owned() };
+        let mut gone = Happening::Gone {
+            task: "t".to_owned(),
+        };
         gone.change_hint(|_| unreachable!("it has no hint"));
     }
 
@@ -148,7 +173,10 @@ mod tests {
             reason: "a `git commit`\nis open".to_owned(),
             hint: None,
         };
-        assert_eq!(held.text(Paint::PLAIN, 0), "t-42: held back: a `git commit` is open\n");
+        assert_eq!(
+            held.text(Paint::PLAIN, 0),
+            "t-42: held back: a `git commit` is open\n"
+        );
         assert_eq!(
             line(&EventView::new(Timestamp::from_seconds(0), held)),
             "{\"schemaVersion\":1,\"kind\":\"event\",\"at\":\"1970-01-01T00:00:00Z\",\"event\":\"held\",\

@@ -91,7 +91,11 @@ impl Everywhere {
             let question = suggestion.question.take();
             let mut status = TaskStatus::suggested(suggestion, &subject);
             status.whereabouts = Some(whereabouts.in_words());
-            TaskEverywhere { status, question, whereabouts }
+            TaskEverywhere {
+                status,
+                question,
+                whereabouts,
+            }
         };
         let tasks: Vec<TaskEverywhere> = tasks.into_iter().map(told).collect();
         Self {
@@ -109,7 +113,11 @@ impl Everywhere {
     pub fn text(&self, paint: Paint, form: &StatusForm) -> String {
         let status = Status {
             repository: self.repository.clone(),
-            tasks: self.tasks.iter().map(|task| task.status.clone().into()).collect(),
+            tasks: self
+                .tasks
+                .iter()
+                .map(|task| task.status.clone().into())
+                .collect(),
             phases: self.phases.clone(),
             diagnostics: self.diagnostics.clone(),
             places: Some(self.places.len()),
@@ -123,7 +131,10 @@ impl Everywhere {
             0 => 0,
             height => height.saturating_sub(rows.lines().count() + 2).max(1),
         };
-        format!("{}\n{heading}\n{rows}", status.text(paint, &StatusForm { height, ..*form }))
+        format!(
+            "{}\n{heading}\n{rows}",
+            status.text(paint, &StatusForm { height, ..*form })
+        )
     }
 }
 
@@ -134,12 +145,18 @@ impl Whereabouts {
             1 => String::new(),
             same => format!(" +{}", same - 1),
         };
-        let mut named: Vec<&str> = self.disagreeing.iter().take(NAMED).map(String::as_str).collect();
+        let mut named: Vec<&str> = self
+            .disagreeing
+            .iter()
+            .take(NAMED)
+            .map(String::as_str)
+            .collect();
         let more = format!("{} more", self.disagreeing.len().saturating_sub(NAMED));
         if self.disagreeing.len() > NAMED {
             named.push(&more);
         }
-        let disagreement = (!named.is_empty()).then(|| format!("other steps in: {}", named.join(", ")));
+        let disagreement =
+            (!named.is_empty()).then(|| format!("other steps in: {}", named.join(", ")));
         (format!("{}{several}", self.place), disagreement)
     }
 }

@@ -159,14 +159,20 @@ impl Explanations {
     /// The explanations of these tasks, in the given order.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
-        Self { repository, explanations: subjects.iter().map(Explanation::of).collect() }
+        Self {
+            repository,
+            explanations: subjects.iter().map(Explanation::of).collect(),
+        }
     }
 
     /// The explanations as text.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        let blocks: Vec<String> =
-            self.explanations.iter().map(|explanation| explanation.text(paint, width)).collect();
+        let blocks: Vec<String> = self
+            .explanations
+            .iter()
+            .map(|explanation| explanation.text(paint, width))
+            .collect();
         blocks.join("\n")
     }
 }
@@ -181,8 +187,16 @@ impl Explanation {
             document: subject.workflow.path.clone(),
             workflow_digest: subject.workflow.digest.to_string(),
             nearest: nearest_rule(subject.workflow, decision).map(|tried| tried.rule.to_string()),
-            rules: decision.tried.iter().map(|tried| trial(subject, tried)).collect(),
-            artifacts: decision.artifacts.iter().map(|derived| facts(subject, derived)).collect(),
+            rules: decision
+                .tried
+                .iter()
+                .map(|tried| trial(subject, tried))
+                .collect(),
+            artifacts: decision
+                .artifacts
+                .iter()
+                .map(|derived| facts(subject, derived))
+                .collect(),
         }
     }
 
@@ -195,7 +209,10 @@ impl Explanation {
         let mut out = columns(
             &[vec![
                 id_cell(&suggestion.task.id),
-                plain(format!("{phase}{substate}, attempt {}", suggestion.task.attempt)),
+                plain(format!(
+                    "{phase}{substate}, attempt {}",
+                    suggestion.task.attempt
+                )),
                 styled(headline(suggestion), mood(suggestion)),
             ]],
             &[0],
@@ -213,7 +230,11 @@ impl Explanation {
         if !suggestion.diagnostics.is_empty() {
             out.push('\n');
         }
-        for finding in suggestion.diagnostics.iter().filter(|finding| !finding.is_detail()) {
+        for finding in suggestion
+            .diagnostics
+            .iter()
+            .filter(|finding| !finding.is_detail())
+        {
             paragraph(&mut out, &finding_line(finding), 0, 4, width);
         }
         out
@@ -229,24 +250,48 @@ impl Explanation {
         }
         let numbered = || self.rules.iter().enumerate();
         let is_nearest = |rule: &TriedRuleView| Some(&rule.rule) == self.nearest.as_ref();
-        let (nearest, others): (Vec<_>, Vec<_>) = numbered().partition(|(_, rule)| is_nearest(rule));
+        let (nearest, others): (Vec<_>, Vec<_>) =
+            numbered().partition(|(_, rule)| is_nearest(rule));
         for (heading, rules) in [("nearest rule", nearest), ("other rules", others)] {
             if !rules.is_empty() {
                 out.push('\n');
-                paragraph(out, &format!("{heading} of {phase} ({})", self.document), 0, 2, width);
+                paragraph(
+                    out,
+                    &format!("{heading} of {phase} ({})", self.document),
+                    0,
+                    2,
+                    width,
+                );
                 self.tried_text(out, &rules, paint, width);
             }
         }
     }
 
     /// Rules, each with its number in the document.
-    fn tried_text(&self, out: &mut String, rules: &[(usize, &TriedRuleView)], paint: Paint, width: usize) {
+    fn tried_text(
+        &self,
+        out: &mut String,
+        rules: &[(usize, &TriedRuleView)],
+        paint: Paint,
+        width: usize,
+    ) {
         for (number, rule) in rules {
-            let place = rule.line.map_or(String::new(), |line| format!(" (line {line})"));
+            let place = rule
+                .line
+                .map_or(String::new(), |line| format!(" (line {line})"));
             let outcome = shorten(&rule.outcome, SHORT);
-            paragraph(out, &format!("{}. {}: {outcome}{place}", number + 1, rule.rule), 2, 3, width);
+            paragraph(
+                out,
+                &format!("{}. {}: {outcome}{place}", number + 1, rule.rule),
+                2,
+                3,
+                width,
+            );
             let (word, style) = rule.standing();
-            let because = rule.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+            let because = rule
+                .error
+                .as_ref()
+                .map_or(String::new(), |error| format!(": {error}"));
             painted(out, &format!("{word}{because}"), 5, style, paint, width);
             for part in rule.parts.iter().filter(|_| rule.result != "not-tried") {
                 self.part_text(out, part, paint, width);
@@ -265,7 +310,9 @@ impl Explanation {
             _ => Style::Dim,
         };
         let from = |seen: &SawView| {
-            seen.path.as_ref().map_or(String::new(), |path| format!("  ({})", below(task, path)))
+            seen.path
+                .as_ref()
+                .map_or(String::new(), |path| format!("  ({})", below(task, path)))
         };
         // Cells built by hand, so that the padding and the file after a long value are not cut off.
         let word = (format!("{:7}", part.result), Some(style));
@@ -281,13 +328,22 @@ impl Explanation {
         if obvious {
             part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
         }
-        out.push_str(&columns(&[vec![word, (text, None)]], &[], indent, paint, width));
+        out.push_str(&columns(
+            &[vec![word, (text, None)]],
+            &[],
+            indent,
+            paint,
+            width,
+        ));
         if obvious {
             return;
         }
         let row = |seen: &SawView| -> Vec<Cell> {
-            let value =
-                if seen.missing { "is missing".to_owned() } else { format!("= {}", value_text(&seen.value)) };
+            let value = if seen.missing {
+                "is missing".to_owned()
+            } else {
+                format!("= {}", value_text(&seen.value))
+            };
             vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
         };
         let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
@@ -299,8 +355,11 @@ impl Explanation {
             return;
         }
         out.push_str("\nartifacts\n");
-        let rows: Vec<Vec<Cell>> =
-            self.artifacts.iter().map(|facts| facts.row(&self.suggestion.task.path)).collect();
+        let rows: Vec<Vec<Cell>> = self
+            .artifacts
+            .iter()
+            .map(|facts| facts.row(&self.suggestion.task.path))
+            .collect();
         out.push_str(&columns(&rows, &[0], 2, paint, width));
     }
 }
@@ -339,7 +398,10 @@ impl ArtifactFacts {
             notes.push(format!("by {}", one_line(&self.writers.join(", "))));
         }
         if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_ref()) {
-            notes.push(format!("{} since the last step", counted(commits.len(), "commit")));
+            notes.push(format!(
+                "{} since the last step",
+                counted(commits.len(), "commit")
+            ));
         }
         notes
     }
@@ -351,7 +413,10 @@ impl ArtifactFacts {
             [only] => below(task, only),
             several => format!("{} files", several.len()),
         };
-        let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
+        let digest = self
+            .digest
+            .as_deref()
+            .map_or(String::new(), |digest| digest.chars().take(10).collect());
         vec![
             plain(&self.artifact),
             styled(word, style),
@@ -387,7 +452,10 @@ pub(super) fn value_text(value: &Value) -> String {
 }
 
 fn finding_line(finding: &Finding) -> String {
-    let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
+    let hint = finding
+        .hint
+        .as_ref()
+        .map_or(String::new(), |hint| format!(" (hint: {hint})"));
     finding.line() + &hint
 }
 
@@ -409,14 +477,20 @@ fn trial(subject: &Subject<'_>, tried: &Tried) -> TriedRuleView {
         line: tried.line,
         result,
         error,
-        parts: tried.parts.iter().map(|part| guard_part(subject, part, tried)).collect(),
+        parts: tried
+            .parts
+            .iter()
+            .map(|part| guard_part(subject, part, tried))
+            .collect(),
     }
 }
 
 fn guard_part(subject: &Subject<'_>, part: &GuardPart, tried: &Tried) -> GuardPartView {
     let reads_nothing = reads_nothing(subject, part, &tried.parts);
     let (result, error) = match (&part.result, &tried.result) {
-        (Truth::Error(_), Truth::True | Truth::False | Truth::NotTried) if reads_nothing => ("unknown", None),
+        (Truth::Error(_), Truth::True | Truth::False | Truth::NotTried) if reads_nothing => {
+            ("unknown", None)
+        }
         (result, _) => truth(result),
     };
     let seen = |(name, value): &(String, Option<Value>)| SawView {
@@ -437,10 +511,16 @@ fn guard_part(subject: &Subject<'_>, part: &GuardPart, tried: &Tried) -> GuardPa
 /// Whether a part has no value because an artifact that it reads, itself or in a named expression, is absent or
 /// not valid. `all` are the parts of the rule.
 fn reads_nothing(subject: &Subject<'_>, part: &GuardPart, all: &[GuardPart]) -> bool {
-    let mut missing = part.saw.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name);
+    let mut missing = part
+        .saw
+        .iter()
+        .filter(|(_, value)| value.is_none())
+        .map(|(name, _)| name);
     missing.any(|name| {
         // A named expression cannot contain itself, so this ends.
-        let mut inner = all.iter().filter(|inner| inner.within.as_ref() == Some(name));
+        let mut inner = all
+            .iter()
+            .filter(|inner| inner.within.as_ref() == Some(name));
         is_unusable(subject, name) || inner.any(|inner| reads_nothing(subject, inner, all))
     })
 }
@@ -448,7 +528,11 @@ fn reads_nothing(subject: &Subject<'_>, part: &GuardPart, all: &[GuardPart]) -> 
 /// Whether a value of a guard belongs to an artifact that is absent or not valid.
 fn is_unusable(subject: &Subject<'_>, name: &str) -> bool {
     let root = name.split(['.', '[']).next();
-    subject.decision.artifacts.iter().any(|derived| Some(derived.name.as_str()) == root && !derived.valid)
+    subject
+        .decision
+        .artifacts
+        .iter()
+        .any(|derived| Some(derived.name.as_str()) == root && !derived.valid)
 }
 
 /// The file that a value of a guard came from: that of its artifact, or `state.json`.
@@ -457,14 +541,22 @@ fn origin(subject: &Subject<'_>, name: &str) -> Option<String> {
     if root == "state" {
         return Some(in_repository(subject.place, "state.json"));
     }
-    let derived = subject.decision.artifacts.iter().find(|derived| derived.name.as_str() == root)?;
+    let derived = subject
+        .decision
+        .artifacts
+        .iter()
+        .find(|derived| derived.name.as_str() == root)?;
     Some(in_repository(subject.place, &derived.files.first()?.path))
 }
 
 fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
     ArtifactFacts {
         artifact: derived.name.to_string(),
-        paths: derived.files.iter().map(|file| in_repository(subject.place, &file.path)).collect(),
+        paths: derived
+            .files
+            .iter()
+            .map(|file| in_repository(subject.place, &file.path))
+            .collect(),
         present: derived.present,
         valid: derived.valid,
         fresh: derived.fresh,
@@ -473,7 +565,12 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
         stale_because: derived.stale_because.clone(),
         writers: derived.writers.iter().map(ToString::to_string).collect(),
         of: (derived.of.iter())
-            .map(|(name, version)| (name.clone(), version.digest().map(|digest| digest.to_string())))
+            .map(|(name, version)| {
+                (
+                    name.clone(),
+                    version.digest().map(|digest| digest.to_string()),
+                )
+            })
             .collect(),
         tree: scope(subject, &derived.name).map(|scope| tree_facts(scope, derived)),
     }
@@ -481,8 +578,18 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
 
 fn tree_facts(scope: &TreeScope, derived: &Derived) -> TreeFacts {
     let since = derived.tree.as_deref();
-    let list = |key: &str| since.and_then(|since| since.get(key)).cloned().unwrap_or_default();
+    let list = |key: &str| {
+        since
+            .and_then(|since| since.get(key))
+            .cloned()
+            .unwrap_or_default()
+    };
     let (commits, files) = (list("commits"), list("files"));
     let (commits, files) = (from_value(commits).ok(), from_value(files).ok());
-    TreeFacts { scope: scope.texts().to_vec(), counts: since.is_some(), commits, files }
+    TreeFacts {
+        scope: scope.texts().to_vec(),
+        counts: since.is_some(),
+        commits,
+        files,
+    }
 }

@@ -14,7 +14,9 @@ pub fn generation_prompt(
     shown: &[(String, Value)],
     schema: &str,
 ) -> String {
-    let title = subject.title.map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let title = subject
+        .title
+        .map_or(String::new(), |title| format!(": {}", one_line(title)));
     let mut out = format!("# Task {}{title}\n\n", subject.decision.task);
     out.push_str(&format!(
         "- propose at most {most} tasks; the tool is `{}` unless another fits better\n",

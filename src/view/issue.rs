@@ -8,7 +8,14 @@ use crate::decide::{Decision, QuotedIssue};
 use serde_json::{Map, Value};
 
 /// The members of an issue that may say what is wrong, in order of precedence.
-const MESSAGES: [&str; 6] = ["message", "description", "text", "reason", "details", "summary"];
+const MESSAGES: [&str; 6] = [
+    "message",
+    "description",
+    "text",
+    "reason",
+    "details",
+    "summary",
+];
 /// The members of an issue that may name the file that it concerns.
 const FILES: [&str; 3] = ["file", "path", "location"];
 /// The members of an issue that may name it, for one that says nothing else.
@@ -20,16 +27,28 @@ const MOST_REMARKS: usize = 10;
 
 /// The files to read, each with what it objects to.
 pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
-    let quoted = subject.decision.sent_back.iter().flat_map(|sent_back| &sent_back.issues);
-    let places = subject.issue_places.iter().map(Some).chain(std::iter::repeat(None));
+    let quoted = subject
+        .decision
+        .sent_back
+        .iter()
+        .flat_map(|sent_back| &sent_back.issues);
+    let places = subject
+        .issue_places
+        .iter()
+        .map(Some)
+        .chain(std::iter::repeat(None));
     let issues: Vec<(&QuotedIssue, Option<&Place>)> = quoted.zip(places).collect();
     let mut rows = Vec::new();
     for evidence in &subject.decision.inputs {
         let files = EvidenceView::rows(std::slice::from_ref(evidence), subject.place);
         for (file, (path, _)) in files.into_iter().zip(&evidence.files) {
-            let own = |issue: &QuotedIssue| issue.artifact == evidence.artifact && issue.path == *path;
+            let own =
+                |issue: &QuotedIssue| issue.artifact == evidence.artifact && issue.path == *path;
             let issues = issues.iter().filter(|(issue, _)| own(issue));
-            rows.push(InputView { file, issues: issues.map(|(issue, place)| view(issue, *place)).collect() });
+            rows.push(InputView {
+                file,
+                issues: issues.map(|(issue, place)| view(issue, *place)).collect(),
+            });
         }
     }
     rows
@@ -37,10 +56,17 @@ pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
 
 /// What the workflow remarks: at most ten texts, each on one line.
 pub(super) fn remarks(decision: &Decision) -> Vec<String> {
-    let mut texts: Vec<String> =
-        decision.remarks.iter().take(MOST_REMARKS).map(|text| shorten(text, LONGEST)).collect();
+    let mut texts: Vec<String> = decision
+        .remarks
+        .iter()
+        .take(MOST_REMARKS)
+        .map(|text| shorten(text, LONGEST))
+        .collect();
     if decision.remarks.len() > MOST_REMARKS {
-        texts.push(format!("{} more remarks", decision.remarks.len() - MOST_REMARKS));
+        texts.push(format!(
+            "{} more remarks",
+            decision.remarks.len() - MOST_REMARKS
+        ));
     }
     texts
 }
@@ -72,8 +98,14 @@ impl IssueView {
 
     /// How serious it is, what is wrong, and what it concerns, on one line.
     pub(super) fn text(&self) -> String {
-        let severity = self.severity.as_ref().map_or(String::new(), |severity| format!("{severity}: "));
-        let about = self.about.as_ref().map_or(String::new(), |about| format!(" (`{about}`)"));
+        let severity = self
+            .severity
+            .as_ref()
+            .map_or(String::new(), |severity| format!("{severity}: "));
+        let about = self
+            .about
+            .as_ref()
+            .map_or(String::new(), |about| format!(" (`{about}`)"));
         format!("{severity}{}{about}", self.message)
     }
 }
@@ -83,7 +115,9 @@ fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
     let members = issue.value.as_object().unwrap_or(&none);
     let text = |names: &[&str]| -> Option<String> {
         let value = names.iter().find_map(|name| members.get(*name))?;
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         (!text.trim().is_empty()).then(|| shorten(&text, LONGEST))
     };
     let message = match issue.value.as_str() {
@@ -96,5 +130,10 @@ fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
     };
     let line = members.get("line").and_then(Value::as_u64);
     let about = text(&FILES).map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
-    IssueView { line: place.and_then(|place| place.line), severity: text(&["severity"]), message, about }
+    IssueView {
+        line: place.and_then(|place| place.line),
+        severity: text(&["severity"]),
+        message,
+        about,
+    }
 }

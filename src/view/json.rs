@@ -23,7 +23,11 @@ struct Envelope<'a, D> {
 
 impl<'a, D: JsonDocument> Envelope<'a, D> {
     fn of(document: &'a D) -> Self {
-        Self { schema_version: SCHEMA_VERSION, kind: D::KIND, document }
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: D::KIND,
+            document,
+        }
     }
 }
 

@@ -27,7 +27,11 @@ pub fn one_line(text: &str) -> String {
 /// Replaces control characters, and characters that reorder text, by the replacement character.
 pub(super) fn visible(c: char) -> char {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if c.is_control() || reorders { char::REPLACEMENT_CHARACTER } else { c }
+    if c.is_control() || reorders {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        c
+    }
 }
 
 /// How many columns a text takes on a terminal. A wide character, such as an ideograph, takes two.
@@ -85,7 +89,11 @@ fn parts(word: &str, width: usize) -> Vec<&str> {
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let clean = one_line(text);
     if width == 0 {
-        return if clean.is_empty() { Vec::new() } else { vec![clean] };
+        return if clean.is_empty() {
+            Vec::new()
+        } else {
+            vec![clean]
+        };
     }
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
@@ -109,7 +117,11 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// Appends the text, wrapped and indented by `indent`; all lines but the first are indented by `hang` more.
 pub fn paragraph(out: &mut String, text: &str, indent: usize, hang: usize, width: usize) {
-    let room = if width == 0 { 0 } else { width.saturating_sub(indent + hang).max(20) };
+    let room = if width == 0 {
+        0
+    } else {
+        width.saturating_sub(indent + hang).max(20)
+    };
     for (number, line) in wrap(text, room).iter().enumerate() {
         let indent = if number == 0 { indent } else { indent + hang };
         out.push_str(&" ".repeat(indent));
@@ -146,7 +158,13 @@ pub fn id_cell(id: &str) -> Cell {
 ///
 /// See [`table`].
 #[must_use]
-pub fn columns(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, width: usize) -> String {
+pub fn columns(
+    rows: &[Vec<Cell>],
+    whole: &[usize],
+    indent: usize,
+    paint: Paint,
+    width: usize,
+) -> String {
     table(rows, whole, indent, paint, width).concat()
 }
 
@@ -155,7 +173,13 @@ pub fn columns(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint,
 /// If the rows are wider than `width` (0: unlimited), the cells of the widest columns are cut, except in the
 /// columns `whole`, which hold what people copy. A row that is too wide even so continues on an indented line.
 #[must_use]
-pub fn table(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, width: usize) -> Vec<String> {
+pub fn table(
+    rows: &[Vec<Cell>],
+    whole: &[usize],
+    indent: usize,
+    paint: Paint,
+    width: usize,
+) -> Vec<String> {
     let text = row_text(rows, whole, indent, paint, width);
     rows.iter().map(text).collect()
 }
@@ -170,7 +194,10 @@ pub(super) fn row_text<'w>(
 ) -> impl Fn(&Vec<Cell>) -> String + 'w {
     let widths = fitting(natural(rows), whole, indent, width);
     move |row| {
-        let filled = row.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
+        let filled = row
+            .iter()
+            .rposition(|(text, _)| !text.is_empty())
+            .map_or(0, |last| last + 1);
         let mut out = String::new();
         let (mut line, mut used) = (" ".repeat(indent), indent);
         for (column, (text, style)) in row.iter().take(filled).enumerate() {
@@ -178,7 +205,11 @@ pub(super) fn row_text<'w>(
             if size == 0 {
                 continue;
             }
-            let text = if whole.contains(&column) { text.clone() } else { cut(text, size) };
+            let text = if whole.contains(&column) {
+                text.clone()
+            } else {
+                cut(text, size)
+            };
             let length = columns_of(&text);
             if width > 0 && used > indent && used + length > width {
                 out.push_str(line.trim_end());
@@ -219,7 +250,12 @@ fn fitting(natural: Vec<usize>, whole: &[usize], indent: usize, width: usize) ->
     let mut widths = natural.clone();
     while width > 0 && total(&widths) > width {
         let may = |(column, size): &(usize, &mut usize)| !whole.contains(column) && **size > NARROW;
-        match widths.iter_mut().enumerate().filter(may).max_by_key(|(_, size)| **size) {
+        match widths
+            .iter_mut()
+            .enumerate()
+            .filter(may)
+            .max_by_key(|(_, size)| **size)
+        {
             Some((_, size)) => *size -= 1,
             None => {
                 let longest = width.saturating_sub(indent + 4);
@@ -233,7 +269,11 @@ fn fitting(natural: Vec<usize>, whole: &[usize], indent: usize, width: usize) ->
 /// The text in a Markdown code fence that is longer than any run of backticks in it.
 #[must_use]
 pub fn fenced(info: &str, text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{info}\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
@@ -241,7 +281,11 @@ pub fn fenced(info: &str, text: &str) -> String {
 /// A count with its noun: `1 task`, `2 tasks`.
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }
 
 /// How long ago `since` is, in the largest unit that fits: `2 h ago`.
@@ -250,12 +294,18 @@ pub fn ago(since: Timestamp, now: Timestamp) -> String {
     const UNITS: [(&str, i64); 3] = [("d", 86_400), ("h", 3_600), ("min", 60)];
     let seconds = now.seconds().saturating_sub(since.seconds());
     let unit = UNITS.iter().find(|(_, length)| seconds >= *length);
-    unit.map_or("just now".to_owned(), |(unit, length)| format!("{} {unit} ago", seconds / length))
+    unit.map_or("just now".to_owned(), |(unit, length)| {
+        format!("{} {unit} ago", seconds / length)
+    })
 }
 
 /// A path relative to the directory of its task, on one line.
 pub(super) fn below(directory: &str, path: &str) -> String {
-    one_line(path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path))
+    one_line(
+        path.strip_prefix(directory)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or(path),
+    )
 }
 
 #[cfg(test)]
@@ -264,7 +314,10 @@ mod tests {
 
     #[test]
     fn lines_cannot_move_the_cursor() {
-        assert_eq!(one_line(" a\n\tb \u{1b}[31mc\u{202e} "), "a b \u{fffd}[31mc\u{fffd}");
+        assert_eq!(
+            one_line(" a\n\tb \u{1b}[31mc\u{202e} "),
+            "a b \u{fffd}[31mc\u{fffd}"
+        );
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(shorten("ab\ncd", 0), "ab cd");
     }
@@ -282,20 +335,39 @@ mod tests {
         assert_eq!(shorten("日本語日本語", 6), "日本…");
         assert_eq!(wrap("a 日本語日本語 b", 6), ["a", "日本語", "日本語", "b"]);
         assert_eq!(wrap("日本 語", 5), ["日本", "語"]);
-        let rows = [vec![plain("日本"), plain("x")], vec![plain("abcd"), plain("y")]];
-        assert_eq!(columns(&rows, &[], 0, Paint::PLAIN, 0), "日本  x\nabcd  y\n");
+        let rows = [
+            vec![plain("日本"), plain("x")],
+            vec![plain("abcd"), plain("y")],
+        ];
+        assert_eq!(
+            columns(&rows, &[], 0, Paint::PLAIN, 0),
+            "日本  x\nabcd  y\n"
+        );
     }
 
     #[test]
     fn columns_align_and_fit() {
-        let rows =
-            [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
-        assert_eq!(columns(&rows, &[], 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
-        let wide = [vec![plain("t-1"), plain("a long text"), plain("another long text")]];
+        let rows = [
+            vec![plain("a"), plain("bb")],
+            vec![plain("ccc"), plain("d")],
+            vec![plain("e"), plain("")],
+        ];
+        assert_eq!(
+            columns(&rows, &[], 1, Paint::PLAIN, 0),
+            " a    bb\n ccc  d\n e\n"
+        );
+        let wide = [vec![
+            plain("t-1"),
+            plain("a long text"),
+            plain("another long text"),
+        ]];
         let told = |whole: &[usize], width| columns(&wide, whole, 0, Paint::PLAIN, width);
         assert_eq!(told(&[], 30), "t-1  a long text  another lon…\n");
         assert_eq!(told(&[2], 30), "t-1  a long text\n    another long text\n");
-        assert_eq!(told(&[0, 1, 2], 20), "t-1  a long text\n    another long text\n");
+        assert_eq!(
+            told(&[0, 1, 2], 20),
+            "t-1  a long text\n    another long text\n"
+        );
     }
 
     #[test]

@@ -24,7 +24,11 @@ impl Log {
     /// The envelope of these entries, and of findings about what is missing.
     #[must_use]
     pub fn new(repository: Repository, entries: Vec<StepView>, diagnostics: &[Diagnostic]) -> Self {
-        Self { repository, entries, diagnostics: diagnostics.iter().map(Finding::of).collect() }
+        Self {
+            repository,
+            entries,
+            diagnostics: diagnostics.iter().map(Finding::of).collect(),
+        }
     }
 
     /// The history as text: aligned lines, each followed by the reason, the actor and the evidence.
@@ -33,8 +37,15 @@ impl Log {
         if self.entries.is_empty() {
             return "no transition\n".to_owned();
         }
-        let several = self.entries.iter().any(|entry| entry.task != self.entries[0].task);
-        let rows: Vec<Vec<Cell>> = self.entries.iter().map(|entry| row(entry, several)).collect();
+        let several = self
+            .entries
+            .iter()
+            .any(|entry| entry.task != self.entries[0].task);
+        let rows: Vec<Vec<Cell>> = self
+            .entries
+            .iter()
+            .map(|entry| row(entry, several))
+            .collect();
         // The task and the commit are what people copy.
         let whole: &[usize] = if several { &[0, 1, 5] } else { &[0, 4] };
         let heads = table(&rows, whole, 0, paint, width);
@@ -42,12 +53,22 @@ impl Log {
         for (entry, head) in self.entries.iter().zip(&heads) {
             out.push_str(head);
             paragraph(&mut out, &entry.reason, 4, 0, width);
-            if let Some(actor) = entry.actor.as_ref().filter(|actor| actor.kind != ActorKind::Orch) {
+            if let Some(actor) = entry
+                .actor
+                .as_ref()
+                .filter(|actor| actor.kind != ActorKind::Orch)
+            {
                 let by = format!("by {} ({})", actor.name, actor.kind.as_str());
                 paragraph(&mut out, &by, 4, 0, width);
             }
             if let (Some(executor), Some(started)) = (&entry.executor, &entry.started) {
-                paragraph(&mut out, &format!("performed by {executor}, started {started}"), 4, 0, width);
+                paragraph(
+                    &mut out,
+                    &format!("performed by {executor}, started {started}"),
+                    4,
+                    0,
+                    width,
+                );
             }
             for file in &entry.files {
                 let short: String = file.digest.chars().take(10).collect();
@@ -69,11 +90,15 @@ impl Log {
 /// The line of a step; it names the task only if the log covers several.
 fn row(step: &StepView, several: bool) -> Vec<Cell> {
     let style = match step.kind {
-        Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer | Kind::Rename => Style::Good,
+        Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer | Kind::Rename => {
+            Style::Good
+        }
         Kind::Approve | Kind::Relate | Kind::Take | Kind::Verify => Style::Good,
         Kind::Lapse | Kind::Migrate => Style::Warn,
         Kind::End => Style::Dim,
-        Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => Style::Warn,
+        Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => {
+            Style::Warn
+        }
         Kind::Skip | Kind::Signal | Kind::Merge | Kind::Undo => Style::Warn,
     };
     let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
@@ -110,6 +135,9 @@ mod tests {
 
 "#]]
         );
-        assert_eq!(Log::new(samples::repository(), Vec::new(), &[]).text(Paint::PLAIN, 0), "no transition\n");
+        assert_eq!(
+            Log::new(samples::repository(), Vec::new(), &[]).text(Paint::PLAIN, 0),
+            "no transition\n"
+        );
     }
 }

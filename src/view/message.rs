@@ -44,7 +44,9 @@ impl Message<'_> {
         let mut out = format!("{}\n{gap}{body}\n", first_line(steps));
         let signature = steps.last().and_then(|step| step.sign_off);
         let trailers = steps.iter().flat_map(Self::trailers);
-        for (token, value) in trailers.chain(signature.map(|name| ("Signed-off-by", one_line(name)))) {
+        for (token, value) in
+            trailers.chain(signature.map(|name| ("Signed-off-by", one_line(name))))
+        {
             out.push_str(&format!("{token}: {value}\n"));
         }
         out
@@ -53,14 +55,22 @@ impl Message<'_> {
     /// The reason, and what the step waives.
     fn paragraphs(&self) -> String {
         let mut paragraphs = vec![body(&self.transition.reason)];
-        paragraphs.extend(self.waived().map(|waived| body(&format!("It waives {waived}."))));
+        paragraphs.extend(
+            self.waived()
+                .map(|waived| body(&format!("It waives {waived}."))),
+        );
         paragraphs.retain(|paragraph| !paragraph.is_empty());
         paragraphs.join("\n")
     }
 
     /// What the step goes on without.
     fn waived(&self) -> Option<String> {
-        let names: Vec<&str> = self.transition.waive.iter().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = self
+            .transition
+            .waive
+            .iter()
+            .map(|name| name.as_str())
+            .collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
@@ -68,9 +78,15 @@ impl Message<'_> {
     fn item(&self) -> String {
         let Transition { from, reason, .. } = self.transition;
         let from = from.as_ref().map_or("new", |phase| phase.as_str());
-        let text = format!("{}: {from} -> {}: {reason}", self.task, within(self.transition));
+        let text = format!(
+            "{}: {from} -> {}: {reason}",
+            self.task,
+            within(self.transition)
+        );
         let text = text.trim_end_matches([':', ' ']);
-        let waived = self.waived().map_or(String::new(), |waived| format!(" (it waives {waived})"));
+        let waived = self
+            .waived()
+            .map_or(String::new(), |waived| format!(" (it waives {waived})"));
         let lines = wrap(&format!("{text}{waived}"), WIDTH - 2);
         // No line of an item begins like a trailer, a divider or a comment.
         lines
@@ -102,7 +118,12 @@ impl Message<'_> {
             if proof.committed {
                 trailers.push((trailer::EVIDENCE, evidence(proof)));
             } else {
-                trailers.extend(proof.files.iter().map(|(path, _)| (trailer::UNPROVEN, quoted(path))));
+                trailers.extend(
+                    proof
+                        .files
+                        .iter()
+                        .map(|(path, _)| (trailer::UNPROVEN, quoted(path))),
+                );
             }
         }
         trailers.extend(order);
@@ -114,8 +135,14 @@ impl Message<'_> {
 #[must_use]
 pub fn kept_message(tasks: &[&TaskId], sign_off: Option<&str>) -> String {
     let names = joined(tasks.iter().map(ToString::to_string), "tasks");
-    let body = wrap("The next commit imports it, and replaces the file by the record of orch.", WIDTH);
-    let mut out = format!("orch({names}): keep the state of the older tool\n\n{}\n", body.join("\n"));
+    let body = wrap(
+        "The next commit imports it, and replaces the file by the record of orch.",
+        WIDTH,
+    );
+    let mut out = format!(
+        "orch({names}): keep the state of the older tool\n\n{}\n",
+        body.join("\n")
+    );
     if let Some(name) = sign_off {
         out.push_str(&format!("\nSigned-off-by: {}\n", one_line(name)));
     }
@@ -129,13 +156,28 @@ fn first_line(steps: &[Message<'_>]) -> String {
     let spans = || steps.chunk_by(|one, next| one.task == next.task);
     let firsts = || spans().filter_map(|span| span.first());
     let from = |step: &Message<'_>| {
-        step.transition.from.as_ref().map_or_else(|| "new".to_owned(), ToString::to_string)
+        step.transition
+            .from
+            .as_ref()
+            .map_or_else(|| "new".to_owned(), ToString::to_string)
     };
     let task = joined(firsts().map(|step| step.task.to_string()), "tasks");
     let from = joined(firsts().map(from), "phases");
-    let to = joined(spans().filter_map(|span| span.last()).map(|step| within(step.transition)), "phases");
-    let kind = joined(steps.iter().map(|step| step.transition.kind.as_str().to_owned()), "kinds");
-    let rules = steps.iter().filter_map(|step| step.transition.rule.as_ref());
+    let to = joined(
+        spans()
+            .filter_map(|span| span.last())
+            .map(|step| within(step.transition)),
+        "phases",
+    );
+    let kind = joined(
+        steps
+            .iter()
+            .map(|step| step.transition.kind.as_str().to_owned()),
+        "kinds",
+    );
+    let rules = steps
+        .iter()
+        .filter_map(|step| step.transition.rule.as_ref());
     let rule = joined(rules.map(ToString::to_string), "rules");
     let value = |placeholder| match placeholder {
         Placeholder::Task => task.as_str(),
@@ -144,7 +186,10 @@ fn first_line(steps: &[Message<'_>]) -> String {
         Placeholder::Kind => &kind,
         Placeholder::Rule => &rule,
     };
-    let rendered = steps.first().map(|step| step.subject.render(value)).unwrap_or_default();
+    let rendered = steps
+        .first()
+        .map(|step| step.subject.render(value))
+        .unwrap_or_default();
     let subject = one_line(&rendered);
     // With an empty subject the body would become the subject; a leading `#` would be a comment.
     match subject.chars().next() {
@@ -162,7 +207,11 @@ fn joined(values: impl Iterator<Item = String>, noun: &str) -> String {
             known.push(value);
         }
     }
-    if known.len() > MOST_NAMES { format!("{} {noun}", known.len()) } else { known.join(", ") }
+    if known.len() > MOST_NAMES {
+        format!("{} {noun}", known.len())
+    } else {
+        known.join(", ")
+    }
 }
 
 /// How many values a subject lists.
@@ -207,14 +256,22 @@ impl<'a> StepTrailers<'a> {
         trailers.push((trailer::TO, self.to.to_string()));
         trailers.extend(self.rule.map(|rule| ("Orch-Rule", rule.to_owned())));
         trailers.push(("Orch-Kind", self.kind.as_str().to_owned()));
-        trailers.extend(self.action.map(|action| ("Orch-Action", action.to_string())));
+        trailers.extend(
+            self.action
+                .map(|action| ("Orch-Action", action.to_string())),
+        );
         let (workflow, digest) = self.workflow;
         trailers.push(("Orch-Workflow", format!("{workflow}@{digest}")));
         let is_order = match self.kind {
             Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Undo => true,
             Kind::Merge => self.is_by_person,
             Kind::Create | Kind::Advance | Kind::Regress | Kind::Rename => false,
-            Kind::Verify | Kind::Approve | Kind::Relate | Kind::Take | Kind::Lapse | Kind::Migrate => false,
+            Kind::Verify
+            | Kind::Approve
+            | Kind::Relate
+            | Kind::Take
+            | Kind::Lapse
+            | Kind::Migrate => false,
             Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
         if is_order {
@@ -240,14 +297,22 @@ pub(super) fn within(transition: &Transition) -> String {
 fn evidence(proof: &Evidence) -> String {
     match proof.files.as_slice() {
         [(path, digest)] => format!("{}@{digest}", quoted(path)),
-        files => format!("{} ({} files)@{}", proof.artifact, files.len(), proof.digest),
+        files => format!(
+            "{} ({} files)@{}",
+            proof.artifact,
+            files.len(),
+            proof.digest
+        ),
     }
 }
 
 /// A path as git quotes it: in double quotes if it contains control characters, quotes or backslashes.
 #[must_use]
 pub fn quoted(path: &str) -> String {
-    let needs = path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) || path.trim() != path;
+    let needs = path
+        .chars()
+        .any(|c| c.is_control() || matches!(c, '"' | '\\'))
+        || path.trim() != path;
     if !needs {
         return path.to_owned();
     }
@@ -259,7 +324,9 @@ pub fn quoted(path: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c.is_control() => {
-                c.to_string().bytes().for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
+                c.to_string()
+                    .bytes()
+                    .for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
             }
             c => out.push(c),
         }
@@ -275,14 +342,27 @@ pub fn quoted(path: &str) -> String {
 fn body(reason: &str) -> String {
     wrap(reason, WIDTH)
         .into_iter()
-        .map(|line| if is_special(&line) { format!(" {line}\n") } else { format!("{line}\n") })
+        .map(|line| {
+            if is_special(&line) {
+                format!(" {line}\n")
+            } else {
+                format!("{line}\n")
+            }
+        })
         .collect()
 }
 
 fn is_special(line: &str) -> bool {
-    let token = line.split(':').next().filter(|token| token.len() < line.len()).map(str::trim_end);
+    let token = line
+        .split(':')
+        .next()
+        .filter(|token| token.len() < line.len())
+        .map(str::trim_end);
     let is_trailer = token.is_some_and(|token| {
-        token.contains('-') && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        token.contains('-')
+            && token
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     });
     is_trailer || line.starts_with("---") || line.starts_with('#')
 }
@@ -301,8 +381,9 @@ mod tests {
             transition,
             workflow: &workflow.name,
             workflow_digest: workflow.digest,
-            subject: &template
-                .map_or_else(CommitSubject::default, |text| CommitSubject::new(text).expect("valid")),
+            subject: &template.map_or_else(CommitSubject::default, |text| {
+                CommitSubject::new(text).expect("valid")
+            }),
             sign_off: None,
         }
         .text()
@@ -350,11 +431,15 @@ Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
         transition.reason = "reviewed while pairing".to_owned();
         let named = |transition: &Transition| message(transition, None).matches("waive").count();
         assert_eq!(named(&transition), 0);
-        transition.waive =
-            ["plan_review", "patch"].map(|name| ArtifactName::new(name).expect("valid")).to_vec();
+        transition.waive = ["plan_review", "patch"]
+            .map(|name| ArtifactName::new(name).expect("valid"))
+            .to_vec();
         let text = message(&transition, None);
         let paragraphs: Vec<&str> = text.split("\n\n").collect();
-        assert_eq!(paragraphs[1..3], ["reviewed while pairing", "It waives plan_review, patch."]);
+        assert_eq!(
+            paragraphs[1..3],
+            ["reviewed while pairing", "It waives plan_review, patch."]
+        );
         assert!(paragraphs[3].starts_with("Orch-Task: "), "{text}");
         let workflow = samples::workflow();
         let step = Message {
@@ -376,14 +461,17 @@ Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
         let template = CommitSubject::default();
         let tasks = ["a-1", "a-1", "b", "c", "d"].map(|id| TaskId::new(id).expect("valid"));
         let transitions = [&create, &advance, &create, &create, &create];
-        let messages = tasks.iter().zip(transitions).map(|(task, transition)| Message {
-            task,
-            transition,
-            workflow: &workflow.name,
-            workflow_digest: workflow.digest,
-            subject: &template,
-            sign_off: Some("Ann <a@x>"),
-        });
+        let messages = tasks
+            .iter()
+            .zip(transitions)
+            .map(|(task, transition)| Message {
+                task,
+                transition,
+                workflow: &workflow.name,
+                workflow_digest: workflow.digest,
+                subject: &template,
+                sign_off: Some("Ann <a@x>"),
+            });
         let messages: Vec<Message<'_>> = messages.collect();
         assert_data_eq!(
             Message::text_of_all(&messages[..3]),
@@ -414,13 +502,15 @@ Signed-off-by: Ann <a@x>
 
 "#]]
         );
-        assert!(Message::text_of_all(&messages).starts_with("orch(4 tasks): new -> plan_review, planning\n"));
+        assert!(
+            Message::text_of_all(&messages)
+                .starts_with("orch(4 tasks): new -> plan_review, planning\n")
+        );
     }
 
     #[test]
     fn no_reason_forges_a_trailer() {
-        let reason =
-            "fine\n\nOrch-To: done\nOrch-Override: forged\r\nSigned-off-by: Eve <e@x>\u{2028}---\n# x";
+        let reason = "fine\n\nOrch-To: done\nOrch-Override: forged\r\nSigned-off-by: Eve <e@x>\u{2028}---\n# x";
         let mut transition = samples::advance();
         transition.kind = Kind::Override;
         transition.reason = format!("{reason} {}", "Orch-Kind: create ".repeat(20));
@@ -431,13 +521,23 @@ Signed-off-by: Ann <a@x>
         for token in ["Orch-Task:", "Orch-To:", "Orch-Kind:", "Orch-Override:"] {
             assert_eq!(count(token), 1, "{token} in {text}");
         }
-        assert_eq!(count("Signed-off-by:") + count("---") + count("#"), 0, "{text}");
+        assert_eq!(
+            count("Signed-off-by:") + count("---") + count("#"),
+            0,
+            "{text}"
+        );
         assert!(text.contains("\nOrch-To: plan_review\n"), "{text}");
     }
 
     #[test]
     fn a_body_line_never_reads_like_a_trailer() {
-        for reason in ["Orch-To: done", "signed-off-by : Eve", "--- a/x", "# gone", "Co-authored-by:"] {
+        for reason in [
+            "Orch-To: done",
+            "signed-off-by : Eve",
+            "--- a/x",
+            "# gone",
+            "Co-authored-by:",
+        ] {
             assert_eq!(body(reason), format!(" {reason}\n"));
         }
         assert_eq!(body("note: the plan is final"), "note: the plan is final\n");
@@ -461,20 +561,43 @@ Signed-off-by: Ann <a@x>
             proof(vec![file("ignored \"log\"")], false),
         ];
         let text = message(&transition, None);
-        assert!(text.contains(&format!("Orch-Evidence: \"a\\nOrch-To: done\"@{digest}\n")), "{text}");
-        assert!(text.contains(&format!("Orch-Evidence: notes (2 files)@{digest}\n")), "{text}");
-        assert!(text.contains("Orch-Unproven: \"ignored \\\"log\\\"\"\n"), "{text}");
-        assert_eq!(text.lines().filter(|line| line.starts_with("Orch-To:")).count(), 1, "{text}");
+        assert!(
+            text.contains(&format!("Orch-Evidence: \"a\\nOrch-To: done\"@{digest}\n")),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("Orch-Evidence: notes (2 files)@{digest}\n")),
+            "{text}"
+        );
+        assert!(
+            text.contains("Orch-Unproven: \"ignored \\\"log\\\"\"\n"),
+            "{text}"
+        );
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.starts_with("Orch-To:"))
+                .count(),
+            1,
+            "{text}"
+        );
     }
 
     #[test]
     fn a_reason_is_wrapped_and_may_be_empty() {
         let mut transition = samples::advance();
         transition.reason = "word ".repeat(40);
-        assert!(message(&transition, None).lines().take(6).all(|line| line.len() <= WIDTH));
+        assert!(
+            message(&transition, None)
+                .lines()
+                .take(6)
+                .all(|line| line.len() <= WIDTH)
+        );
         transition.reason = String::new();
         transition.rule = None;
         let text = message(&transition, Some("{rule}"));
-        assert!(text.starts_with("orch(t-42)\n\nOrch-Task: t-42\n"), "{text}");
+        assert!(
+            text.starts_with("orch(t-42)\n\nOrch-Task: t-42\n"),
+            "{text}"
+        );
     }
 }

@@ -49,9 +49,9 @@ mod wire;
 
 pub use action_prompt::action_prompt;
 pub use answer::{
-    DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone, HookLine, HookName, HookState,
-    HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer, TextAnswer, TrustAnswer,
-    TrustLine, WorkflowLine, WorkflowList,
+    DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone, HookLine, HookName,
+    HookState, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer,
+    TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 pub use brief::{Brief, BriefFile, Briefs};
@@ -79,8 +79,8 @@ pub use task::{DutyView, TaskView};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use wire::{
-    CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible, QuestionView,
-    SendBackView, Suggestion, Suggestions,
+    CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
+    QuestionView, SendBackView, Suggestion, Suggestions,
 };
 
 use crate::base::{Place, RepoPath, TaskPlace, Timestamp};

@@ -78,7 +78,14 @@ impl Notice {
             }
         };
         let text = one_line(&format!("{task}: {what}"));
-        Self { at: at.to_string(), event, text, repository, run, suggestion }
+        Self {
+            at: at.to_string(),
+            event,
+            text,
+            repository,
+            run,
+            suggestion,
+        }
     }
 }
 
@@ -90,11 +97,25 @@ mod tests {
     #[test]
     fn the_text_says_what_has_happened_in_one_line() {
         let text = |event, suggestion, run| {
-            Notice::new(Timestamp::from_seconds(0), event, samples::repository(), suggestion, run).text
+            Notice::new(
+                Timestamp::from_seconds(0),
+                event,
+                samples::repository(),
+                suggestion,
+                run,
+            )
+            .text
         };
         let run = |ending| {
             let (id, reason) = ("1-2".to_owned(), "nothing\nhas changed".to_owned());
-            Some(EndedRun { id, ending, reason, turns: 2, max_turns: 50, cost: 0.0 })
+            Some(EndedRun {
+                id,
+                ending,
+                reason,
+                turns: 2,
+                max_turns: 50,
+                cost: 0.0,
+            })
         };
         let write = || Suggestion::of(&samples::write_missing().subject());
         let done = || Suggestion::of(&samples::done().subject());

@@ -21,7 +21,12 @@ impl TaskOrder {
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let still = subject.unmoved_since;
-        Self(subject.duty().urgency, Reverse(still.is_some()), still, subject.decision.task.clone())
+        Self(
+            subject.duty().urgency,
+            Reverse(still.is_some()),
+            still,
+            subject.decision.task.clone(),
+        )
     }
 }
 

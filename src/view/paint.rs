@@ -61,7 +61,10 @@ mod tests {
     #[test]
     fn paints_only_when_asked() {
         assert_eq!(Paint::PLAIN.paint(Style::Bad, "x"), "x");
-        assert_eq!(Paint { colour: true }.paint(Style::Bad, "x"), "\u{1b}[1;31mx\u{1b}[0m");
+        assert_eq!(
+            Paint { colour: true }.paint(Style::Bad, "x"),
+            "\u{1b}[1;31mx\u{1b}[0m"
+        );
         assert_eq!(Paint { colour: true }.paint(Style::Bad, ""), "");
     }
 }

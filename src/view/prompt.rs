@@ -32,12 +32,20 @@ pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     let mut out = String::new();
     head(&mut out, subject, &suggestion);
     objections(&mut out, &suggestion);
-    out.push_str(&super::instructions::section(subject, instructions(subject)));
+    out.push_str(&super::instructions::section(
+        subject,
+        instructions(subject),
+    ));
     inputs(&mut out, subject, &suggestion);
     remarks(&mut out, subject.decision, &suggestion);
     for expected in &subject.decision.expects {
         let schema = schema_text(subject, expected).map(|text| (text, form));
-        write_section(&mut out, &suggestion.task.id, &expectation(subject, expected), schema);
+        write_section(
+            &mut out,
+            &suggestion.task.id,
+            &expectation(subject, expected),
+            schema,
+        );
     }
     if subject.decision.expects.is_empty() {
         out.push_str(&nothing_to_write(&suggestion));
@@ -57,19 +65,33 @@ pub(super) fn whereabouts(subject: &Subject<'_>) -> String {
 }
 
 fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
-    let title =
-        suggestion.task.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let title = suggestion
+        .task
+        .title
+        .as_ref()
+        .map_or(String::new(), |title| format!(": {}", one_line(title)));
     out.push_str(&format!("# Task {}{title}\n\n", suggestion.task.id));
     let phase_title = phase(subject).and_then(|phase| phase.title.as_deref());
     let phase = suggestion.task.current_phase.as_deref().unwrap_or("(none)");
     let phase_title = phase_title.map_or(String::new(), |title| format!(": {}", one_line(title)));
     let mut rows = vec![
-        format!("phase `{phase}`{phase_title}, attempt {}", suggestion.task.attempt),
-        format!("workflow `{}`: {}", suggestion.task.workflow, one_line(&subject.workflow.title)),
+        format!(
+            "phase `{phase}`{phase_title}, attempt {}",
+            suggestion.task.attempt
+        ),
+        format!(
+            "workflow `{}`: {}",
+            suggestion.task.workflow,
+            one_line(&subject.workflow.title)
+        ),
         whereabouts(subject),
     ];
     if let Some(action) = action(subject) {
-        let title = subject.workflow.actions.iter().find(|known| known.name.as_str() == action);
+        let title = subject
+            .workflow
+            .actions
+            .iter()
+            .find(|known| known.name.as_str() == action);
         let title = title.and_then(|known| known.title.as_deref());
         let title = title.map_or(String::new(), |title| format!(": {}", one_line(title)));
         rows.push(format!("action `{action}`{title}"));
@@ -81,13 +103,18 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     if let Some(back) = &suggestion.sent_back {
         rows.push(back.text());
     }
-    rows.iter().for_each(|row| out.push_str(&format!("- {row}\n")));
+    rows.iter()
+        .for_each(|row| out.push_str(&format!("- {row}\n")));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
 }
 
 /// What the verdicts that sent the task back object to, in their own words.
 fn objections(out: &mut String, suggestion: &Suggestion) {
-    let quoted: Vec<&InputView> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
+    let quoted: Vec<&InputView> = suggestion
+        .inputs
+        .iter()
+        .filter(|input| !input.issues.is_empty())
+        .collect();
     if quoted.is_empty() {
         return;
     }
@@ -98,7 +125,11 @@ fn objections(out: &mut String, suggestion: &Suggestion) {
     );
     for input in quoted {
         for issue in &input.issues {
-            out.push_str(&format!("- `{}`: {}\n", issue.place(&input.file.path), issue.text()));
+            out.push_str(&format!(
+                "- `{}`: {}\n",
+                issue.place(&input.file.path),
+                issue.text()
+            ));
         }
     }
     let omitted = suggestion.sent_back.as_ref().map_or(0, |back| back.omitted);
@@ -113,12 +144,21 @@ fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     }
     out.push_str("\n## Read first\n\n");
     for input in &suggestion.inputs {
-        let named =
-            subject.workflow.artifacts.iter().find(|known| known.name.as_str() == input.file.artifact);
-        let scope = named.and_then(|known| known.tree.as_ref()).filter(|_| is_tree_name(&input.file.path));
+        let named = subject
+            .workflow
+            .artifacts
+            .iter()
+            .find(|known| known.name.as_str() == input.file.artifact);
+        let scope = named
+            .and_then(|known| known.tree.as_ref())
+            .filter(|_| is_tree_name(&input.file.path));
         out.push_str(&match scope {
             Some(scope) => format!("- {scope}, as committed ({})\n", input.file.artifact),
-            None => format!("- `{}` ({})\n", one_line(&input.file.path), input.file.artifact),
+            None => format!(
+                "- `{}` ({})\n",
+                one_line(&input.file.path),
+                input.file.artifact
+            ),
         });
     }
 }
@@ -128,18 +168,32 @@ fn remarks(out: &mut String, decision: &Decision, suggestion: &Suggestion) {
     let grounds = decision.grounds.iter();
     let fallen: Vec<String> = grounds
         .filter_map(|ground| {
-            Some(format!("- `{}` {}\n", ground.artifact, one_line(ground.why_not.as_deref()?)))
+            Some(format!(
+                "- `{}` {}\n",
+                ground.artifact,
+                one_line(ground.why_not.as_deref()?)
+            ))
         })
         .collect();
     if suggestion.remarks.is_empty() && fallen.is_empty() {
         return;
     }
-    out.push_str(&format!("\nA check of these files found what follows. {QUOTED}\n\n"));
+    out.push_str(&format!(
+        "\nA check of these files found what follows. {QUOTED}\n\n"
+    ));
     out.extend(fallen);
-    suggestion.remarks.iter().for_each(|remark| out.push_str(&format!("- {remark}\n")));
+    suggestion
+        .remarks
+        .iter()
+        .for_each(|remark| out.push_str(&format!("- {remark}\n")));
 }
 
-fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Option<(&str, SchemaForm)>) {
+fn write_section(
+    out: &mut String,
+    task: &str,
+    expected: &Expected,
+    schema: Option<(&str, SchemaForm)>,
+) {
     if is_tree_name(&expected.path) {
         return commit_section(out, task, expected);
     }
@@ -150,7 +204,11 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     };
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
     let because = own_reason(expected);
-    let because = if because.is_empty() { because } else { format!(": {because}") };
+    let because = if because.is_empty() {
+        because
+    } else {
+        format!(": {because}")
+    };
     out.push_str(&format!(
         "The {} `{}` is {}{because}.\n",
         expected.format.as_str(),
@@ -158,7 +216,9 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         expected.state.as_str()
     ));
     if let Some(blank) = blank(&expected.path) {
-        out.push_str(&format!("In the path, `{blank}` stands for a name that you choose.\n"));
+        out.push_str(&format!(
+            "In the path, `{blank}` stands for a name that you choose.\n"
+        ));
     }
     problems(out, expected);
     // The schema of a text describes what is read from it, so the example says more.
@@ -166,9 +226,16 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     if let Some((text, form)) = schema.filter(|_| !is_text) {
         shape(out, expected, text, form);
     }
-    let names_judged = expected.example.as_ref().is_some_and(|example| example.get("of").is_some());
+    let names_judged = expected
+        .example
+        .as_ref()
+        .is_some_and(|example| example.get("of").is_some());
     if let Some(example) = &expected.example {
-        let what = if names_judged { "; its `of` names what this report judges" } else { "" };
+        let what = if names_judged {
+            "; its `of` names what this report judges"
+        } else {
+            ""
+        };
         out.push_str(&format!("\nExample{what}:\n\n"));
         out.push_str(&match example {
             Value::String(text) => fenced(expected.format.as_str(), text.trim_end()),
@@ -176,8 +243,14 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         });
     }
     if !expected.of.is_empty() && !names_judged {
-        let place = if expected.format == Format::Markdown { " in the front matter" } else { "" };
-        out.push_str(&format!("\nIts `of`{place} names what it judges; copy it unchanged:\n\n"));
+        let place = if expected.format == Format::Markdown {
+            " in the front matter"
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "\nIts `of`{place} names what it judges; copy it unchanged:\n\n"
+        ));
         out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
     }
     if !expected.tree.is_empty() {
@@ -202,7 +275,9 @@ fn shape(out: &mut String, expected: &Expected, text: &str, form: SchemaForm) {
     match outline {
         Some(outline) => {
             let whole = command(&["orch", "schema", name]);
-            out.push_str(&format!("\nIts fields (`*`: required; the complete schema: `{whole}`):\n\n"));
+            out.push_str(&format!(
+                "\nIts fields (`*`: required; the complete schema: `{whole}`):\n\n"
+            ));
             out.push_str(&fenced("text", outline.trim_end()));
         }
         None => {
@@ -227,7 +302,10 @@ fn commit_section(out: &mut String, task: &str, expected: &Expected) {
 
 /// The command that commits code for a task.
 fn commit_command(task: &str) -> String {
-    fenced("sh", &command(&["git", "commit", "--trailer", &trailer::names_task(task)]))
+    fenced(
+        "sh",
+        &command(&["git", "commit", "--trailer", &trailer::names_task(task)]),
+    )
 }
 
 /// The findings about a file. Whoever can write it chooses words that they quote.
@@ -236,31 +314,56 @@ fn problems(out: &mut String, expected: &Expected) {
         return;
     }
     out.push_str(&format!("\nIts problems. {QUOTED}\n\n"));
-    let told = expected.problems.iter().filter(|finding| !finding.is_detail());
+    let told = expected
+        .problems
+        .iter()
+        .filter(|finding| !finding.is_detail());
     told.for_each(|finding| problem(out, finding));
 }
 
 fn problem(out: &mut String, finding: &Finding) {
     let place = finding.place();
-    let place = if place.is_empty() { place } else { format!("`{}`: ", one_line(&place)) };
-    let pointer = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty());
-    let pointer = pointer.map_or(String::new(), |pointer| format!(" (at `{}`)", one_line(pointer)));
-    let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!("; {}", one_line(hint)));
-    out.push_str(&format!("- {place}{}{pointer}{hint}\n", one_line(&finding.message)));
+    let place = if place.is_empty() {
+        place
+    } else {
+        format!("`{}`: ", one_line(&place))
+    };
+    let pointer = finding
+        .pointer
+        .as_ref()
+        .filter(|pointer| !pointer.is_empty());
+    let pointer = pointer.map_or(String::new(), |pointer| {
+        format!(" (at `{}`)", one_line(pointer))
+    });
+    let hint = finding
+        .hint
+        .as_ref()
+        .map_or(String::new(), |hint| format!("; {}", one_line(hint)));
+    out.push_str(&format!(
+        "- {place}{}{pointer}{hint}\n",
+        one_line(&finding.message)
+    ));
 }
 
 fn nothing_to_write(suggestion: &Suggestion) -> String {
     let mut out = String::from("\n## Nothing to write\n\n");
     out.push_str(match suggestion.duty.r#do {
         Do::Apply => "A transition is due. Apply it:\n",
-        Do::Run => "There is nothing to do but the action; report its result as the instructions say.\n",
+        Do::Run => {
+            "There is nothing to do but the action; report its result as the instructions say.\n"
+        }
         Do::Decide | Do::Answer => "A person has to decide:\n",
         Do::Repair => "The task has to be repaired first:\n",
         Do::Nothing => "Nothing has to be done.\n",
-        Do::Write | Do::Fix | Do::Renew => "All outputs exist, but no rule accepts their content.\n",
+        Do::Write | Do::Fix | Do::Renew => {
+            "All outputs exist, but no rule accepts their content.\n"
+        }
     });
     // An agent reads this, so it is offered no order against the rules.
-    let offered = suggestion.options.iter().filter(|option| !is_order(&option.id));
+    let offered = suggestion
+        .options
+        .iter()
+        .filter(|option| !is_order(&option.id));
     let mut commands: Vec<String> = offered.map(|option| command(&option.argv)).collect();
     let apply = command(&["orch", "next", &suggestion.task.id]);
     if suggestion.duty.r#do == Do::Apply && !commands.contains(&apply) {
@@ -277,8 +380,11 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
 fn completions(out: &mut String, subject: &Subject<'_>) {
     let produced = phase(subject).into_iter().flat_map(|phase| &phase.produces);
     for artifact in produced.filter_map(|name| subject.workflow.artifact(name)) {
-        let paths: Vec<String> =
-            artifact.paths.iter().map(|path| format!("`{}`", in_repository(subject.place, path))).collect();
+        let paths: Vec<String> = artifact
+            .paths
+            .iter()
+            .map(|path| format!("`{}`", in_repository(subject.place, path)))
+            .collect();
         let files = paths.join(", ");
         match &artifact.complete {
             Some(Completion::Marker(marker)) => out.push_str(&format!(
@@ -297,7 +403,9 @@ fn completions(out: &mut String, subject: &Subject<'_>) {
 
 fn rules(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     out.push_str("\n## Rules\n\n");
-    out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.\n");
+    out.push_str(
+        "- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.\n",
+    );
     if !suggestion.expects.is_empty() {
         out.push_str("- Write complete files, in UTF-8, at exactly these paths.\n");
         out.push_str("- Report the truth; a negative report is fine.\n");

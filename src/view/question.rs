@@ -12,9 +12,22 @@ use serde_json::Value;
 #[must_use]
 pub fn question(subject: &Subject<'_>) -> Option<QuestionView> {
     let question = subject.decision.question.as_ref()?;
-    let schema = subject.workflow.state.schema.as_ref().and_then(SchemaText::value).unwrap_or(&Value::Null);
-    let fields = question.fields.iter().map(|field| view(schema, field)).collect();
-    Some(QuestionView { title: question.title.clone(), fields })
+    let schema = subject
+        .workflow
+        .state
+        .schema
+        .as_ref()
+        .and_then(SchemaText::value)
+        .unwrap_or(&Value::Null);
+    let fields = question
+        .fields
+        .iter()
+        .map(|field| view(schema, field))
+        .collect();
+    Some(QuestionView {
+        title: question.title.clone(),
+        fields,
+    })
 }
 
 fn view(schema: &Value, field: &QuestionField) -> FieldView {
@@ -37,7 +50,10 @@ impl FieldView {
             Value::Array(items) => {
                 let items: Vec<String> = items
                     .iter()
-                    .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                    .map(|item| {
+                        item.as_str()
+                            .map_or_else(|| item.to_string(), str::to_owned)
+                    })
                     .collect();
                 items.join(",")
             }
@@ -46,15 +62,22 @@ impl FieldView {
         let what = match (&self.values, self.list) {
             (Some(values), is_list) => {
                 let values: Vec<String> = values.iter().map(typed).collect();
-                format!("{} {}", if is_list { "any of" } else { "one of" }, values.join(", "))
+                format!(
+                    "{} {}",
+                    if is_list { "any of" } else { "one of" },
+                    values.join(", ")
+                )
             }
             // The items of such a list have members, which only JSON can name.
-            (None, true) if self.r#type.contains('{') => format!("{}, as JSON: '[{{…}}, …]'", self.r#type),
+            (None, true) if self.r#type.contains('{') => {
+                format!("{}, as JSON: '[{{…}}, …]'", self.r#type)
+            }
             (None, true) => format!("{}, separated by commas", self.r#type),
             (None, false) => self.r#type.clone(),
         };
-        let default =
-            self.default.as_ref().map_or(String::new(), |value| format!(" (default: {})", typed(value)));
+        let default = self.default.as_ref().map_or(String::new(), |value| {
+            format!(" (default: {})", typed(value))
+        });
         one_line(&format!("{}: {what}{default}", self.key))
     }
 }

@@ -76,33 +76,62 @@ impl Resolutions {
     #[must_use]
     pub fn new(repository: Repository, tasks: Vec<Resolution>) -> Self {
         let (next, blocked) = (None, tasks.iter().any(|task| !task.settled));
-        Self { repository, tasks, next, blocked }
+        Self {
+            repository,
+            tasks,
+            next,
+            blocked,
+        }
     }
 
     /// One line per record and, below it, what people have to resolve.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        self.tasks.iter().map(|task| task.text(&self.repository, paint, width)).collect()
+        self.tasks
+            .iter()
+            .map(|task| task.text(&self.repository, paint, width))
+            .collect()
     }
 }
 
 impl Resolution {
     fn text(&self, repository: &Repository, paint: Paint, width: usize) -> String {
-        let style = if self.settled { Style::Good } else { Style::Bad };
-        let phase = self.current_phase.as_deref().map(|phase| format!(" -> {phase}")).unwrap_or_default();
+        let style = if self.settled {
+            Style::Good
+        } else {
+            Style::Bad
+        };
+        let phase = self
+            .current_phase
+            .as_deref()
+            .map(|phase| format!(" -> {phase}"))
+            .unwrap_or_default();
         let sides = self.sides.join(" + ");
         let head = format!("{}: {sides}{phase}", one_line(&self.task));
-        let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
-        let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
-        let mut out =
-            format!("{}  ({}){}\n", paint.paint(style, &head), self.how, paint.paint(Style::Dim, &tail));
+        let commit: String = self
+            .commit
+            .iter()
+            .flat_map(|commit| commit.chars().take(10))
+            .collect();
+        let tail = if commit.is_empty() {
+            String::new()
+        } else {
+            format!("  {commit}")
+        };
+        let mut out = format!(
+            "{}  ({}){}\n",
+            paint.paint(style, &head),
+            self.how,
+            paint.paint(Style::Dim, &tail)
+        );
         paragraph(&mut out, &self.reason, 4, 0, width);
         for (name, story) in [("ours", &self.ours), ("theirs", &self.theirs)] {
             if !story.is_empty() {
                 out.push_str(&format!("    {name}:\n"));
-                let log =
-                    Log::new(repository.clone(), story.clone(), &[]).text(paint, width.saturating_sub(6));
-                log.lines().for_each(|line| out.push_str(&format!("      {line}\n")));
+                let log = Log::new(repository.clone(), story.clone(), &[])
+                    .text(paint, width.saturating_sub(6));
+                log.lines()
+                    .for_each(|line| out.push_str(&format!("      {line}\n")));
             }
         }
         for finding in &self.left {

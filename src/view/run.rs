@@ -140,7 +140,9 @@ pub(super) fn run_rows(runs: &[RunLine], indent: usize, paint: Paint, width: usi
     let mut out = String::new();
     for (line, run) in table(&rows, &whole, indent, paint, width).iter().zip(runs) {
         out.push_str(line);
-        run.reason.iter().for_each(|reason| paragraph(&mut out, reason, indent + 4, 0, width));
+        run.reason
+            .iter()
+            .for_each(|reason| paragraph(&mut out, reason, indent + 4, 0, width));
     }
     out
 }
@@ -152,15 +154,27 @@ impl RunLine {
             "waiting" | "paused" => Style::Strong,
             _ => Style::Warn,
         };
-        let cost = if self.cost > 0.0 { format!("cost {:.2}", self.cost) } else { String::new() };
+        let cost = if self.cost > 0.0 {
+            format!("cost {:.2}", self.cost)
+        } else {
+            String::new()
+        };
         vec![
             styled(one_line(&self.task), Style::Strong),
             styled(self.state, style),
             plain(format!("turn {} of {}", self.turns, self.max_turns)),
             plain(cost),
             plain(self.work.as_deref().map(one_line).unwrap_or_default()),
-            plain(if self.work_tree == "." { String::new() } else { format!("in {}", self.work_tree) }),
-            plain(if self.state == "running" { format!("process {}", self.pid) } else { String::new() }),
+            plain(if self.work_tree == "." {
+                String::new()
+            } else {
+                format!("in {}", self.work_tree)
+            }),
+            plain(if self.state == "running" {
+                format!("process {}", self.pid)
+            } else {
+                String::new()
+            }),
             styled(format!("since {}", self.since), Style::Dim),
         ]
     }
@@ -173,14 +187,30 @@ impl RunReport {
         let style = match self.ending {
             Some(Ending::Completed) => Style::Good,
             Some(Ending::Waiting | Ending::Paused) | None => Style::Strong,
-            Some(Ending::Failed | Ending::Stalled | Ending::Exhausted | Ending::Stopped | Ending::Error) => {
-                Style::Bad
-            }
+            Some(
+                Ending::Failed
+                | Ending::Stalled
+                | Ending::Exhausted
+                | Ending::Stopped
+                | Ending::Error,
+            ) => Style::Bad,
         };
         let word = paint.paint(style, self.ending.map_or("due", Ending::as_str));
-        let turns = if self.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", self.turns) };
-        let cost = if self.cost > 0.0 { format!(", cost {:.2}", self.cost) } else { String::new() };
-        format!("{}: {word} after {turns}{cost}: {}\n", one_line(&self.task.id), one_line(&self.reason))
+        let turns = if self.turns == 1 {
+            "1 turn".to_owned()
+        } else {
+            format!("{} turns", self.turns)
+        };
+        let cost = if self.cost > 0.0 {
+            format!(", cost {:.2}", self.cost)
+        } else {
+            String::new()
+        };
+        format!(
+            "{}: {word} after {turns}{cost}: {}\n",
+            one_line(&self.task.id),
+            one_line(&self.reason)
+        )
     }
 }
 
@@ -220,6 +250,9 @@ t-22  stalled  turn 3 of 50        in ../wt             since 2026-11-21T04:50:0
 
 "#]]
         );
-        assert_eq!(Runs::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0), "no runs\n");
+        assert_eq!(
+            Runs::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0),
+            "no runs\n"
+        );
     }
 }

@@ -19,11 +19,15 @@ pub fn schema_outline(schema: &str) -> Option<String> {
         let star = if is_required(&schema, name) { "*" } else { "" };
         out.push_str(&format!("{name}{star}: {}\n", outline.kind(field, DEEPEST)));
     }
-    let alternatives: Vec<String> = (schema.get("anyOf").and_then(Value::as_array).into_iter().flatten())
-        .map(|one| required(one, ""))
-        .filter(|names| !names.is_empty())
-        .map(|names| names.join(" and "))
-        .collect();
+    let alternatives: Vec<String> = (schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten())
+    .map(|one| required(one, ""))
+    .filter(|names| !names.is_empty())
+    .map(|names| names.join(" and "))
+    .collect();
     if alternatives.len() > 1 {
         out.push_str(&format!("at least: {}\n", alternatives.join("; or ")));
     }
@@ -58,15 +62,23 @@ impl Outline<'_> {
     /// A type in one line; below `depth` levels of lists, objects and references, an ellipsis.
     fn kind(&self, schema: &Value, depth: usize) -> String {
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            let shown = found.zip(depth.checked_sub(1)).map(|(found, depth)| self.kind(found, depth));
+            let found = target
+                .strip_prefix('#')
+                .and_then(|pointer| self.root.pointer(pointer));
+            let shown = found
+                .zip(depth.checked_sub(1))
+                .map(|(found, depth)| self.kind(found, depth));
             return shown.unwrap_or_else(|| "…".to_owned());
         }
         if let Some(only) = schema.get("const") {
             return only.to_string();
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-            let mut shown: Vec<String> = values.iter().take(MOST_VALUES).map(ToString::to_string).collect();
+            let mut shown: Vec<String> = values
+                .iter()
+                .take(MOST_VALUES)
+                .map(ToString::to_string)
+                .collect();
             if values.len() > MOST_VALUES {
                 shown.push("…".to_owned());
             }
@@ -81,9 +93,12 @@ impl Outline<'_> {
         }
         match schema.get("type") {
             Some(Value::String(name)) => self.named(schema, name, depth),
-            Some(Value::Array(names)) => {
-                either(names.iter().filter_map(Value::as_str).map(|name| self.named(schema, name, depth)))
-            }
+            Some(Value::Array(names)) => either(
+                names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(|name| self.named(schema, name, depth)),
+            ),
             _ if schema.get("properties").is_some() => self.named(schema, "object", depth),
             _ => "any".to_owned(),
         }
@@ -102,7 +117,10 @@ impl Outline<'_> {
             },
             "object" => {
                 let Some(members) = schema.get("properties").and_then(Value::as_object) else {
-                    return match schema.get("additionalProperties").filter(|rest| rest.is_object()) {
+                    return match schema
+                        .get("additionalProperties")
+                        .filter(|rest| rest.is_object())
+                    {
                         Some(rest) => format!("{{name: {}}}", self.kind(rest, depth)),
                         None => "object".to_owned(),
                     };
@@ -114,7 +132,10 @@ impl Outline<'_> {
                         kind => format!("{name}{star}: {kind}"),
                     }
                 };
-                format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+                format!(
+                    "{{{}}}",
+                    members.iter().map(member).collect::<Vec<_>>().join(", ")
+                )
             }
             other => other.to_owned(),
         }
@@ -128,7 +149,11 @@ fn either(kinds: impl Iterator<Item = String>) -> String {
             different.push(kind);
         }
     }
-    if different.is_empty() { "…".to_owned() } else { different.join(" | ") }
+    if different.is_empty() {
+        "…".to_owned()
+    } else {
+        different.join(" | ")
+    }
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {
@@ -138,12 +163,22 @@ fn is_required(schema: &Value, name: &str) -> bool {
 
 /// The fields that a schema requires, each with its path, including those of its properties.
 fn required(schema: &Value, above: &str) -> Vec<String> {
-    let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let names = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     names
         .filter_map(Value::as_str)
         .flat_map(|name| {
-            let path = if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
-            let inner = schema.get("properties").and_then(|members| members.get(name));
+            let path = if above.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{above}.{name}")
+            };
+            let inner = schema
+                .get("properties")
+                .and_then(|members| members.get(name));
             match inner.map(|inner| required(inner, &path)) {
                 Some(inner) if !inner.is_empty() => inner,
                 _ => vec![path],

@@ -107,11 +107,14 @@ impl RowShape {
     fn of(tasks: &[&TaskStatus], form: &StatusForm) -> Self {
         let rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
         let [id, phase, what, place, age] = natural(&rows).try_into().unwrap_or_default();
-        let beside = form
-            .width
-            .saturating_sub(id + phase.min(PHASE) + 3 * 2 + if place > 0 { place.min(PHASE) + 2 } else { 0 });
+        let beside = form.width.saturating_sub(
+            id + phase.min(PHASE) + 3 * 2 + if place > 0 { place.min(PHASE) + 2 } else { 0 },
+        );
         let with_age = beside.saturating_sub(age + 2);
-        match (what.min(READABLE[0]) <= with_age, what.min(READABLE[1]) <= beside) {
+        match (
+            what.min(READABLE[0]) <= with_age,
+            what.min(READABLE[1]) <= beside,
+        ) {
             _ if form.width == 0 => Self::Whole,
             (true, _) => Self::Whole,
             (false, true) => Self::NoAge,
@@ -150,10 +153,17 @@ pub struct PhaseCount {
 impl Status {
     /// The status of these tasks.
     #[must_use]
-    pub fn new(repository: Repository, subjects: &[Subject<'_>], diagnostics: &[Diagnostic]) -> Self {
+    pub fn new(
+        repository: Repository,
+        subjects: &[Subject<'_>],
+        diagnostics: &[Diagnostic],
+    ) -> Self {
         Self::of_tasks(
             repository,
-            subjects.iter().map(|subject| TaskStatus::of(subject).into()).collect(),
+            subjects
+                .iter()
+                .map(|subject| TaskStatus::of(subject).into())
+                .collect(),
             diagnostics,
         )
     }
@@ -168,7 +178,13 @@ impl Status {
         tasks.sort_by(|one, other| one.in_order(other));
         let phases = count(tasks.iter().map(AsRef::as_ref));
         let diagnostics = diagnostics.iter().map(Finding::of).collect();
-        Self { repository, tasks, phases, diagnostics, places: None }
+        Self {
+            repository,
+            tasks,
+            phases,
+            diagnostics,
+            places: None,
+        }
     }
 
     /// The status as text: the counts, then the tasks by who must act, the most urgent first.
@@ -179,12 +195,16 @@ impl Status {
         let mut out = String::new();
         paragraph(&mut out, &self.summary(), 0, 4, form.width);
         let mut findings = String::new();
-        self.diagnostics.iter().for_each(|finding| problem(&mut findings, finding, 0, paint, form.width));
+        self.diagnostics
+            .iter()
+            .for_each(|finding| problem(&mut findings, finding, 0, paint, form.width));
         let groups = self.groups(form.finished);
         // The headings, the line about what is not listed, and the prompt.
         let taken = out.lines().count() + findings.lines().count() + groups.len() + 2;
-        let mut listed: Vec<&TaskStatus> =
-            groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).collect();
+        let mut listed: Vec<&TaskStatus> = groups
+            .iter()
+            .flat_map(|(_, tasks)| tasks.iter().copied())
+            .collect();
         let shape = RowShape::of(&listed, form);
         let (mut blank, mut room) = ("\n", usize::MAX);
         if form.height > 0 {
@@ -205,7 +225,10 @@ impl Status {
             let heading = format!("{}: {}", heading(*owner), tasks.len());
             let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
             out.push_str(&format!("{blank}{heading}\n"));
-            lines.by_ref().take(tasks.len()).for_each(|line| out.push_str(&line));
+            lines
+                .by_ref()
+                .take(tasks.len())
+                .for_each(|line| out.push_str(&line));
         }
         if let Some(hidden) = self.hidden(listed.len()) {
             let hidden = paint.paint(Style::Dim, &shorten(&hidden, form.width));
@@ -217,19 +240,36 @@ impl Status {
     /// The tasks by who must act: people first, then `orch`, agents and processes; the finished ones last, if
     /// at all.
     fn groups(&self, finished: bool) -> Vec<(Owner, Vec<&TaskStatus>)> {
-        let owners = [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None];
-        let groups = owners.into_iter().filter(|owner| finished || *owner != Owner::None).map(|owner| {
-            let of_owner =
-                self.tasks.iter().map(AsRef::as_ref).filter(|task: &&TaskStatus| task.duty.owner == owner);
-            (owner, of_owner.collect::<Vec<_>>())
-        });
+        let owners = [
+            Owner::Human,
+            Owner::Orch,
+            Owner::Agent,
+            Owner::Process,
+            Owner::None,
+        ];
+        let groups = owners
+            .into_iter()
+            .filter(|owner| finished || *owner != Owner::None)
+            .map(|owner| {
+                let of_owner = self
+                    .tasks
+                    .iter()
+                    .map(AsRef::as_ref)
+                    .filter(|task: &&TaskStatus| task.duty.owner == owner);
+                (owner, of_owner.collect::<Vec<_>>())
+            });
         groups.filter(|(_, tasks)| !tasks.is_empty()).collect()
     }
 
     /// The line about the tasks that are not listed; `None` if all are.
     fn hidden(&self, listed: usize) -> Option<String> {
         let left = self.tasks.len().saturating_sub(listed);
-        let finished = self.tasks.iter().filter(|task| task.duty.owner == Owner::None).count().min(left);
+        let finished = self
+            .tasks
+            .iter()
+            .filter(|task| task.duty.owner == Owner::None)
+            .count()
+            .min(left);
         let open = left - finished;
         let what = match (open, finished) {
             (0, 0) => return None,
@@ -244,19 +284,31 @@ impl Status {
     /// A summary such as `4 tasks: 2 codegen, 1 test, 1 done`.
     pub(super) fn summary(&self) -> String {
         let workflows = self.phases.iter().map(|count| &count.workflow);
-        let several = workflows.clone().any(|name| Some(name) != workflows.clone().next());
+        let several = workflows
+            .clone()
+            .any(|name| Some(name) != workflows.clone().next());
         let parts: Vec<String> = self
             .phases
             .iter()
             .map(|count| {
                 let phase = count.phase.as_deref().unwrap_or("in no phase");
-                let workflow = if several { format!(" ({})", count.workflow) } else { String::new() };
+                let workflow = if several {
+                    format!(" ({})", count.workflow)
+                } else {
+                    String::new()
+                };
                 format!("{} {phase}{workflow}", count.count)
             })
             .collect();
         let colon = if parts.is_empty() { "" } else { ": " };
-        let places = self.places.map_or(String::new(), |places| format!(" in {}", counted(places, "place")));
-        format!("{}{places}{colon}{}", counted(self.tasks.len(), "task"), parts.join(", "))
+        let places = self.places.map_or(String::new(), |places| {
+            format!(" in {}", counted(places, "place"))
+        });
+        format!(
+            "{}{places}{colon}{}",
+            counted(self.tasks.len(), "task"),
+            parts.join(", ")
+        )
     }
 }
 
@@ -288,7 +340,16 @@ impl TaskStatus {
     /// All that the status says without its commit, which is found later, as text for [`TaskStatus::of_text`].
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
-        let Self { task, duty, at, headline, order, phase_number, unmoved_since, .. } = self;
+        let Self {
+            task,
+            duty,
+            at,
+            headline,
+            order,
+            phase_number,
+            unmoved_since,
+            ..
+        } = self;
         serde_json::to_string(&(task, duty, at, headline, order, phase_number, unmoved_since)).ok()
     }
 
@@ -298,7 +359,17 @@ impl TaskStatus {
         let (task, duty, at, headline, order, phase_number, unmoved_since) =
             serde_json::from_str(text).ok()?;
         let (committed, whereabouts) = (None, None);
-        Some(Self { task, duty, at, committed, headline, order, phase_number, unmoved_since, whereabouts })
+        Some(Self {
+            task,
+            duty,
+            at,
+            committed,
+            headline,
+            order,
+            phase_number,
+            unmoved_since,
+            whereabouts,
+        })
     }
 
     /// The same, given the suggestion for the task.
@@ -306,7 +377,12 @@ impl TaskStatus {
         let phase = subject.decision.phase.as_ref();
         let phases = &subject.workflow.phases;
         let phase_number = phase.and_then(|id| phases.iter().position(|phase| phase.id == *id));
-        Self::in_place(suggestion, TaskOrder::of(subject), phase_number, subject.unmoved_since)
+        Self::in_place(
+            suggestion,
+            TaskOrder::of(subject),
+            phase_number,
+            subject.unmoved_since,
+        )
     }
 
     fn in_place(
@@ -360,13 +436,35 @@ impl TaskStatus {
         let columns: [fn(&Self) -> Cell; 2] = [Self::place, Self::name];
         for (cell_of, least) in columns.into_iter().zip([usize::MAX, TITLE]) {
             let cells: Vec<Cell> = tasks.iter().map(|task| cell_of(task)).collect();
-            let wanted = cells.iter().map(|(text, _)| columns_of(text)).max().unwrap_or_default();
-            let used: usize = natural(&rows).iter().filter(|width| **width > 0).map(|width| width + 2).sum();
-            let room = if form.width == 0 { usize::MAX } else { form.width.saturating_sub(used + 2) };
+            let wanted = cells
+                .iter()
+                .map(|(text, _)| columns_of(text))
+                .max()
+                .unwrap_or_default();
+            let used: usize = natural(&rows)
+                .iter()
+                .filter(|width| **width > 0)
+                .map(|width| width + 2)
+                .sum();
+            let room = if form.width == 0 {
+                usize::MAX
+            } else {
+                form.width.saturating_sub(used + 2)
+            };
             if wanted > 0 && room >= wanted.min(least) {
-                let fit =
-                    |(text, style): Cell| (if room < wanted { shorten(&text, room) } else { text }, style);
-                rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(fit(cell)));
+                let fit = |(text, style): Cell| {
+                    (
+                        if room < wanted {
+                            shorten(&text, room)
+                        } else {
+                            text
+                        },
+                        style,
+                    )
+                };
+                rows.iter_mut()
+                    .zip(cells)
+                    .for_each(|(row, cell)| row.push(fit(cell)));
             }
         }
         table(&rows, &[0], 2, paint, form.width)
@@ -375,23 +473,37 @@ impl TaskStatus {
     fn row(&self, now: Timestamp) -> Vec<Cell> {
         let phase = self.task.phase();
         let substate = substate_text(self.task.substate.as_ref());
-        let attempt = if self.task.attempt > 1 { format!(" #{}", self.task.attempt) } else { String::new() };
+        let attempt = if self.task.attempt > 1 {
+            format!(" #{}", self.task.attempt)
+        } else {
+            String::new()
+        };
         let (what, style) = &self.headline;
         vec![
             id_cell(&self.task.id),
             plain(format!("{phase}{attempt}{substate}")),
             styled(what, *style),
             plain(self.whereabouts.as_ref().map_or("", |(place, _)| place)),
-            styled(self.unmoved_since.map_or(String::new(), |since| ago(since, now)), Style::Dim),
+            styled(
+                self.unmoved_since
+                    .map_or(String::new(), |since| ago(since, now)),
+                Style::Dim,
+            ),
         ]
     }
 
     /// The line and column of the first problem.
     fn place(&self) -> Cell {
-        let problem = self.at.as_ref().filter(|spot| spot.line.is_some()).map_or(String::new(), |spot| {
-            let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
-            format!("{}:{}{column}", spot.path, spot.line.unwrap_or_default())
-        });
+        let problem =
+            self.at
+                .as_ref()
+                .filter(|spot| spot.line.is_some())
+                .map_or(String::new(), |spot| {
+                    let column = spot
+                        .column
+                        .map_or(String::new(), |column| format!(":{column}"));
+                    format!("{}:{}{column}", spot.path, spot.line.unwrap_or_default())
+                });
         styled(problem, Style::Dim)
     }
 
@@ -417,18 +529,37 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
         Do::Fix => &[ExpectState::Invalid, ExpectState::Unmet],
         Do::Renew => &[ExpectState::Stale],
         Do::Write => &[ExpectState::Missing],
-        Do::Repair => &[ExpectState::Missing, ExpectState::Invalid, ExpectState::Stale, ExpectState::Unmet],
+        Do::Repair => &[
+            ExpectState::Missing,
+            ExpectState::Invalid,
+            ExpectState::Stale,
+            ExpectState::Unmet,
+        ],
         _ => &[],
     };
-    let expected = suggestion.expects.iter().find(|expected| wanted.contains(&expected.state));
-    let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| &expected.problems);
-    let problem =
-        problems.iter().find(|finding| finding.severity == Severity::Error && finding.path.is_some());
+    let expected = suggestion
+        .expects
+        .iter()
+        .find(|expected| wanted.contains(&expected.state));
+    let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| {
+        &expected.problems
+    });
+    let problem = problems
+        .iter()
+        .find(|finding| finding.severity == Severity::Error && finding.path.is_some());
     match (problem, expected) {
         (Some(finding), _) if expected.is_some() || suggestion.duty.r#do == Do::Repair => {
-            Some(Spot { path: finding.path.clone()?, line: finding.line, column: finding.column })
+            Some(Spot {
+                path: finding.path.clone()?,
+                line: finding.line,
+                column: finding.column,
+            })
         }
-        (_, Some(expected)) => Some(Spot { path: expected.path.clone(), line: None, column: None }),
+        (_, Some(expected)) => Some(Spot {
+            path: expected.path.clone(),
+            line: None,
+            column: None,
+        }),
         _ => None,
     }
 }
@@ -436,14 +567,21 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
 /// The phases that contain tasks, by workflow and in document order.
 pub(super) fn count<'t>(tasks: impl IntoIterator<Item = &'t TaskStatus>) -> Vec<PhaseCount> {
     let mut counts: BTreeMap<(&str, usize), (Option<&str>, usize)> = BTreeMap::new();
-    for TaskStatus { task, phase_number, .. } in tasks {
+    for TaskStatus {
+        task, phase_number, ..
+    } in tasks
+    {
         let place = (task.workflow.as_str(), phase_number.unwrap_or(usize::MAX));
-        counts.entry(place).or_insert((task.current_phase.as_deref(), 0)).1 += 1;
+        counts
+            .entry(place)
+            .or_insert((task.current_phase.as_deref(), 0))
+            .1 += 1;
     }
-    let counted = |((workflow, _), (phase, count)): ((&str, usize), (Option<&str>, usize))| PhaseCount {
-        workflow: workflow.to_owned(),
-        phase: phase.map(str::to_owned),
-        count,
-    };
+    let counted =
+        |((workflow, _), (phase, count)): ((&str, usize), (Option<&str>, usize))| PhaseCount {
+            workflow: workflow.to_owned(),
+            phase: phase.map(str::to_owned),
+            count,
+        };
     counts.into_iter().map(counted).collect()
 }

@@ -105,7 +105,9 @@ impl StepView {
             executor,
             files,
             task: task.to_owned(),
-            path: place.shown(evidence.map(|(name, _)| name.as_str())).to_string(),
+            path: place
+                .shown(evidence.map(|(name, _)| name.as_str()))
+                .to_string(),
             seq: entry.map(|entry| entry.seq),
             at: entry.map(|entry| entry.at.to_string()),
             from: transition.from.as_ref().map(ToString::to_string),
@@ -115,7 +117,11 @@ impl StepView {
             rule: transition.rule.as_ref().map(ToString::to_string),
             reason: transition.reason.clone(),
             actor: entry.map(ActorView::of),
-            evidence: transition.evidence.iter().flat_map(|one| StepEvidence::judged(one, place)).collect(),
+            evidence: transition
+                .evidence
+                .iter()
+                .flat_map(|one| StepEvidence::judged(one, place))
+                .collect(),
             waived: transition.waive.iter().map(ToString::to_string).collect(),
             commit: commit.map(str::to_owned),
         }
@@ -123,7 +129,12 @@ impl StepView {
 
     /// A recorded step of a task.
     #[must_use]
-    pub fn recorded(task: &str, place: &TaskPlace, entry: &HistoryEntry, commit: Option<&str>) -> Self {
+    pub fn recorded(
+        task: &str,
+        place: &TaskPlace,
+        entry: &HistoryEntry,
+        commit: Option<&str>,
+    ) -> Self {
         let evidence = entry.evidence.iter();
         let (started, executor, files) = performed(Some(entry));
         Self {
@@ -131,7 +142,9 @@ impl StepView {
             executor,
             files,
             task: task.to_owned(),
-            path: place.shown(evidence.map(|(name, _)| name.as_str())).to_string(),
+            path: place
+                .shown(evidence.map(|(name, _)| name.as_str()))
+                .to_string(),
             seq: Some(entry.seq),
             at: Some(entry.at.to_string()),
             from: entry.from.as_ref().map(ToString::to_string),
@@ -141,7 +154,11 @@ impl StepView {
             rule: entry.rule.clone(),
             reason: entry.reason.clone(),
             actor: Some(ActorView::of(entry)),
-            evidence: entry.evidence.iter().map(|file| StepEvidence::recorded(file, place)).collect(),
+            evidence: entry
+                .evidence
+                .iter()
+                .map(|file| StepEvidence::recorded(file, place))
+                .collect(),
             waived: entry.waived.iter().map(ToString::to_string).collect(),
             commit: commit.map(str::to_owned),
         }
@@ -155,12 +172,17 @@ impl StepView {
     /// What was done, for people: the kind, and the action.
     pub(super) fn label(&self) -> String {
         let kind = self.kind.as_str();
-        self.action.as_ref().map_or_else(|| kind.to_owned(), |action| format!("{kind} {action}"))
+        self.action
+            .as_ref()
+            .map_or_else(|| kind.to_owned(), |action| format!("{kind} {action}"))
     }
 
     /// The id of the commit, shortened for people.
     pub(super) fn short_commit(&self) -> String {
-        self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect()
+        self.commit
+            .iter()
+            .flat_map(|commit| commit.chars().take(10))
+            .collect()
     }
 }
 
@@ -169,8 +191,10 @@ fn performed(entry: Option<&HistoryEntry>) -> (Option<String>, Option<String>, V
     let Some(performance) = entry.and_then(|entry| entry.performance.as_ref()) else {
         return Default::default();
     };
-    let written =
-        |(path, digest): &(String, String)| WrittenFile { path: path.clone(), digest: digest.clone() };
+    let written = |(path, digest): &(String, String)| WrittenFile {
+        path: path.clone(),
+        digest: digest.clone(),
+    };
     (
         performance.started.map(|at| at.to_string()),
         performance.executor.clone(),
@@ -180,7 +204,10 @@ fn performed(entry: Option<&HistoryEntry>) -> (Option<String>, Option<String>, V
 
 impl ActorView {
     fn of(entry: &HistoryEntry) -> Self {
-        Self { kind: entry.actor.kind, name: entry.actor.name.clone() }
+        Self {
+            kind: entry.actor.kind,
+            name: entry.actor.name.clone(),
+        }
     }
 }
 
@@ -197,6 +224,11 @@ impl StepEvidence {
     }
 
     fn recorded((path, digest): &(String, String), place: &TaskPlace) -> Self {
-        Self { artifact: None, path: in_repository(place, path), digest: digest.clone(), valid: None }
+        Self {
+            artifact: None,
+            path: in_repository(place, path),
+            digest: digest.clone(),
+            valid: None,
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Builds a suggestion from a decision.
 
-use super::wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository};
+use super::wire::{
+    CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository,
+};
 use super::{DutyView, Subject, TaskView};
 use crate::base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
 use crate::decide::{Decision, Expectation, Verdict};
@@ -24,7 +26,11 @@ impl Suggestion {
             sent_back: super::issue::sent_back(subject),
             inputs: super::issue::inputs(subject),
             remarks: super::issue::remarks(decision),
-            expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
+            expects: decision
+                .expects
+                .iter()
+                .map(|expected| expectation(subject, expected))
+                .collect(),
             options: decision.options.iter().map(CommandView::of).collect(),
             question: super::question::question(subject),
             moves: decision.moves.iter().map(Possible::of).collect(),
@@ -39,7 +45,12 @@ impl Suggestion {
 impl Suggestion {
     /// The suggestion for a task that could not be evaluated, for the reason in this finding.
     #[must_use]
-    pub fn unread(id: &TaskId, path: &RepoPath, workflow: &WorkflowName, finding: &Diagnostic) -> Self {
+    pub fn unread(
+        id: &TaskId,
+        path: &RepoPath,
+        workflow: &WorkflowName,
+        finding: &Diagnostic,
+    ) -> Self {
         Self {
             task: TaskView::unread(id, path, workflow),
             duty: DutyView::unread(&finding.message),
@@ -98,7 +109,13 @@ pub(super) fn action<'a>(subject: &Subject<'a>) -> Option<&'a str> {
 /// The name of the instructions: the prompt of the action that is due, else the agent of the phase.
 pub(super) fn instructions<'a>(subject: &Subject<'a>) -> Option<&'a str> {
     let due = action(subject).and_then(|name| {
-        subject.workflow.actions.iter().find(|action| action.name.as_str() == name)?.prompt.as_deref()
+        subject
+            .workflow
+            .actions
+            .iter()
+            .find(|action| action.name.as_str() == name)?
+            .prompt
+            .as_deref()
     });
     due.or_else(|| phase(subject)?.agent.as_deref())
 }
@@ -109,12 +126,17 @@ fn instructions_path(subject: &Subject<'_>) -> Option<String> {
 }
 
 pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expected {
-    let of: BTreeMap<String, String> =
-        expected.of.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect();
+    let of: BTreeMap<String, String> = expected
+        .of
+        .iter()
+        .map(|(name, digest)| (name.to_string(), digest.to_string()))
+        .collect();
     Expected {
         artifact: expected.artifact.to_string(),
         path: in_repository(subject.place, &expected.path),
-        tree: scope(subject, &expected.artifact).map(|scope| scope.texts().to_vec()).unwrap_or_default(),
+        tree: scope(subject, &expected.artifact)
+            .map(|scope| scope.texts().to_vec())
+            .unwrap_or_default(),
         format: expected.format,
         schema: expected.schema.clone(),
         state: expected.state,
@@ -138,13 +160,27 @@ pub(super) fn scope<'a>(subject: &Subject<'a>, artifact: &ArtifactName) -> Optio
 
 /// The text of the schema for an expected artifact.
 pub(super) fn schema_text<'a>(subject: &Subject<'a>, expected: &Expectation) -> Option<&'a str> {
-    let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
-    declared.map(|schema| &*schema.text).or_else(|| subject.system.schema(expected.schema.as_deref()?))
+    let declared = subject
+        .workflow
+        .artifact(&expected.artifact)?
+        .schema
+        .as_ref();
+    declared
+        .map(|schema| &*schema.text)
+        .or_else(|| subject.system.schema(expected.schema.as_deref()?))
 }
 
 /// The first example of the schema for an expected artifact. No value is invented but `of`.
-fn example(subject: &Subject<'_>, expected: &Expectation, of: &BTreeMap<String, String>) -> Option<Value> {
-    let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
+fn example(
+    subject: &Subject<'_>,
+    expected: &Expectation,
+    of: &BTreeMap<String, String>,
+) -> Option<Value> {
+    let declared = subject
+        .workflow
+        .artifact(&expected.artifact)?
+        .schema
+        .as_ref();
     let example = match declared {
         Some(schema) => schema.example()?.clone(),
         None => first_example(schema_text(subject, expected)?)?,
@@ -154,9 +190,14 @@ fn example(subject: &Subject<'_>, expected: &Expectation, of: &BTreeMap<String, 
 
 /// An example of a verdict, with `of` replaced by the present digests.
 fn with_digests(mut example: Value, of: &BTreeMap<String, String>) -> Value {
-    if let Some(judged) = example.as_object_mut().and_then(|object| object.get_mut("of")) {
-        let entries: Map<String, Value> =
-            of.iter().map(|(name, digest)| (name.clone(), Value::from(digest.as_str()))).collect();
+    if let Some(judged) = example
+        .as_object_mut()
+        .and_then(|object| object.get_mut("of"))
+    {
+        let entries: Map<String, Value> = of
+            .iter()
+            .map(|(name, digest)| (name.clone(), Value::from(digest.as_str())))
+            .collect();
         *judged = Value::Object(entries);
     }
     example
@@ -171,7 +212,10 @@ mod tests {
         let of = BTreeMap::from([("patch".to_owned(), "abc".to_owned())]);
         let example = |schema: &str| Some(with_digests(first_example(schema)?, &of));
         let schema = r#"{"examples": [{"ok": true, "of": {"patch": "old"}}, {"ok": false}]}"#;
-        assert_eq!(example(schema), Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}})));
+        assert_eq!(
+            example(schema),
+            Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}}))
+        );
         assert_eq!(
             example(r#"{"examples": [{"ok": true}]}"#),
             Some(serde_json::json!({"ok": true})),
@@ -180,7 +224,11 @@ mod tests {
         assert_eq!(example(r#"{"examples": []}"#), None);
         assert_eq!(example(r#"{"type": "object"}"#), None);
         let twice = r#"{"examples": [1], "examples": [{"ok": true}]}"#;
-        assert_eq!(example(twice), Some(serde_json::json!({"ok": true})), "the last one counts");
+        assert_eq!(
+            example(twice),
+            Some(serde_json::json!({"ok": true})),
+            "the last one counts"
+        );
         assert_eq!(example("no json"), None);
     }
 }

@@ -90,21 +90,48 @@ impl TaskView {
 impl DutyView {
     /// The duty about a task that could not be evaluated, for this reason.
     pub(super) fn unread(reason: &str) -> Self {
-        let Duty { kind, task, owner, direction, .. } = duty_of_unread();
+        let Duty {
+            kind,
+            task,
+            owner,
+            direction,
+            ..
+        } = duty_of_unread();
         let suggested_next = None;
-        Self { suggested_next, direction, kind, owner, r#do: task, reason: reason.to_owned() }
+        Self {
+            suggested_next,
+            direction,
+            kind,
+            owner,
+            r#do: task,
+            reason: reason.to_owned(),
+        }
     }
 
     /// The duty of a subject in JSON.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
-        let Duty { kind, task, owner, phase, direction, .. } = subject.duty();
+        let Duty {
+            kind,
+            task,
+            owner,
+            phase,
+            direction,
+            ..
+        } = subject.duty();
         let reason = match subject.runner {
             Some(Runner::Stalled(why)) if kind == DutyKind::Stalled => why.clone(),
             _ => subject.decision.reason.clone(),
         };
         let suggested_next = phase.as_ref().map(ToString::to_string);
-        Self { suggested_next, direction, kind, owner, r#do: task, reason }
+        Self {
+            suggested_next,
+            direction,
+            kind,
+            owner,
+            r#do: task,
+            reason,
+        }
     }
 }
 

@@ -54,8 +54,15 @@ pub fn standing(suggestion: &Suggestion, paint: Paint) -> String {
         Owner::None => "",
         owner => owner.as_str(),
     };
-    let text = format!("{}  {}  attempt {}  ", shorten(&task.id, STANDING_ID), task.phase(), task.attempt);
-    format!("{text}{}", paint.paint(mood(suggestion), owner)).trim_end().to_owned()
+    let text = format!(
+        "{}  {}  attempt {}  ",
+        shorten(&task.id, STANDING_ID),
+        task.phase(),
+        task.attempt
+    );
+    format!("{text}{}", paint.paint(mood(suggestion), owner))
+        .trim_end()
+        .to_owned()
 }
 
 /// The answer to the question what comes next, in three lines: the current phase, the suggested next one, and the
@@ -69,7 +76,10 @@ pub fn next_step(suggestion: &Suggestion, paint: Paint, width: usize) -> String 
         ("suggested next", next),
         ("reason", &suggestion.duty.reason),
     ] {
-        out.push_str(&format!("{}  ", paint.paint(Style::Dim, &format!("{key:NEXT_KEYS$}"))));
+        out.push_str(&format!(
+            "{}  ",
+            paint.paint(Style::Dim, &format!("{key:NEXT_KEYS$}"))
+        ));
         let mut text = String::new();
         paragraph(&mut text, value, NEXT_KEYS + 2, 0, width);
         out.push_str(text.trim_start());
@@ -79,9 +89,16 @@ pub fn next_step(suggestion: &Suggestion, paint: Paint, width: usize) -> String 
 
 /// What has to be done, for the line that names the task.
 pub(super) fn headline(suggestion: &Suggestion) -> String {
-    let next = suggestion.duty.suggested_next.as_deref().unwrap_or_default();
+    let next = suggestion
+        .duty
+        .suggested_next
+        .as_deref()
+        .unwrap_or_default();
     // What a rule waits for says more than that no file is right for another rule.
-    let is_broken = suggestion.expects.iter().any(|expected| expected.state != ExpectState::Unmet);
+    let is_broken = suggestion
+        .expects
+        .iter()
+        .any(|expected| expected.state != ExpectState::Unmet);
     if let Some(what) = suggestion.waits_for.as_ref().filter(|_| !is_broken) {
         return format!("wait for {}", one_line(what));
     }
@@ -90,7 +107,10 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             Some((here, there)) => format!("move {here} to {there}"),
             None => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
         },
-        Do::Fix => format!("fix {}", paths(suggestion, &[ExpectState::Invalid, ExpectState::Unmet])),
+        Do::Fix => format!(
+            "fix {}",
+            paths(suggestion, &[ExpectState::Invalid, ExpectState::Unmet])
+        ),
         Do::Renew => format!("renew {}", paths(suggestion, &[ExpectState::Stale])),
         Do::Apply => match suggestion.duty.direction {
             Direction::Regress => format!("send back to {next}"),
@@ -106,7 +126,9 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             _ => "decide".to_owned(),
         },
         Do::Answer => "answer".to_owned(),
-        Do::Repair if suggestion.duty.kind == DutyKind::Transition => format!("repair, then move to {next}"),
+        Do::Repair if suggestion.duty.kind == DutyKind::Transition => {
+            format!("repair, then move to {next}")
+        }
         Do::Repair => format!("{}: repair", suggestion.duty.kind.as_str()),
         Do::Nothing => match suggestion.duty.kind {
             DutyKind::Done => "done".to_owned(),
@@ -119,22 +141,40 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
 /// A missing file that was written elsewhere: its path, and the expected one. A missing file has no other
 /// problems.
 fn misplaced(suggestion: &Suggestion) -> Option<(String, String)> {
-    let missing = suggestion.expects.iter().filter(|expected| expected.state == ExpectState::Missing);
+    let missing = suggestion
+        .expects
+        .iter()
+        .filter(|expected| expected.state == ExpectState::Missing);
     missing
-        .flat_map(|expected| Some((expected.problems.first()?.path.clone()?, expected.path.clone())))
+        .flat_map(|expected| {
+            Some((
+                expected.problems.first()?.path.clone()?,
+                expected.path.clone(),
+            ))
+        })
         .next()
 }
 
 /// The paths that are expected in one of these states, relative to the task.
 fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
-    let wanted: Vec<&Expected> =
-        suggestion.expects.iter().filter(|expected| states.contains(&expected.state)).collect();
-    let mut text: Vec<String> =
-        wanted.iter().take(NAMED).map(|expected| below(&suggestion.task.path, &expected.path)).collect();
+    let wanted: Vec<&Expected> = suggestion
+        .expects
+        .iter()
+        .filter(|expected| states.contains(&expected.state))
+        .collect();
+    let mut text: Vec<String> = wanted
+        .iter()
+        .take(NAMED)
+        .map(|expected| below(&suggestion.task.path, &expected.path))
+        .collect();
     if wanted.len() > NAMED {
         text.push(format!("{} more", wanted.len() - NAMED));
     }
-    if text.is_empty() { "the outputs".to_owned() } else { text.join(", ") }
+    if text.is_empty() {
+        "the outputs".to_owned()
+    } else {
+        text.join(", ")
+    }
 }
 
 /// The style of a headline.
@@ -167,8 +207,19 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         width,
     ));
     if let Some(title) = &suggestion.task.title {
-        let title = shorten(title, if width == 0 { 0 } else { width.saturating_sub(INDENT) });
-        out.push_str(&format!("{:INDENT$}{}\n", "", paint.paint(Style::Dim, &title)));
+        let title = shorten(
+            title,
+            if width == 0 {
+                0
+            } else {
+                width.saturating_sub(INDENT)
+            },
+        );
+        out.push_str(&format!(
+            "{:INDENT$}{}\n",
+            "",
+            paint.paint(Style::Dim, &title)
+        ));
     }
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {
@@ -179,27 +230,57 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         expectation(out, suggestion, expected, paint, width);
     }
     if !suggestion.waived.is_empty() {
-        paragraph(out, &format!("waived: {}", suggestion.waived.join(", ")), INDENT, 0, width);
+        paragraph(
+            out,
+            &format!("waived: {}", suggestion.waived.join(", ")),
+            INDENT,
+            0,
+            width,
+        );
     }
-    let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
-    for finding in suggestion.diagnostics.iter().filter(|finding| !finding.is_detail() && !is_told(finding)) {
+    let is_told = |finding: &&Finding| {
+        suggestion
+            .expects
+            .iter()
+            .any(|one| one.problems.contains(finding))
+    };
+    for finding in suggestion
+        .diagnostics
+        .iter()
+        .filter(|finding| !finding.is_detail() && !is_told(finding))
+    {
         problem(out, finding, INDENT, paint, width);
     }
     command_lines(out, &commands(suggestion), paint, width);
-    for field in suggestion.question.iter().flat_map(|question| &question.fields) {
+    for field in suggestion
+        .question
+        .iter()
+        .flat_map(|question| &question.fields)
+    {
         paragraph(out, &field.text(), INDENT * 2, INDENT, width);
     }
 }
 
 /// Why the task was sent back to its phase, and the first of what the verdicts behind that object to.
 pub(super) fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize) {
-    let Some(back) = &suggestion.sent_back else { return };
-    paragraph(out, &shorten(&back.text(), LONGEST_REASON), INDENT, INDENT, width);
+    let Some(back) = &suggestion.sent_back else {
+        return;
+    };
+    paragraph(
+        out,
+        &shorten(&back.text(), LONGEST_REASON),
+        INDENT,
+        INDENT,
+        width,
+    );
     let issues: Vec<String> = suggestion
         .inputs
         .iter()
         .flat_map(|input| {
-            input.issues.iter().map(|issue| (below(&suggestion.task.path, &input.file.path), issue))
+            input
+                .issues
+                .iter()
+                .map(|issue| (below(&suggestion.task.path, &input.file.path), issue))
         })
         .map(|(path, issue)| format!("{}: {}", issue.place(&path), issue.text()))
         .collect();
@@ -208,11 +289,23 @@ pub(super) fn sent_back(out: &mut String, suggestion: &Suggestion, width: usize)
     }
     let more = issues.len().saturating_sub(MOST_ISSUES) + back.omitted;
     if more > 0 {
-        paragraph(out, &format!("{more} more objections"), INDENT * 2, INDENT, width);
+        paragraph(
+            out,
+            &format!("{more} more objections"),
+            INDENT * 2,
+            INDENT,
+            width,
+        );
     }
 }
 
-fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, paint: Paint, width: usize) {
+fn expectation(
+    out: &mut String,
+    suggestion: &Suggestion,
+    expected: &Expected,
+    paint: Paint,
+    width: usize,
+) {
     let schema = match &expected.schema {
         Some(name) => format!("schema {name}"),
         None if is_tree_name(&expected.path) => expected.tree.join(", "),
@@ -226,37 +319,68 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
         format!("{} {path} ({schema}): {because}", expected.state.as_str())
     };
     paragraph(out, &line, INDENT, INDENT, width);
-    for finding in expected.problems.iter().filter(|finding| !finding.is_detail()) {
+    for finding in expected
+        .problems
+        .iter()
+        .filter(|finding| !finding.is_detail())
+    {
         problem(out, finding, INDENT * 2, paint, width);
     }
 }
 
 /// Why a file is expected; nothing if one of its problems says the same.
 pub(super) fn own_reason(expected: &Expected) -> String {
-    let is_told = expected.problems.iter().any(|problem| problem.message == expected.because);
-    if is_told { String::new() } else { one_line(&expected.because) }
+    let is_told = expected
+        .problems
+        .iter()
+        .any(|problem| problem.message == expected.because);
+    if is_told {
+        String::new()
+    } else {
+        one_line(&expected.because)
+    }
 }
 
 /// A finding on one line, and its hint on another.
-pub(super) fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, width: usize) {
+pub(super) fn problem(
+    out: &mut String,
+    finding: &Finding,
+    indent: usize,
+    paint: Paint,
+    width: usize,
+) {
     paragraph(out, &finding.line(), indent, INDENT, width);
     if let Some(hint) = &finding.hint {
         let mut line = String::new();
-        paragraph(&mut line, &format!("hint: {hint}"), indent + INDENT, 6, width);
+        paragraph(
+            &mut line,
+            &format!("hint: {hint}"),
+            indent + INDENT,
+            6,
+            width,
+        );
         out.push_str(&paint_lines(&line, paint));
     }
 }
 
 fn paint_lines(text: &str, paint: Paint) -> String {
-    text.lines().map(|line| format!("{}\n", paint.paint(Style::Dim, line))).collect()
+    text.lines()
+        .map(|line| format!("{}\n", paint.paint(Style::Dim, line)))
+        .collect()
 }
 
 /// The rows of [`commands`], with the comments aligned, except behind a command that is much longer than others.
 fn command_lines(out: &mut String, rows: &[Vec<Cell>], paint: Paint, width: usize) {
     let length = |row: &Vec<Cell>| row.first().map_or(0, |(text, _)| columns_of(text));
-    let aligned = rows.iter().map(length).filter(|length| *length <= ALIGNED).max().unwrap_or_default();
+    let aligned = rows
+        .iter()
+        .map(length)
+        .filter(|length| *length <= ALIGNED)
+        .max()
+        .unwrap_or_default();
     for row in rows {
-        let is_padded = length(row) <= aligned && row.get(1).is_some_and(|(effect, _)| !effect.is_empty());
+        let is_padded =
+            length(row) <= aligned && row.get(1).is_some_and(|(effect, _)| !effect.is_empty());
         let mut row = row.clone();
         if let Some((text, _)) = row.first_mut().filter(|_| is_padded) {
             text.push_str(&" ".repeat(aligned - columns_of(text)));
@@ -268,16 +392,31 @@ fn command_lines(out: &mut String, rows: &[Vec<Cell>], paint: Paint, width: usiz
 /// The commands to type, each with its effect as a shell comment, so that a line can be pasted whole.
 fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
     let row = |argv: &[String], effect: &str| -> Vec<Cell> {
-        let effect = if effect.is_empty() { String::new() } else { format!("# {}", one_line(effect)) };
-        vec![(format!("$ {}", command(argv)), Some(Style::Command)), (effect, Some(Style::Dim))]
+        let effect = if effect.is_empty() {
+            String::new()
+        } else {
+            format!("# {}", one_line(effect))
+        };
+        vec![
+            (format!("$ {}", command(argv)), Some(Style::Command)),
+            (effect, Some(Style::Dim)),
+        ]
     };
     let mut rows = Vec::new();
     let apply = ["orch", "next", &suggestion.task.id].map(str::to_owned);
-    let known = suggestion.options.iter().any(|option| option.argv.starts_with(&apply));
+    let known = suggestion
+        .options
+        .iter()
+        .any(|option| option.argv.starts_with(&apply));
     if suggestion.duty.r#do == Do::Apply && !known {
         rows.push(row(&apply, &headline(suggestion)));
     }
-    rows.extend(suggestion.options.iter().map(|option| row(&option.argv, &option.effect)));
+    rows.extend(
+        suggestion
+            .options
+            .iter()
+            .map(|option| row(&option.argv, &option.effect)),
+    );
     if rows.is_empty() && suggestion.duty.owner == Owner::Human {
         let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);
         rows.push(row(&explain, "every rule, and the values it read"));
@@ -293,12 +432,26 @@ mod tests {
     fn one_long_command_does_not_move_the_comments_of_the_others() {
         let long = "x".repeat(ALIGNED + 9);
         let cell = |text: &str| (text.to_owned(), None);
-        let rows = [["$ a", "# one"], ["$ abc", "# two"], [long.as_str(), "# long"]];
-        let rows: Vec<Vec<Cell>> =
-            rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+        let rows = [
+            ["$ a", "# one"],
+            ["$ abc", "# two"],
+            [long.as_str(), "# long"],
+        ];
+        let rows: Vec<Vec<Cell>> = rows
+            .iter()
+            .map(|row| row.iter().map(|text| cell(text)).collect())
+            .collect();
         let mut out = String::new();
         command_lines(&mut out, &rows, Paint::default(), 0);
         let at: Vec<Option<usize>> = out.lines().map(|line| line.find('#')).collect();
-        assert_eq!(at, [Some(INDENT + 7), Some(INDENT + 7), Some(INDENT + ALIGNED + 9 + 2)], "{out}");
+        assert_eq!(
+            at,
+            [
+                Some(INDENT + 7),
+                Some(INDENT + 7),
+                Some(INDENT + ALIGNED + 9 + 2)
+            ],
+            "{out}"
+        );
     }
 }

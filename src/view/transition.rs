@@ -65,7 +65,12 @@ impl Transitions {
         transitions: Vec<TransitionLine>,
         diagnostics: &[Diagnostic],
     ) -> Self {
-        Self { repository, applied, transitions, diagnostics: diagnostics.iter().map(Finding::of).collect() }
+        Self {
+            repository,
+            applied,
+            transitions,
+            diagnostics: diagnostics.iter().map(Finding::of).collect(),
+        }
     }
 }
 
@@ -74,10 +79,20 @@ impl TransitionLine {
     #[must_use]
     pub fn of(applied: &AppliedView<'_>) -> Self {
         let transition = applied.transition;
-        let direction = direction(applied.workflow, transition.from.as_ref(), Some(&transition.to));
+        let direction = direction(
+            applied.workflow,
+            transition.from.as_ref(),
+            Some(&transition.to),
+        );
         let stays = transition.kind.stays() || transition.kind == Kind::Create;
         let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !stays;
-        let AppliedView { task, place, entry, commit, .. } = *applied;
+        let AppliedView {
+            task,
+            place,
+            entry,
+            commit,
+            ..
+        } = *applied;
         Self {
             step: StepView::of(task.as_str(), place, transition, entry, commit),
             direction,
@@ -94,13 +109,26 @@ impl TransitionLine {
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let step = &self.step;
         let done = step.action.as_ref().map(|_| format!(" ({})", step.label()));
-        let head =
-            format!("{}: {} -> {}{}", one_line(&step.task), step.origin(), step.to, done.unwrap_or_default());
+        let head = format!(
+            "{}: {} -> {}{}",
+            one_line(&step.task),
+            step.origin(),
+            step.to,
+            done.unwrap_or_default()
+        );
         let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
         let commit = step.short_commit();
-        let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
+        let tail = if commit.is_empty() {
+            String::new()
+        } else {
+            format!("  {commit}")
+        };
         let taken = columns_of(&head) + columns_of(cause) + columns_of(&tail) + 5;
-        let room = if width == 0 { 0 } else { width.saturating_sub(taken).max(20) };
+        let room = if width == 0 {
+            0
+        } else {
+            width.saturating_sub(taken).max(20)
+        };
         let style = match self.direction {
             Direction::Advance => Style::Good,
             _ => Style::Warn,
@@ -112,7 +140,10 @@ impl TransitionLine {
             paint.paint(Style::Dim, &tail)
         );
         if let Some(undo) = &self.undo {
-            out.push_str(&format!("    undo: {}\n", paint.paint(Style::Command, &command(undo))));
+            out.push_str(&format!(
+                "    undo: {}\n",
+                paint.paint(Style::Command, &command(undo))
+            ));
         }
         out
     }

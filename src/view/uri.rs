@@ -3,6 +3,10 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 
 /// Those of a part of a path: all but the unreserved ones.
-pub const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 /// Those of a path: the slash is written as it is.
 pub const PATH: &AsciiSet = &SEGMENT.remove(b'/');

@@ -254,7 +254,10 @@ impl Suggestion {
         hint: &dyn Fn(&str) -> String,
         argv: &dyn Fn(&[String]) -> Vec<String>,
     ) {
-        let problems = self.expects.iter_mut().flat_map(|expected| &mut expected.problems);
+        let problems = self
+            .expects
+            .iter_mut()
+            .flat_map(|expected| &mut expected.problems);
         for finding in problems.chain(&mut self.diagnostics) {
             finding.hint = finding.hint.as_deref().map(hint);
         }
@@ -276,7 +279,11 @@ impl Suggestions {
         let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
         sort(&mut ordered);
         let kept = limit.unwrap_or(usize::MAX).min(ordered.len());
-        let suggestions = ordered.iter().take(kept).map(|subject| Suggestion::of(subject)).collect();
+        let suggestions = ordered
+            .iter()
+            .take(kept)
+            .map(|subject| Suggestion::of(subject))
+            .collect();
         Self::of(repository, suggestions, ordered.len() - kept, diagnostics)
     }
 
@@ -289,7 +296,12 @@ impl Suggestions {
         diagnostics: &[Diagnostic],
     ) -> Self {
         let diagnostics = diagnostics.iter().map(Finding::of).collect();
-        Self { repository, suggestions, omitted, diagnostics }
+        Self {
+            repository,
+            suggestions,
+            omitted,
+            diagnostics,
+        }
     }
 }
 
@@ -314,7 +326,10 @@ impl Finding {
     #[must_use]
     pub fn place(&self) -> String {
         let mut place = self.path.clone().unwrap_or_default();
-        for number in [self.line, self.line.and(self.column)].into_iter().flatten() {
+        for number in [self.line, self.line.and(self.column)]
+            .into_iter()
+            .flatten()
+        {
             place.push_str(&format!(":{number}"));
         }
         place
@@ -324,7 +339,11 @@ impl Finding {
     #[must_use]
     pub fn line(&self) -> String {
         let place = self.place();
-        let place = if place.is_empty() { place } else { format!("{place}: ") };
+        let place = if place.is_empty() {
+            place
+        } else {
+            format!("{place}: ")
+        };
         format!("{place}{}[{}]: {}", self.severity, self.code, self.message)
     }
 }
@@ -355,7 +374,10 @@ impl EvidenceView {
         evidence
             .iter()
             .flat_map(|proof| {
-                proof.files.iter().map(move |(path, digest)| row(proof, path, digest.to_string()))
+                proof
+                    .files
+                    .iter()
+                    .map(move |(path, digest)| row(proof, path, digest.to_string()))
             })
             .collect()
     }
@@ -368,5 +390,7 @@ pub fn in_repository(place: &TaskPlace, path: &str) -> String {
     if is_tree_name(path) {
         return path.to_owned();
     }
-    place.path(path).map_or_else(|_| path.to_owned(), |path| path.to_string())
+    place
+        .path(path)
+        .map_or_else(|_| path.to_owned(), |path| path.to_string())
 }

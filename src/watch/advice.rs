@@ -12,9 +12,10 @@ pub(super) const MORE_WATCHES: &str = "fs.inotify.max_user_watches=1048576";
 /// A message for the user: what failed, that the watch continues by polling, and the remedy.
 pub(super) fn advice(error: &Error, poll_interval: Duration) -> String {
     let (what, remedy) = match &error.kind {
-        ErrorKind::MaxFilesWatch => {
-            ("the limit of watched directories is exceeded".to_owned(), Some(MORE_WATCHES))
-        }
+        ErrorKind::MaxFilesWatch => (
+            "the limit of watched directories is exceeded".to_owned(),
+            Some(MORE_WATCHES),
+        ),
         ErrorKind::Io(source) if source.raw_os_error() == Some(EMFILE) => (
             "the limit of inotify instances is exceeded".to_owned(),
             Some("fs.inotify.max_user_instances=1024"),
@@ -23,9 +24,12 @@ pub(super) fn advice(error: &Error, poll_interval: Duration) -> String {
         ErrorKind::Generic(text) => (cannot(error, text), None),
         other => (cannot(error, &format!("{other:?}")), None),
     };
-    let remedy =
-        remedy.map(|setting| format!("; to fix this, run `sudo sysctl {setting}` and restart the watch"));
-    format!("{what}; polling every {poll_interval:?} instead{}", remedy.unwrap_or_default())
+    let remedy = remedy
+        .map(|setting| format!("; to fix this, run `sudo sysctl {setting}` and restart the watch"));
+    format!(
+        "{what}; polling every {poll_interval:?} instead{}",
+        remedy.unwrap_or_default()
+    )
 }
 
 fn cannot(error: &Error, why: &dyn std::fmt::Display) -> String {
@@ -58,7 +62,10 @@ mod tests {
                 Error::io(io::Error::other("broken")).add_path("/r/tasks".into()),
                 "cannot watch /r/tasks: broken; polling every 2s instead",
             ),
-            (Error::generic("gone"), "cannot watch the file system: gone; polling every 2s instead"),
+            (
+                Error::generic("gone"),
+                "cannot watch the file system: gone; polling every 2s instead",
+            ),
         ] {
             assert_eq!(advice(&error, interval), expected);
         }

@@ -39,24 +39,39 @@ struct Pending<K> {
 
 impl<K> Pending<K> {
     fn new(now: Instant) -> Self {
-        Self { first: now, last: now, writing: BTreeSet::new(), keys: BTreeMap::new() }
+        Self {
+            first: now,
+            last: now,
+            writing: BTreeSet::new(),
+            keys: BTreeMap::new(),
+        }
     }
 
     fn deadline(&self, settle: Duration) -> Instant {
         let latest = self.first + settle * PATIENCE;
-        if self.writing.is_empty() { latest.min(self.last + settle) } else { latest }
+        if self.writing.is_empty() {
+            latest.min(self.last + settle)
+        } else {
+            latest
+        }
     }
 }
 
 impl<K: Ord + Clone> Debounce<K> {
     /// A debounce without keys.
     pub(super) fn new(settle: Duration) -> Self {
-        Self { settle, groups: BTreeMap::new() }
+        Self {
+            settle,
+            groups: BTreeMap::new(),
+        }
     }
 
     /// Notes that `hint` happened to `key` of `group` at `now`.
     pub(super) fn note(&mut self, now: Instant, group: K, key: K, hint: Hint) {
-        let pending = self.groups.entry(group).or_insert_with(|| Pending::new(now));
+        let pending = self
+            .groups
+            .entry(group)
+            .or_insert_with(|| Pending::new(now));
         pending.last = now;
         if hint == Hint::Writing {
             pending.writing.insert(key.clone());
@@ -70,7 +85,10 @@ impl<K: Ord + Clone> Debounce<K> {
     /// appeared and will be due a second time.
     pub(super) fn due(&mut self, now: Instant) -> BTreeMap<K, bool> {
         let settle = self.settle;
-        let due: Vec<_> = self.groups.extract_if(.., |_, pending| pending.deadline(settle) <= now).collect();
+        let due: Vec<_> = self
+            .groups
+            .extract_if(.., |_, pending| pending.deadline(settle) <= now)
+            .collect();
         let mut keys = BTreeMap::new();
         for (group, pending) in due {
             let mut again = Pending::new(now);
@@ -90,7 +108,10 @@ impl<K: Ord + Clone> Debounce<K> {
 
     /// When the next key may become due, if any is pending.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.groups.values().map(|pending| pending.deadline(self.settle)).min()
+        self.groups
+            .values()
+            .map(|pending| pending.deadline(self.settle))
+            .min()
     }
 }
 
@@ -113,7 +134,11 @@ mod tests {
             ("nothing is pending", &[Due(0, &[], None)]),
             (
                 "a change is due after the settle time",
-                &[Note(0, "t", "a", Changed), Due(49, &[], Some(50)), Due(50, &["a"], None)],
+                &[
+                    Note(0, "t", "a", Changed),
+                    Due(49, &[], Some(50)),
+                    Due(50, &["a"], None),
+                ],
             ),
             (
                 "each change restarts the quiet period of the whole group",
@@ -188,7 +213,11 @@ mod tests {
             ),
             (
                 "a later change does not take back the second look",
-                &[Note(0, "t", "t", Appeared), Note(10, "t", "t", Changed), Due(60, &["t"], Some(110))],
+                &[
+                    Note(0, "t", "t", Appeared),
+                    Note(10, "t", "t", Changed),
+                    Due(60, &["t"], Some(110)),
+                ],
             ),
         ];
         for (story, steps) in stories {

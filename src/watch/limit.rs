@@ -22,8 +22,14 @@ impl WatchLimit {
         let directories = outermost(watched).into_iter().map(|path| path.under(root));
         let limit = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
         let below = |directory: PathBuf| WalkDir::new(directory).into_iter().flatten();
-        let needed = directories.flat_map(below).filter(|entry| entry.file_type().is_dir()).count();
-        Some(Self { needed, allowed: limit.trim().parse().ok()? })
+        let needed = directories
+            .flat_map(below)
+            .filter(|entry| entry.file_type().is_dir())
+            .count();
+        Some(Self {
+            needed,
+            allowed: limit.trim().parse().ok()?,
+        })
     }
 
     /// Whether the limit is in the way. Other programs need watches, too.
@@ -53,7 +59,11 @@ mod tests {
             assert_eq!(limit.needed, 2);
         }
         for (allowed, is_short) in [(6, false), (5, true)] {
-            assert_eq!(WatchLimit { needed: 3, allowed }.is_short(), is_short, "{allowed}");
+            assert_eq!(
+                WatchLimit { needed: 3, allowed }.is_short(),
+                is_short,
+                "{allowed}"
+            );
         }
     }
 }

@@ -14,7 +14,10 @@ fn is_foreign(part: &str) -> bool {
 
 /// Temporary files of editors, and `suggestion.json`, which orch derives and rewrites.
 fn is_passing(name: &str) -> bool {
-    let vim = [".swp", ".swo", ".swx"].iter().any(|suffix| name.ends_with(suffix)) || name == "4913";
+    let vim = [".swp", ".swo", ".swx"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
+        || name == "4913";
     let emacs = name.starts_with(".#") || (name.starts_with('#') && name.ends_with('#'));
     vim || emacs || name.ends_with('~') || name == "suggestion.json"
 }
@@ -46,7 +49,11 @@ mod tests {
             ("tasks/t", false),
             ("", false),
         ] {
-            assert_eq!(is_noise(&RepoPath::new(path).expect("valid")), expected, "{path}");
+            assert_eq!(
+                is_noise(&RepoPath::new(path).expect("valid")),
+                expected,
+                "{path}"
+            );
         }
     }
 }

@@ -22,12 +22,21 @@ struct World {
 
 impl World {
     fn new(existing: &[&str], targets: &[&str]) -> Self {
-        Self::with(existing, targets, WatchOptions { reconcile: HANG * 2, ..WatchOptions::default() })
+        Self::with(
+            existing,
+            targets,
+            WatchOptions {
+                reconcile: HANG * 2,
+                ..WatchOptions::default()
+            },
+        )
     }
 
     fn with(existing: &[&str], targets: &[&str], options: WatchOptions) -> Self {
-        let directory =
-            tempfile::Builder::new().prefix("orch-watch-").tempdir().expect("temporary directory");
+        let directory = tempfile::Builder::new()
+            .prefix("orch-watch-")
+            .tempdir()
+            .expect("temporary directory");
         for path in existing {
             fs::create_dir_all(directory.path().join(path)).expect("create");
         }
@@ -72,7 +81,10 @@ impl World {
         while !signals.contains(&dirty(path)) {
             assert!(Instant::now() < deadline, "{path} is not watched");
             self.write(path, "again");
-            signals = self.watcher.next(Duration::from_millis(200)).expect("not stopped");
+            signals = self
+                .watcher
+                .next(Duration::from_millis(200))
+                .expect("not stopped");
         }
     }
 }
@@ -109,8 +121,15 @@ fn a_written_file_is_reported_once() {
 fn a_rename_into_place_is_reported() {
     let mut world = World::new(&["tasks/t"], &["tasks"]);
     world.write("tasks/t/.tmpX", "{}");
-    fs::rename(world.root().join("tasks/t/.tmpX"), world.root().join("tasks/t/plan.json")).expect("rename");
-    assert_eq!(world.until_dirty("tasks/t/plan.json"), paths(&["tasks/t/plan.json"]));
+    fs::rename(
+        world.root().join("tasks/t/.tmpX"),
+        world.root().join("tasks/t/plan.json"),
+    )
+    .expect("rename");
+    assert_eq!(
+        world.until_dirty("tasks/t/plan.json"),
+        paths(&["tasks/t/plan.json"])
+    );
 }
 
 #[test]
@@ -128,7 +147,9 @@ fn reading_is_not_reported() {
     world.write("tasks/t/a", "");
     world.until_dirty("tasks/t/a");
     fs::read(world.root().join("tasks/t/a")).expect("read");
-    fs::read_dir(world.root().join("tasks/t")).expect("list").for_each(drop);
+    fs::read_dir(world.root().join("tasks/t"))
+        .expect("list")
+        .for_each(drop);
     world.write("tasks/t/b", "");
     assert_eq!(world.until_dirty("tasks/t/b"), paths(&["tasks/t/b"]));
 }
@@ -136,7 +157,12 @@ fn reading_is_not_reported() {
 #[test]
 fn noise_is_not_reported() {
     let mut world = World::new(&[".git", "tasks/t"], &[""]);
-    for path in [".git/index", "tasks/t/suggestion.json", "tasks/t/plan.json~", "tasks/t/.plan.json.swp"] {
+    for path in [
+        ".git/index",
+        "tasks/t/suggestion.json",
+        "tasks/t/plan.json~",
+        "tasks/t/.plan.json.swp",
+    ] {
         world.write(path, "x");
     }
     // All of these events precede the following ones in the queue.
@@ -177,8 +203,13 @@ fn what_is_written_into_a_new_directory_at_once_is_there_at_the_report() {
 fn a_new_directory_is_reported_twice() {
     let mut world = World::new(&["tasks"], &["tasks"]);
     fs::create_dir(world.root().join("tasks/t")).expect("create");
-    let twice =
-        |signals: &[WatchSignal]| signals.iter().filter(|signal| **signal == dirty("tasks/t")).count() == 2;
+    let twice = |signals: &[WatchSignal]| {
+        signals
+            .iter()
+            .filter(|signal| **signal == dirty("tasks/t"))
+            .count()
+            == 2
+    };
     world.until(twice);
 }
 
@@ -186,9 +217,15 @@ fn a_new_directory_is_reported_twice() {
 fn of_many_directories_created_at_once_none_is_missed() {
     const TASKS: usize = 300;
     let mut world = World::new(&["tasks"], &["tasks"]);
-    let files = ["state.json", "planning/plan.json", "review/plan-review.json"];
+    let files = [
+        "state.json",
+        "planning/plan.json",
+        "review/plan-review.json",
+    ];
     for task in 0..TASKS {
-        files.iter().for_each(|file| world.write(&format!("tasks/t{task}/{file}"), "{}"));
+        files
+            .iter()
+            .for_each(|file| world.write(&format!("tasks/t{task}/{file}"), "{}"));
     }
     let root = world.root().to_owned();
     let (mut read, mut seen) = (0, BTreeSet::new());
@@ -260,22 +297,38 @@ fn a_name_that_is_not_utf_8_is_reported_as_its_directory() {
 
 #[test]
 fn while_listening_a_rescan_comes_from_time_to_time() {
-    let options = WatchOptions { reconcile: Duration::from_millis(1), ..WatchOptions::default() };
+    let options = WatchOptions {
+        reconcile: Duration::from_millis(1),
+        ..WatchOptions::default()
+    };
     let mut world = World::with(&["tasks"], &["tasks"], options);
     assert!(world.watcher.is_listening());
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(signals.iter().all(|signal| *signal == WatchSignal::Rescan("time to reconcile")), "{signals:?}");
+    assert!(
+        signals
+            .iter()
+            .all(|signal| *signal == WatchSignal::Rescan("time to reconcile")),
+        "{signals:?}"
+    );
 }
 
 #[test]
 fn a_poll_never_listens() {
-    let options =
-        WatchOptions { poll: true, poll_interval: Duration::from_millis(1), ..WatchOptions::default() };
+    let options = WatchOptions {
+        poll: true,
+        poll_interval: Duration::from_millis(1),
+        ..WatchOptions::default()
+    };
     let mut world = World::with(&["tasks"], &["tasks"], options);
     assert!(!world.watcher.is_listening());
     world.write("tasks/t/plan.json", "{}");
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(signals.iter().all(|signal| *signal == WatchSignal::Rescan("polling")), "{signals:?}");
+    assert!(
+        signals
+            .iter()
+            .all(|signal| *signal == WatchSignal::Rescan("polling")),
+        "{signals:?}"
+    );
 }
 
 #[test]
@@ -291,10 +344,15 @@ fn a_timeout_gives_nothing_and_a_stop_ends() {
 
 #[test]
 fn a_root_that_is_missing_is_an_error() {
-    let error =
-        Watcher::new(Path::new("/nowhere/at/all"), &[], WatchOptions::default()).expect_err("no such root");
+    let error = Watcher::new(Path::new("/nowhere/at/all"), &[], WatchOptions::default())
+        .expect_err("no such root");
     assert_eq!(error.code(), crate::base::Code::WatchFailed);
-    assert!(error.message().starts_with("cannot watch /nowhere/at/all: "), "{error}");
+    assert!(
+        error
+            .message()
+            .starts_with("cannot watch /nowhere/at/all: "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -303,17 +361,33 @@ fn new_targets_keep_the_handles_and_what_they_sent() {
     let stop = world.watcher.stop_handle();
     world.write("tasks/t/plan.json", "{}");
     stop.wake();
-    let options = WatchOptions { reconcile: HANG * 2, ..WatchOptions::default() };
+    let options = WatchOptions {
+        reconcile: HANG * 2,
+        ..WatchOptions::default()
+    };
     let root = world.root().to_owned();
-    world.watcher.retarget(&root, &[repo_path("work")], options.clone()).expect("the root is there");
-    assert_eq!(world.watcher.next(HANG), Some(Vec::new()), "the wake still counts");
+    world
+        .watcher
+        .retarget(&root, &[repo_path("work")], options.clone())
+        .expect("the root is there");
+    assert_eq!(
+        world.watcher.next(HANG),
+        Some(Vec::new()),
+        "the wake still counts"
+    );
     world.write("work/t/plan.json", "{}");
     let work = repo_path("work");
     let signals = world.until(|signals| !signals.is_empty());
     let is_below = |path: &RepoPath| path.below(&work).is_some();
-    assert!(matches!(&signals[..], [WatchSignal::Dirty(path), ..] if is_below(path)), "{signals:?}");
+    assert!(
+        matches!(&signals[..], [WatchSignal::Dirty(path), ..] if is_below(path)),
+        "{signals:?}"
+    );
     stop.stop();
-    world.watcher.retarget(&root, &[work], options).expect("the root is there");
+    world
+        .watcher
+        .retarget(&root, &[work], options)
+        .expect("the root is there");
     assert_eq!(world.watcher.next(HANG), None, "the stop still counts");
 }
 
@@ -327,9 +401,12 @@ const CHANGING: u32 = 0x2 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200;
 #[cfg(target_os = "linux")]
 fn masks() -> Vec<u32> {
     let infos = fs::read_dir("/proc/self/fdinfo").expect("a list").flatten();
-    let texts = infos.filter_map(|info| fs::read_to_string(info.path()).ok()).collect::<String>();
+    let texts = infos
+        .filter_map(|info| fs::read_to_string(info.path()).ok())
+        .collect::<String>();
     let lines = texts.lines().filter(|line| line.starts_with("inotify "));
-    let mask = |line: &str| u32::from_str_radix(line.split("mask:").nth(1)?.split(' ').next()?, 16).ok();
+    let mask =
+        |line: &str| u32::from_str_radix(line.split("mask:").nth(1)?.split(' ').next()?, 16).ok();
     lines.map(|line| mask(line).expect("a mask")).collect()
 }
 
@@ -340,7 +417,10 @@ fn masks() -> Vec<u32> {
 fn only_changes_are_listened_to() {
     let world = World::new(&["tasks/t/planning"], &["tasks"]);
     let masks = masks();
-    assert!(masks.len() >= 3, "the root, tasks, the task and its directory: {masks:x?}");
+    assert!(
+        masks.len() >= 3,
+        "the root, tasks, the task and its directory: {masks:x?}"
+    );
     for mask in masks {
         assert_eq!((mask & READING, mask & CHANGING), (0, CHANGING), "{mask:x}");
     }

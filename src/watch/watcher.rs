@@ -6,7 +6,9 @@ use super::noise::is_noise;
 use super::{WatchOptions, WatchSignal};
 use crate::base::{Code, Error, RepoPath};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
-use notify::{ErrorKind, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{
+    ErrorKind, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -168,7 +170,10 @@ impl Watcher {
                 .into_iter()
                 .flatten()
                 .fold(self.rescan.0, Instant::min);
-            match self.receiver.recv_timeout(wake.saturating_duration_since(now)) {
+            match self
+                .receiver
+                .recv_timeout(wake.saturating_duration_since(now))
+            {
                 Ok(message) => self.take(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.stopped = true,
@@ -178,8 +183,18 @@ impl Watcher {
 
     fn due(&mut self, now: Instant) -> Vec<WatchSignal> {
         let paths = self.debounce.due(now);
-        self.deepen(paths.iter().filter(|(_, appeared)| **appeared).map(|(path, _)| path));
-        let mut due: Vec<WatchSignal> = self.failure.take().map(WatchSignal::Failed).into_iter().collect();
+        self.deepen(
+            paths
+                .iter()
+                .filter(|(_, appeared)| **appeared)
+                .map(|(path, _)| path),
+        );
+        let mut due: Vec<WatchSignal> = self
+            .failure
+            .take()
+            .map(WatchSignal::Failed)
+            .into_iter()
+            .collect();
         if self.rescan.0 <= now {
             due.push(WatchSignal::Rescan(self.rescan.1));
             self.schedule_rescan(now);
@@ -231,21 +246,32 @@ impl Watcher {
 
     fn note(&mut self, path: &Path, kind: &EventKind) {
         tracing::trace!(path = %path.display(), ?kind, "event");
-        if self.options.heads.iter().any(|(head, _)| path.starts_with(head)) {
+        if self
+            .options
+            .heads
+            .iter()
+            .any(|(head, _)| path.starts_with(head))
+        {
             // Git changes several files at once; reading once at the end is enough.
             let soon = Instant::now() + self.options.settle;
             self.head.get_or_insert(soon);
             return;
         }
-        let Some(path) = self.relative(path) else { return };
+        let Some(path) = self.relative(path) else {
+            return;
+        };
         let moved = matches!(kind, EventKind::Create(_) | EventKind::Remove(_))
             || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
         if moved {
             self.unsettle(&path);
         }
-        let Some(group) = self.group(&path) else { return };
-        let written =
-            matches!(kind, EventKind::Create(CreateKind::File) | EventKind::Modify(ModifyKind::Data(_)));
+        let Some(group) = self.group(&path) else {
+            return;
+        };
+        let written = matches!(
+            kind,
+            EventKind::Create(CreateKind::File) | EventKind::Modify(ModifyKind::Data(_))
+        );
         let hint = match written {
             _ if moved && is_directory(&path.under(&self.root)) => Hint::Appeared,
             true if REPORTS_CLOSE => Hint::Writing,
@@ -258,9 +284,14 @@ impl Watcher {
     /// earlier changes there went unreported.
     fn unsettle(&mut self, path: &RepoPath) {
         let now = Instant::now();
-        for target in self.targets.iter().filter(|target| *target == path || target.below(path).is_some()) {
+        for target in self
+            .targets
+            .iter()
+            .filter(|target| *target == path || target.below(path).is_some())
+        {
             self.unarmed.insert(target.clone());
-            self.debounce.note(now, target.clone(), target.clone(), Hint::Appeared);
+            self.debounce
+                .note(now, target.clone(), target.clone(), Hint::Appeared);
         }
     }
 
@@ -277,10 +308,12 @@ impl Watcher {
         if is_noise(path) {
             return None;
         }
-        self.targets.iter().find_map(|target| match path.below(target) {
-            Some(rest) => target.join(rest.split('/').next().unwrap_or_default()).ok(),
-            None => (path == target).then(|| target.clone()),
-        })
+        self.targets
+            .iter()
+            .find_map(|target| match path.below(target) {
+                Some(rest) => target.join(rest.split('/').next().unwrap_or_default()).ok(),
+                None => (path == target).then(|| target.clone()),
+            })
     }
 
     fn listen(&mut self) {
@@ -292,14 +325,22 @@ impl Watcher {
             }
         };
         // A link is content here, not a way into another tree.
-        let config = notify::Config::default().with_follow_symlinks(false).with_event_kinds(CHANGES);
+        let config = notify::Config::default()
+            .with_follow_symlinks(false)
+            .with_event_kinds(CHANGES);
         match RecommendedWatcher::new(handler, config) {
             Ok(notify) => self.notify = Some(notify),
             Err(error) => self.fail(&error),
         }
         for (head, below) in self.options.heads.clone() {
-            let mode = if below { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
-            let Some(notify) = &mut self.notify else { return };
+            let mode = if below {
+                RecursiveMode::Recursive
+            } else {
+                RecursiveMode::NonRecursive
+            };
+            let Some(notify) = &mut self.notify else {
+                return;
+            };
             match notify.watch(&head, mode) {
                 Err(error) if !vanished(&error) => self.fail(&error),
                 _ => {}
@@ -311,10 +352,12 @@ impl Watcher {
     /// or disappears.
     fn arm(&mut self) {
         for target in std::mem::take(&mut self.unarmed) {
-            let outcome = (0..ATTEMPTS).map(|_| self.subscribe(&target)).find(|outcome| match outcome {
-                Err(error) => !vanished(error),
-                Ok(()) => true,
-            });
+            let outcome = (0..ATTEMPTS)
+                .map(|_| self.subscribe(&target))
+                .find(|outcome| match outcome {
+                    Err(error) => !vanished(error),
+                    Ok(()) => true,
+                });
             match outcome {
                 Some(Ok(())) => {}
                 Some(Err(error)) => self.fail(&error),
@@ -329,8 +372,11 @@ impl Watcher {
     /// Subscribes to the target recursively, and to each directory above it non-recursively, from the top
     /// down: a directory that does not exist when its turn comes is reported by its parent.
     fn subscribe(&mut self, target: &RepoPath) -> notify::Result<()> {
-        let Some(notify) = &mut self.notify else { return Ok(()) };
-        let mut above: Vec<RepoPath> = std::iter::successors(target.parent(), RepoPath::parent).collect();
+        let Some(notify) = &mut self.notify else {
+            return Ok(());
+        };
+        let mut above: Vec<RepoPath> =
+            std::iter::successors(target.parent(), RepoPath::parent).collect();
         above.reverse();
         for directory in above {
             let directory = directory.under(&self.root);
@@ -340,7 +386,11 @@ impl Watcher {
             notify.watch(&directory, RecursiveMode::NonRecursive)?;
         }
         let target = target.under(&self.root);
-        if target.is_dir() { notify.watch(&target, RecursiveMode::Recursive) } else { Ok(()) }
+        if target.is_dir() {
+            notify.watch(&target, RecursiveMode::Recursive)
+        } else {
+            Ok(())
+        }
     }
 
     /// Subscribes again to directories that appeared. The subscription at their first event is lost if a
@@ -348,7 +398,9 @@ impl Watcher {
     fn deepen<'p>(&mut self, appeared: impl Iterator<Item = &'p RepoPath>) {
         let mut outer: Option<&RepoPath> = None;
         for path in appeared {
-            let Some(notify) = &mut self.notify else { return };
+            let Some(notify) = &mut self.notify else {
+                return;
+            };
             let place = path.under(&self.root);
             if outer.is_some_and(|outer| path.below(outer).is_some()) || !is_directory(&place) {
                 continue;
@@ -366,28 +418,43 @@ impl Watcher {
     fn fail(&mut self, error: &notify::Error) {
         tracing::warn!(%error, "listening failed: polling from now on");
         self.notify = None;
-        self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
+        self.failure
+            .get_or_insert_with(|| advice(error, self.options.poll_interval));
         self.schedule_rescan(Instant::now());
     }
 }
 
 /// The root with its links resolved. Returns an error if it does not exist.
 fn present(root: &Path) -> Result<PathBuf, Error> {
-    root.canonicalize()
-        .map_err(|source| Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display())))
+    root.canonicalize().map_err(|source| {
+        Error::new(
+            Code::WatchFailed,
+            format!("cannot watch {}: {source}", root.display()),
+        )
+    })
 }
 
 /// The distinct targets that are not inside another target.
 pub(super) fn outermost(targets: &[RepoPath]) -> Vec<RepoPath> {
     let targets: BTreeSet<&RepoPath> = targets.iter().collect();
-    let inside = |path: &RepoPath| targets.iter().any(|other| *other != path && path.below(other).is_some());
-    targets.iter().filter(|path| !inside(path)).map(|path| (*path).clone()).collect()
+    let inside = |path: &RepoPath| {
+        targets
+            .iter()
+            .any(|other| *other != path && path.below(other).is_some())
+    };
+    targets
+        .iter()
+        .filter(|path| !inside(path))
+        .map(|path| (*path).clone())
+        .collect()
 }
 
 /// Whether an event can mean a change. Reads by orch are reported too and would fill the queue.
 fn matters(event: &Event) -> bool {
     match event.kind {
-        EventKind::Access(access) => event.need_rescan() || access == AccessKind::Close(AccessMode::Write),
+        EventKind::Access(access) => {
+            event.need_rescan() || access == AccessKind::Close(AccessMode::Write)
+        }
         _ => true,
     }
 }
@@ -402,7 +469,8 @@ fn vanished(error: &notify::Error) -> bool {
 
 /// Whether the path is a directory and not a link to one.
 fn is_directory(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir())
 }
 
 #[cfg(test)]
@@ -411,7 +479,10 @@ mod tests {
     use notify::event::Flag;
 
     fn watcher(targets: &[&str], directory: &Path) -> Watcher {
-        let targets: Vec<RepoPath> = targets.iter().map(|path| RepoPath::new(path).expect("valid")).collect();
+        let targets: Vec<RepoPath> = targets
+            .iter()
+            .map(|path| RepoPath::new(path).expect("valid"))
+            .collect();
         let options = WatchOptions {
             reconcile: Duration::MAX / 4,
             poll_interval: Duration::from_millis(1),
@@ -426,7 +497,10 @@ mod tests {
         let mut watcher = watcher(&["tasks"], directory.path());
         for _ in 0..2 {
             let error = notify::Error::new(ErrorKind::MaxFilesWatch);
-            watcher.sender.send(WatcherMessage::Event(Err(error))).expect("open");
+            watcher
+                .sender
+                .send(WatcherMessage::Event(Err(error)))
+                .expect("open");
         }
         let first = watcher.next(Duration::MAX).expect("not stopped");
         assert!(
@@ -443,17 +517,30 @@ mod tests {
         let directory = tempfile::tempdir().expect("temporary directory");
         let mut watcher = watcher(&["tasks"], directory.path());
         let event = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        watcher.sender.send(WatcherMessage::Event(Ok(event))).expect("open");
-        assert_eq!(watcher.next(Duration::MAX), Some(vec![WatchSignal::Rescan("events were lost")]));
+        watcher
+            .sender
+            .send(WatcherMessage::Event(Ok(event)))
+            .expect("open");
+        assert_eq!(
+            watcher.next(Duration::MAX),
+            Some(vec![WatchSignal::Rescan("events were lost")])
+        );
         assert!(watcher.is_listening());
     }
 
     #[test]
     fn targets_inside_others_are_dropped_and_groups_are_never_finer_than_tasks() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        let watcher = watcher(&["tasks", "tasks/team", "tasks2", "orch.toml", "tasks"], directory.path());
+        let watcher = watcher(
+            &["tasks", "tasks/team", "tasks2", "orch.toml", "tasks"],
+            directory.path(),
+        );
         assert_eq!(
-            watcher.targets.iter().map(RepoPath::as_str).collect::<Vec<_>>(),
+            watcher
+                .targets
+                .iter()
+                .map(RepoPath::as_str)
+                .collect::<Vec<_>>(),
             ["orch.toml", "tasks", "tasks2"]
         );
         for (path, group) in [
@@ -475,8 +562,14 @@ mod tests {
         use notify::event::{AccessKind, AccessMode};
         for (kind, expected) in [
             (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
-            (EventKind::Access(AccessKind::Close(AccessMode::Read)), false),
-            (EventKind::Access(AccessKind::Close(AccessMode::Write)), true),
+            (
+                EventKind::Access(AccessKind::Close(AccessMode::Read)),
+                false,
+            ),
+            (
+                EventKind::Access(AccessKind::Close(AccessMode::Write)),
+                true,
+            ),
             (EventKind::Create(CreateKind::Folder), true),
             (EventKind::Other, true),
         ] {

@@ -92,7 +92,14 @@ words! {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turns: 50, time: None, cost: None, failures: 3, errors: 3, backoff: Period::from_seconds(2) }
+        Self {
+            turns: 50,
+            time: None,
+            cost: None,
+            failures: 3,
+            errors: 3,
+            backoff: Period::from_seconds(2),
+        }
     }
 }
 
@@ -100,7 +107,9 @@ impl Limits {
     /// The wait before a try, which is counted from 1; at most five minutes.
     #[must_use]
     pub fn wait_before(&self, attempt: u32) -> Period {
-        let doubled = 1_u64.checked_shl(attempt.saturating_sub(2)).unwrap_or(u64::MAX);
+        let doubled = 1_u64
+            .checked_shl(attempt.saturating_sub(2))
+            .unwrap_or(u64::MAX);
         match attempt {
             0 | 1 => Period::from_milliseconds(0),
             _ => self.backoff.times(doubled).min(Period::from_seconds(300)),
@@ -112,7 +121,9 @@ impl Action {
     /// How many tries the action has in all before it is given up.
     #[must_use]
     pub fn tries(&self, limits: &Limits) -> u32 {
-        self.retries.map_or(limits.failures, |retries| retries.saturating_add(1)).max(1)
+        self.retries
+            .map_or(limits.failures, |retries| retries.saturating_add(1))
+            .max(1)
     }
 }
 
@@ -141,8 +152,9 @@ mod tests {
     #[test]
     fn waiting_doubles_up_to_a_bound() {
         let limits = Limits::default();
-        let waits: Vec<u64> =
-            [1, 2, 3, 4, 40, 99].map(|attempt| limits.wait_before(attempt).milliseconds()).to_vec();
+        let waits: Vec<u64> = [1, 2, 3, 4, 40, 99]
+            .map(|attempt| limits.wait_before(attempt).milliseconds())
+            .to_vec();
         assert_eq!(waits, [0, 2_000, 4_000, 8_000, 300_000, 300_000]);
     }
 

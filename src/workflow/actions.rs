@@ -38,8 +38,14 @@ impl Compiler<'_> {
             let message = format!("`soft_timeout` must be shorter than `timeout`, which is {hard}");
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
-        let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
-        let ensures = raw.ensures.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
+        let when = raw
+            .when
+            .as_ref()
+            .map_or_else(Guard::always, |text| self.condition(text, known));
+        let ensures = raw
+            .ensures
+            .as_ref()
+            .map_or_else(Guard::always, |text| self.condition(text, known));
         Some(Action {
             name: self.name(&raw.name, |text| ActionName::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
@@ -58,20 +64,34 @@ impl Compiler<'_> {
     pub(super) fn question(&mut self, raw: &RawAsk, known: &KnownNames<'_>) -> Option<Ask> {
         let Some(title) = &raw.title else {
             let message = format!("question `{}` has no `title`", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowMissingKey, message),
+            );
             return None;
         };
         self.writable(&raw.writes, known.phase_key);
         if raw.writes.is_empty() {
-            let message =
-                format!("question `{}` has no `writes`, so its answer would be lost", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
+            let message = format!(
+                "question `{}` has no `writes`, so its answer would be lost",
+                raw.name.value
+            );
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowMissingKey, message),
+            );
         }
         let writes = values_of(&raw.writes);
         for (pointer, _) in raw.options.iter().chain(&raw.default) {
             if !super::action::is_within(&pointer.value, &writes) {
-                let message = format!("`{}` is not among the `writes` of the question", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
+                let message = format!(
+                    "`{}` is not among the `writes` of the question",
+                    pointer.value
+                );
+                self.problem(
+                    &pointer.span,
+                    Diagnostic::error(Code::WorkflowValue, message),
+                );
             }
         }
         // Only rules refer to questions, so the name of a question is a label.
@@ -88,15 +108,18 @@ impl Compiler<'_> {
 
     pub(super) fn limits(&mut self, raw: &RawLimits) -> Limits {
         let default = Limits::default();
-        let count =
-            |given: &Option<Spanned<i64>>, default| given.as_ref().map_or(default, |n| clamp(n.value));
+        let count = |given: &Option<Spanned<i64>>, default| {
+            given.as_ref().map_or(default, |n| clamp(n.value))
+        };
         Limits {
             turns: count(&raw.turns, default.turns),
             failures: count(&raw.failures, default.failures),
             errors: count(&raw.errors, default.errors),
             cost: raw.cost.as_ref().map(|cost| cost.value),
             time: self.period("time", raw.time.as_ref()),
-            backoff: self.period("backoff", raw.backoff.as_ref()).unwrap_or(default.backoff),
+            backoff: self
+                .period("backoff", raw.backoff.as_ref())
+                .unwrap_or(default.backoff),
         }
     }
 
@@ -108,7 +131,9 @@ impl Compiler<'_> {
         let pointers: Vec<Text> = raw.iter().map(|(pointer, _)| pointer.clone()).collect();
         self.writable(&pointers, known.phase_key);
         let count = |count: &Spanned<i64>| usize::try_from(count.value).unwrap_or(usize::MAX);
-        raw.iter().map(|(pointer, kept)| (pointer.value.clone(), count(kept))).collect()
+        raw.iter()
+            .map(|(pointer, kept)| (pointer.value.clone(), count(kept)))
+            .collect()
     }
 
     /// A guard: checks its names, and that it yields true or false.
@@ -118,13 +143,20 @@ impl Compiler<'_> {
             if !guard.types().meets(Types::BOOL) {
                 let message = "the guard does not yield true or false";
                 let hint = "compare the value, for example with `== 0`";
-                compiler.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));
+                compiler.problem(
+                    &text.span,
+                    Diagnostic::error(Code::GuardNotBoolean, message).hint(hint),
+                );
             }
         })
     }
 
     /// Places in the state, and the expressions that yield their values.
-    pub(super) fn values(&mut self, raw: &[(Text, Text)], known: &KnownNames<'_>) -> Vec<(String, Guard)> {
+    pub(super) fn values(
+        &mut self,
+        raw: &[(Text, Text)],
+        known: &KnownNames<'_>,
+    ) -> Vec<(String, Guard)> {
         let mut values = Vec::new();
         for (pointer, text) in raw {
             if self.writable(std::slice::from_ref(pointer), known.phase_key) {
@@ -138,9 +170,13 @@ impl Compiler<'_> {
     /// The map from the state of an older tool.
     pub(super) fn import(&mut self, raw: &RawImport, phase_key: &str) -> Option<StateImport> {
         if raw.known_by.is_empty() {
-            let message = "`[state.import]` has no `known_by`, so it would take every state for the original";
+            let message =
+                "`[state.import]` has no `known_by`, so it would take every state for the original";
             let hint = "name JSON pointers that only the states of the older tool have";
-            self.problem(&raw.span, Diagnostic::error(Code::WorkflowMissingKey, message).hint(hint));
+            self.problem(
+                &raw.span,
+                Diagnostic::error(Code::WorkflowMissingKey, message).hint(hint),
+            );
         }
         self.pointers(&raw.known_by);
         self.pointers(raw.phase.as_slice());
@@ -159,13 +195,22 @@ impl Compiler<'_> {
             };
             data.push((place.value.clone(), value));
         }
-        let phase = raw.phase.as_ref().map_or_else(|| child("", phase_key), |phase| phase.value.clone());
-        Some(StateImport { known_by: values_of(&raw.known_by), phase, defines, data })
+        let phase = raw
+            .phase
+            .as_ref()
+            .map_or_else(|| child("", phase_key), |phase| phase.value.clone());
+        Some(StateImport {
+            known_by: values_of(&raw.known_by),
+            phase,
+            defines,
+            data,
+        })
     }
 
     /// An expression over the original and the earlier definitions.
     fn import_value(&mut self, text: &Text, defines: &[(String, Guard)]) -> Guard {
-        let known = || std::iter::once(ORIGINAL).chain(defines.iter().map(|(name, _)| name.as_str()));
+        let known =
+            || std::iter::once(ORIGINAL).chain(defines.iter().map(|(name, _)| name.as_str()));
         self.guard(text, |compiler, guard| {
             compiler.roots(text, guard, &known().collect::<Vec<_>>());
         })
@@ -175,9 +220,17 @@ impl Compiler<'_> {
     fn writable(&mut self, pointers: &[Text], phase_key: &str) -> bool {
         let mut all = self.pointers(pointers);
         for pointer in pointers {
-            if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
+            if pointer
+                .value
+                .split('/')
+                .nth(1)
+                .is_some_and(|key| is_reserved(key, phase_key))
+            {
                 let message = format!("`{}` is reserved for orch and cannot be set", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
+                self.problem(
+                    &pointer.span,
+                    Diagnostic::error(Code::WorkflowValue, message),
+                );
                 all = false;
             }
         }
@@ -187,9 +240,18 @@ impl Compiler<'_> {
     /// Whether each is a non-empty JSON pointer.
     pub(super) fn pointers(&mut self, pointers: &[Text]) -> bool {
         let mut all = true;
-        for pointer in pointers.iter().filter(|pointer| !pointer.value.starts_with('/')) {
-            let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
-            self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
+        for pointer in pointers
+            .iter()
+            .filter(|pointer| !pointer.value.starts_with('/'))
+        {
+            let message = format!(
+                "`{}` is not a JSON pointer; it starts with `/`",
+                pointer.value
+            );
+            self.problem(
+                &pointer.span,
+                Diagnostic::error(Code::WorkflowValue, message),
+            );
             all = false;
         }
         all
@@ -201,7 +263,10 @@ impl Compiler<'_> {
         if period.is_none() {
             let message = format!("`{key}` is not a duration");
             let hint = "write whole numbers with units, for example \"90s\", \"30m\" or \"1h30m\"";
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowValue, message).hint(hint),
+            );
         }
         period
     }

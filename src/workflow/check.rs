@@ -32,13 +32,20 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
         let place = heading(document, &format!("[phase.{}]", phase.id));
         if phase.id != workflow.initial && !reachable.contains(&phase.id) {
             let message = format!("no rule leads to phase `{}`", phase.id);
-            findings.push(Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()));
+            findings.push(
+                Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()),
+            );
         }
-        let leaves = |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
+        let leaves =
+            |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
         if !phase.terminal && !workflow.rules_from(&phase.id).any(leaves) {
             let message = format!("no rule leaves phase `{}`, which is not terminal", phase.id);
             let hint = "add a rule, or set `terminal = true`";
-            findings.push(Diagnostic::warning(Code::WorkflowDeadEnd, message).at(place).hint(hint));
+            findings.push(
+                Diagnostic::warning(Code::WorkflowDeadEnd, message)
+                    .at(place)
+                    .hint(hint),
+            );
         }
     }
 }
@@ -50,9 +57,9 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
         return;
     }
     for phase in &rule.from {
-        let earlier = workflow.rules[..index]
-            .iter()
-            .find(|earlier| earlier.from.contains(phase) && decides(earlier) && implies(rule, earlier));
+        let earlier = workflow.rules[..index].iter().find(|earlier| {
+            earlier.from.contains(phase) && decides(earlier) && implies(rule, earlier)
+        });
         match earlier {
             Some(earlier) => by.push(earlier),
             None => return,
@@ -60,8 +67,10 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
     }
     let Some(first) = by.first() else { return };
     let line = first.place.line.unwrap_or_default();
-    let message =
-        format!("rule `{}` never fires: `{}` on line {line} fires first in all its cases", rule.id, first.id);
+    let message = format!(
+        "rule `{}` never fires: `{}` on line {line} fires first in all its cases",
+        rule.id, first.id
+    );
     findings.push(Diagnostic::warning(Code::WorkflowCoveredRule, message).at(rule.place.clone()));
 }
 
@@ -73,7 +82,11 @@ fn decides(rule: &Rule) -> bool {
 
 /// Whether `earlier` certainly holds where `rule` does: each of its parts is a part of `rule`.
 fn implies(rule: &Rule, earlier: &Rule) -> bool {
-    earlier.when.is_always() || earlier.when.parts().all(|part| rule.when.parts().any(|other| other == part))
+    earlier.when.is_always()
+        || earlier
+            .when
+            .parts()
+            .all(|part| rule.when.parts().any(|other| other == part))
 }
 
 /// `data` and named facts are missing keys unless the artifact is valid, so a guard must check `.ready` or
@@ -81,7 +94,10 @@ fn implies(rule: &Rule, earlier: &Rule) -> bool {
 fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let reads = workflow.reads(&rule.when);
     for (index, chain) in reads.iter().enumerate() {
-        let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0])
+        let Some(artifact) = workflow
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.name.as_str() == chain[0])
         else {
             continue;
         };
@@ -90,7 +106,8 @@ fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut
             continue;
         }
         let asked = reads[..index].iter().any(|earlier| {
-            earlier[0] == chain[0] && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid"))
+            earlier[0] == chain[0]
+                && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid"))
         });
         if !asked {
             let message = format!(
@@ -99,9 +116,14 @@ fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut
                 spelled(chain),
                 artifact.name
             );
-            let hint = "the key is missing unless the artifact is valid, and then the guard is an error";
+            let hint =
+                "the key is missing unless the artifact is valid, and then the guard is an error";
             let place = in_guard(document, rule, &spelled(chain));
-            findings.push(Diagnostic::warning(Code::GuardUnasked, message).at(place).hint(hint));
+            findings.push(
+                Diagnostic::warning(Code::GuardUnasked, message)
+                    .at(place)
+                    .hint(hint),
+            );
             return;
         }
     }
@@ -112,16 +134,32 @@ fn needs_validity(artifact: &Artifact, member: &str) -> bool {
 }
 
 /// A rule on `.changed` that sends back is useless after a rule that moves on regardless.
-fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
+fn changed_too_late(
+    workflow: &Workflow,
+    index: usize,
+    rule: &Rule,
+    findings: &mut Vec<Diagnostic>,
+) {
     let asks_changed = |rule: &Rule| {
-        workflow.reads(&rule.when).iter().any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
+        workflow
+            .reads(&rule.when)
+            .iter()
+            .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
     };
-    if !asks_changed(rule) || !rule.from.iter().any(|from| sends_back(workflow, rule, from)) {
+    if !asks_changed(rule)
+        || !rule
+            .from
+            .iter()
+            .any(|from| sends_back(workflow, rule, from))
+    {
         return;
     }
     let earlier = workflow.rules[..index].iter().find(|earlier| {
         !asks_changed(earlier)
-            && earlier.from.iter().any(|from| rule.from.contains(from) && moves_on(workflow, earlier, from))
+            && earlier
+                .from
+                .iter()
+                .any(|from| rule.from.contains(from) && moves_on(workflow, earlier, from))
     });
     if let Some(earlier) = earlier {
         let message = format!(
@@ -131,8 +169,11 @@ fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &m
             earlier.place.line.unwrap_or_default()
         );
         let hint = "put rules on `.changed` before rules on verdicts";
-        findings
-            .push(Diagnostic::warning(Code::WorkflowChangedLate, message).at(rule.place.clone()).hint(hint));
+        findings.push(
+            Diagnostic::warning(Code::WorkflowChangedLate, message)
+                .at(rule.place.clone())
+                .hint(hint),
+        );
     }
 }
 
@@ -147,9 +188,15 @@ fn moves_on(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
 /// An artifact that no phase produces is never used up, so an old one would count forever.
 fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for artifact in &workflow.artifacts {
-        let is_shown = workflow.phases.iter().any(|phase| phase.reads.contains(&artifact.name));
+        let is_shown = workflow
+            .phases
+            .iter()
+            .any(|phase| phase.reads.contains(&artifact.name));
         if !is_shown && workflow.producers(&artifact.name).next().is_none() {
-            let message = format!("no phase produces artifact `{}`, so it is never used up", artifact.name);
+            let message = format!(
+                "no phase produces artifact `{}`, so it is never used up",
+                artifact.name
+            );
             let place = heading(document, &format!("[artifact.{}]", artifact.name));
             findings.push(Diagnostic::warning(Code::WorkflowUnproduced, message).at(place));
         }
@@ -159,7 +206,10 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
 /// Actions and questions that no rule names, and actions whose repeated failure no rule handles.
 fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for action in &workflow.actions {
-        let named = workflow.rules.iter().any(|rule| rule.outcome.actions().contains(&action.name));
+        let named = workflow
+            .rules
+            .iter()
+            .any(|rule| rule.outcome.actions().contains(&action.name));
         if !named {
             let message = format!("no rule runs action `{}` or offers it", action.name);
             let place = heading(document, &format!("[action.{}]", action.name));
@@ -167,28 +217,42 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
         }
     }
     for ask in &workflow.asks {
-        if !workflow.rules.iter().any(|rule| rule.ask.as_ref() == Some(&ask.name)) {
+        if !workflow
+            .rules
+            .iter()
+            .any(|rule| rule.ask.as_ref() == Some(&ask.name))
+        {
             let message = format!("no rule asks question `{}`", ask.name);
             let place = heading(document, &format!("[ask.{}]", ask.name));
             findings.push(Diagnostic::warning(Code::WorkflowUnusedAsk, message).at(place));
         }
     }
     if workflow.has_actions() && !workflow.handles_errors() {
-        let message = "no rule reads `run.errors`, so actions that keep failing end the run, not the task";
-        let hint =
-            "add a first rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
+        let message =
+            "no rule reads `run.errors`, so actions that keep failing end the run, not the task";
+        let hint = "add a first rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
         let place = document.place(0, 0);
-        findings.push(Diagnostic::warning(Code::WorkflowNoAbort, message).at(place).hint(hint));
+        findings.push(
+            Diagnostic::warning(Code::WorkflowNoAbort, message)
+                .at(place)
+                .hint(hint),
+        );
     }
 }
 
 fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
-    let Some(range) = &document.diagram else { return };
+    let Some(range) = &document.diagram else {
+        return;
+    };
     if document.text[range.clone()].trim() != block(workflow).trim() {
         let place = document.place(range.start, 0);
         let hint = format!("orch workflow fmt {}", workflow.name);
         let message = "the diagram does not match the rules";
-        findings.push(Diagnostic::warning(Code::WorkflowDiagram, message).at(place).hint(hint));
+        findings.push(
+            Diagnostic::warning(Code::WorkflowDiagram, message)
+                .at(place)
+                .hint(hint),
+        );
     }
 }
 

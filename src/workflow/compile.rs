@@ -3,12 +3,12 @@
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
-    Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence, Owner, Phase,
-    Rule, SchemaText, StateShape, System, TreeScope, Workflow,
+    Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence,
+    Owner, Phase, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
 };
 use crate::base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place, RepoPath, Spanned,
-    WorkflowName, nearest, with_line_feeds,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place,
+    RepoPath, Spanned, WorkflowName, nearest, with_line_feeds,
 };
 use std::ops::Range;
 
@@ -64,7 +64,12 @@ pub fn artifact_paths(document: &Document) -> Vec<ArtifactPaths> {
         texts.filter(|path| bad_path(path).is_none()).collect()
     };
     let artifacts = raw.artifacts.into_iter();
-    artifacts.map(|raw| ArtifactPaths { globs: globs(raw.paths), commit: raw.commit }).collect()
+    artifacts
+        .map(|raw| ArtifactPaths {
+            globs: globs(raw.paths),
+            commit: raw.commit,
+        })
+        .collect()
 }
 
 fn compile_guards(
@@ -73,13 +78,28 @@ fn compile_guards(
     is_checked: bool,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
-    let actions = raw.actions.iter().map(|action| action.name.value.clone()).collect();
+    let actions = raw
+        .actions
+        .iter()
+        .map(|action| action.name.value.clone())
+        .collect();
     let approved = raw.phases.iter().filter(|phase| phase.approvals.is_some());
     let approved = approved.map(|phase| phase.name.value.clone()).collect();
-    let mut compiler = Compiler { document, system, problems, actions, approved, is_checked };
+    let mut compiler = Compiler {
+        document,
+        system,
+        problems,
+        actions,
+        approved,
+        is_checked,
+    };
     let workflow = compiler.workflow(raw);
     let problems = Diagnostic::in_order(compiler.problems);
-    let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
+    let accepted = if problems.iter().any(Diagnostic::is_error) {
+        None
+    } else {
+        workflow
+    };
     (accepted, problems)
 }
 
@@ -121,7 +141,10 @@ impl Compiler<'_> {
         match parse(&text.value) {
             Ok(name) => Some(name),
             Err(error) => {
-                self.problem(&text.span, Diagnostic::error(Code::WorkflowName, error.to_string()));
+                self.problem(
+                    &text.span,
+                    Diagnostic::error(Code::WorkflowName, error.to_string()),
+                );
                 None
             }
         }
@@ -136,7 +159,10 @@ impl Compiler<'_> {
     ) {
         let hint = match nearest(&text.value, known.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the known names are: {}", known.collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "the known names are: {}",
+                known.collect::<Vec<_>>().join(", ")
+            ),
         };
         let message = format!("there is no {what} `{}`", text.value);
         self.problem(&text.span, Diagnostic::error(code, message).hint(hint));
@@ -149,9 +175,17 @@ impl Compiler<'_> {
                 Some(SchemaText::new(text.value.clone(), schema, digest))
             }
             None => {
-                let known: Vec<String> =
-                    self.system.names("schemas", ".schema.json").map(str::to_owned).collect();
-                self.unknown(text, Code::WorkflowMissingSchema, "schema", known.iter().map(String::as_str));
+                let known: Vec<String> = self
+                    .system
+                    .names("schemas", ".schema.json")
+                    .map(str::to_owned)
+                    .collect();
+                self.unknown(
+                    text,
+                    Code::WorkflowMissingSchema,
+                    "schema",
+                    known.iter().map(String::as_str),
+                );
                 None
             }
         }
@@ -159,13 +193,25 @@ impl Compiler<'_> {
 
     pub(super) fn agent(&mut self, text: &Text) {
         if self.system.agent(&text.value).is_none() {
-            let known: Vec<String> = self.system.names("agents", ".md").map(str::to_owned).collect();
-            self.unknown(text, Code::WorkflowMissingAgent, "agent", known.iter().map(String::as_str));
+            let known: Vec<String> = self
+                .system
+                .names("agents", ".md")
+                .map(str::to_owned)
+                .collect();
+            self.unknown(
+                text,
+                Code::WorkflowMissingAgent,
+                "agent",
+                known.iter().map(String::as_str),
+            );
         }
     }
 
     fn workflow(&mut self, mut raw: raw::RawWorkflow) -> Option<Workflow> {
-        let top = Spanned { value: self.document.name.clone(), span: 0..0 };
+        let top = Spanned {
+            value: self.document.name.clone(),
+            span: 0..0,
+        };
         let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
             let hint = "declare phases in fenced blocks with the info string `toml orch`";
@@ -174,54 +220,95 @@ impl Compiler<'_> {
             self.problem(&(0..0), diagnostic);
             return None;
         }
-        let artifacts_named =
-            raw.artifacts.iter().map(|artifact| (&artifact.name, artifact.aliases.as_slice()));
+        let artifacts_named = raw
+            .artifacts
+            .iter()
+            .map(|artifact| (&artifact.name, artifact.aliases.as_slice()));
         self.aliases("an artifact", artifacts_named);
         self.forgets(&raw.forgets, &raw.artifacts);
         self.own_aliases(&raw.aliases);
-        let judges: Vec<Vec<Text>> =
-            raw.artifacts.iter_mut().map(|artifact| std::mem::take(&mut artifact.judges)).collect();
-        let read: Vec<Option<Artifact>> =
-            raw.artifacts.into_iter().map(|artifact| self.artifact(artifact)).collect();
+        let judges: Vec<Vec<Text>> = raw
+            .artifacts
+            .iter_mut()
+            .map(|artifact| std::mem::take(&mut artifact.judges))
+            .collect();
+        let read: Vec<Option<Artifact>> = raw
+            .artifacts
+            .into_iter()
+            .map(|artifact| self.artifact(artifact))
+            .collect();
         let artifacts = self.judged(read, &judges);
         let defines = self.defines(&raw.defines, &artifacts);
-        let phases: Vec<Phase> =
-            raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts, &defines)).collect();
-        let phases_named = raw.phases.iter().map(|phase| (&phase.name, phase.aliases.as_slice()));
+        let phases: Vec<Phase> = raw
+            .phases
+            .iter()
+            .filter_map(|phase| self.phase(phase, &artifacts, &defines))
+            .collect();
+        let phases_named = raw
+            .phases
+            .iter()
+            .map(|phase| (&phase.name, phase.aliases.as_slice()));
         self.aliases("a phase", phases_named);
         let phase_key = self.phase_key(raw.phase_key.as_ref());
-        let known =
-            KnownNames { phases: &phases, artifacts: &artifacts, defines: &defines, phase_key: &phase_key };
-        let actions: Vec<Action> =
-            raw.actions.iter().filter_map(|action| self.action(action, &known)).collect();
-        let asks: Vec<Ask> = raw.asks.iter().filter_map(|ask| self.question(ask, &known)).collect();
+        let known = KnownNames {
+            phases: &phases,
+            artifacts: &artifacts,
+            defines: &defines,
+            phase_key: &phase_key,
+        };
+        let actions: Vec<Action> = raw
+            .actions
+            .iter()
+            .filter_map(|action| self.action(action, &known))
+            .collect();
+        let asks: Vec<Ask> = raw
+            .asks
+            .iter()
+            .filter_map(|ask| self.question(ask, &known))
+            .collect();
         let limits = self.limits(&raw.limits);
         self.pointers(&raw.show);
         let keep = self.windows(&raw.keep, &known);
         let rebuild = self.values(&raw.rebuild, &known);
-        let import = raw.import.as_ref().and_then(|import| self.import(import, &phase_key));
+        let import = raw
+            .import
+            .as_ref()
+            .and_then(|import| self.import(import, &phase_key));
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
         };
-        let rules: Vec<Rule> =
-            raw.rules.iter().filter_map(|rule| self.rule(rule, &known, &actions, &asks)).collect();
+        let rules: Vec<Rule> = raw
+            .rules
+            .iter()
+            .filter_map(|rule| self.rule(rule, &known, &actions, &asks))
+            .collect();
         self.rule_ids(&raw.rules);
         self.defaults(&raw.defaults, &phase_key);
         let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
-        let document_digest = self.system.format().blob(with_line_feeds(&self.document.text).as_bytes());
+        let document_digest = self
+            .system
+            .format()
+            .blob(with_line_feeds(&self.document.text).as_bytes());
         Some(Workflow {
             digest: digest(document_digest, &artifacts, schema.as_ref()),
             document_digest,
             aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
             forgets: raw.forgets.into_iter().map(|name| name.value).collect(),
-            names: raw.names.as_ref().map(|text| self.named_guard(text, &artifacts, &defines)),
-            title: raw.title.map_or_else(|| self.document.name.clone(), |title| title.value),
+            names: raw
+                .names
+                .as_ref()
+                .map(|text| self.named_guard(text, &artifacts, &defines)),
+            title: raw
+                .title
+                .map_or_else(|| self.document.name.clone(), |title| title.value),
             name: name?,
             path: self.document.path.clone(),
             initial: initial?,
             phase_key,
-            attempts: raw.attempts.map_or(DEFAULT_ATTEMPTS, |count| clamp(count.value)),
+            attempts: raw
+                .attempts
+                .map_or(DEFAULT_ATTEMPTS, |count| clamp(count.value)),
             artifacts,
             phases,
             rules,
@@ -235,20 +322,33 @@ impl Compiler<'_> {
                 keep,
                 rebuild,
                 import,
-                defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
+                defaults: raw
+                    .defaults
+                    .into_iter()
+                    .map(|(name, value)| (name.value, value))
+                    .collect(),
             },
         })
     }
 
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
         if raw.paths.is_empty() && raw.tree.is_none() {
-            let message = format!("artifact `{}` has neither `path` nor `tree`", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
+            let message = format!(
+                "artifact `{}` has neither `path` nor `tree`",
+                raw.name.value
+            );
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowMissingKey, message),
+            );
         }
         let tree = raw.tree.as_ref().and_then(|texts| self.tree(texts, &raw));
         for path in &raw.paths {
             if let Some(reason) = bad_path(&path.value) {
-                self.problem(&path.span, Diagnostic::error(Code::WorkflowValue, format!("`path` {reason}")));
+                self.problem(
+                    &path.span,
+                    Diagnostic::error(Code::WorkflowValue, format!("`path` {reason}")),
+                );
             }
         }
         let format = match &raw.format {
@@ -257,21 +357,35 @@ impl Compiler<'_> {
                 self.unknown(text, Code::WorkflowValue, "format", known);
                 Format::Text
             }),
-            None => raw.paths.first().map_or(Format::Text, |path| Format::of_path(&path.value)),
+            None => raw
+                .paths
+                .first()
+                .map_or(Format::Text, |path| Format::of_path(&path.value)),
         };
         let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
         if GUARD_ROOTS.contains(&name.as_str()) {
             let message = format!("`{name}` is already a name in guards");
-            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowDuplicate, message),
+            );
         }
         let mut facts = Vec::new();
         for (fact, text) in &raw.facts {
             if ARTIFACT_MEMBERS.contains(&fact.value.as_str()) {
-                let message = format!("every artifact already has `{}`; choose another name", fact.value);
-                self.problem(&fact.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                let message = format!(
+                    "every artifact already has `{}`; choose another name",
+                    fact.value
+                );
+                self.problem(
+                    &fact.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
                 continue;
             }
-            let guard = self.guard(text, |compiler, guard| compiler.roots(text, guard, &FACT_ROOTS));
+            let guard = self.guard(text, |compiler, guard| {
+                compiler.roots(text, guard, &FACT_ROOTS)
+            });
             facts.push((fact.value.clone(), guard));
         }
         let schema = raw.schema.as_ref().and_then(|text| self.schema(text));
@@ -280,8 +394,12 @@ impl Compiler<'_> {
             && !Patterns::new(&paths).is_ok_and(|patterns| patterns.matches(&text.value))
         {
             let message = format!("`new_path` is no path of artifact `{name}`");
-            let hint = "name a path that `path` matches, for example with `<name>` in place of a `*`";
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
+            let hint =
+                "name a path that `path` matches, for example with `<name>` in place of a `*`";
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowValue, message).hint(hint),
+            );
         }
         let complete = self.completion(raw.complete.as_ref(), format, &paths);
         Some(Artifact {
@@ -310,18 +428,30 @@ impl Compiler<'_> {
             let names = self.artifact_names(judges, &known);
             self.twice(judges.iter());
             let Some(artifact) = artifact else { continue };
-            if let Some(own) = judges.iter().find(|text| text.value == artifact.name.as_str()) {
+            if let Some(own) = judges
+                .iter()
+                .find(|text| text.value == artifact.name.as_str())
+            {
                 let message = format!("artifact `{}` cannot judge itself", artifact.name);
                 self.problem(&own.span, Diagnostic::error(Code::WorkflowValue, message));
             }
             let filled = artifact.filled || !names.is_empty();
-            artifacts.push(Artifact { judges: names, filled, ..artifact });
+            artifacts.push(Artifact {
+                judges: names,
+                filled,
+                ..artifact
+            });
         }
         artifacts
     }
 
     /// When the files of an artifact are complete. By default the reports of a directory have to be quiet.
-    fn completion(&mut self, text: Option<&Text>, format: Format, paths: &[String]) -> Option<Completion> {
+    fn completion(
+        &mut self,
+        text: Option<&Text>,
+        format: Format,
+        paths: &[String],
+    ) -> Option<Completion> {
         let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
         let is_glob = paths.iter().any(|path| is_pattern(path));
         let Some(text) = text else {
@@ -337,11 +467,19 @@ impl Compiler<'_> {
         };
         if found.is_none() || !is_glob {
             let message = match is_glob {
-                true => format!("`complete` is neither a quiet time nor a path: `{}`", text.value),
-                false => "`complete` is for a `path` with a wildcard, which several files match".to_owned(),
+                true => format!(
+                    "`complete` is neither a quiet time nor a path: `{}`",
+                    text.value
+                ),
+                false => "`complete` is for a `path` with a wildcard, which several files match"
+                    .to_owned(),
             };
-            let hint = "write `quiet 3s`, or the path of a file that marks the end, such as `eval/done`";
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
+            let hint =
+                "write `quiet 3s`, or the path of a file that marks the end, such as `eval/done`";
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowValue, message).hint(hint),
+            );
             return None;
         }
         found
@@ -358,7 +496,10 @@ impl Compiler<'_> {
         }
         if texts.is_empty() {
             let message = format!("`tree` of artifact `{}` is empty", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowValue, message).hint(TREE_HINT));
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowValue, message).hint(TREE_HINT),
+            );
             return None;
         }
         self.twice(texts.iter());
@@ -382,20 +523,33 @@ impl Compiler<'_> {
         if let Some(agent) = &raw.agent {
             self.agent(agent);
         }
-        let owner = match raw.owner.as_ref().map(|owner| (owner, owner.value.as_str())) {
+        let owner = match raw
+            .owner
+            .as_ref()
+            .map(|owner| (owner, owner.value.as_str()))
+        {
             None | Some((_, "agent")) => Owner::Agent,
             Some((_, "human")) => Owner::Human,
             Some((_, "process")) => Owner::Process,
             Some((text, _)) => {
-                self.unknown(text, Code::WorkflowValue, "owner", ["agent", "human", "process"].into_iter());
+                self.unknown(
+                    text,
+                    Code::WorkflowValue,
+                    "owner",
+                    ["agent", "human", "process"].into_iter(),
+                );
                 Owner::Agent
             }
         };
         let needs = self.artifact_names(&raw.needs, artifacts);
         for text in &raw.needs {
             let need = &text.value;
-            if artifacts.iter().any(|artifact| artifact.name.as_str() == need && !artifact.commit) {
-                let message = format!("`{need}` is not committed (`commit = false`), so it cannot be a need");
+            if artifacts
+                .iter()
+                .any(|artifact| artifact.name.as_str() == need && !artifact.commit)
+            {
+                let message =
+                    format!("`{need}` is not committed (`commit = false`), so it cannot be a need");
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
@@ -424,9 +578,16 @@ impl Compiler<'_> {
             agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
             needs,
             reads,
-            produces: produces.into_iter().chain(optional.iter().cloned()).collect(),
+            produces: produces
+                .into_iter()
+                .chain(optional.iter().cloned())
+                .collect(),
             optional,
-            aliases: raw.aliases.iter().map(|alias| alias.value.clone()).collect(),
+            aliases: raw
+                .aliases
+                .iter()
+                .map(|alias| alias.value.clone())
+                .collect(),
             terminal: raw.terminal,
             success: raw.success,
             substate,
@@ -434,10 +595,9 @@ impl Compiler<'_> {
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
             approvals: raw.approvals.as_ref().map(|asked| AskedApprovals {
-                count: asked
-                    .count
-                    .as_ref()
-                    .map_or(1, |count| usize::try_from(count.value).unwrap_or(usize::MAX)),
+                count: asked.count.as_ref().map_or(1, |count| {
+                    usize::try_from(count.value).unwrap_or(usize::MAX)
+                }),
                 teams: asked.teams.iter().map(|team| team.value.clone()).collect(),
             }),
         })
@@ -446,8 +606,12 @@ impl Compiler<'_> {
     /// The artifacts whose writers may not give the verdict of a phase. Reports a phase that gives none.
     fn not_by(&mut self, raw: &RawPhase, artifacts: &[Artifact]) -> Vec<ArtifactName> {
         self.twice(raw.not_by.iter());
-        let produced: Vec<&str> =
-            raw.produces.iter().chain(&raw.may_produce).map(|text| text.value.as_str()).collect();
+        let produced: Vec<&str> = raw
+            .produces
+            .iter()
+            .chain(&raw.may_produce)
+            .map(|text| text.value.as_str())
+            .collect();
         for text in &raw.not_by {
             if produced.contains(&text.value.as_str()) {
                 let message = format!(
@@ -457,9 +621,12 @@ impl Compiler<'_> {
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        if let Some(first) = raw.not_by.first().filter(|_| produced.is_empty() && raw.approvals.is_none()) {
-            let message =
-                "`not_by` says who may not give the verdict of a phase, and this phase produces nothing";
+        if let Some(first) = raw
+            .not_by
+            .first()
+            .filter(|_| produced.is_empty() && raw.approvals.is_none())
+        {
+            let message = "`not_by` says who may not give the verdict of a phase, and this phase produces nothing";
             self.problem(&first.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         self.artifact_names(&raw.not_by, artifacts)
@@ -467,9 +634,12 @@ impl Compiler<'_> {
 
     /// Who counts as somebody else.
     fn independent(&mut self, raw: &RawPhase) -> Independence {
-        let Some(text) = &raw.independent else { return Independence::default() };
+        let Some(text) = &raw.independent else {
+            return Independence::default();
+        };
         if raw.not_by.is_empty() {
-            let message = "`independent` says who counts as somebody else for `not_by`, which is missing";
+            let message =
+                "`independent` says who counts as somebody else for `not_by`, which is missing";
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         Independence::named(&text.value).unwrap_or_else(|| {
@@ -512,7 +682,10 @@ impl Compiler<'_> {
     fn artifact_names(&mut self, texts: &[Text], artifacts: &[Artifact]) -> Vec<ArtifactName> {
         let mut names = Vec::new();
         for text in texts {
-            match artifacts.iter().find(|artifact| artifact.name.as_str() == text.value) {
+            match artifacts
+                .iter()
+                .find(|artifact| artifact.name.as_str() == text.value)
+            {
                 Some(artifact) => names.push(artifact.name.clone()),
                 None => {
                     let known = artifacts.iter().map(|artifact| artifact.name.as_str());
@@ -524,7 +697,10 @@ impl Compiler<'_> {
     }
 
     pub(super) fn phase_id(&mut self, text: &Text, phases: &[Phase]) -> Option<PhaseId> {
-        let found = phases.iter().find(|phase| phase.id.as_str() == text.value).map(|phase| phase.id.clone());
+        let found = phases
+            .iter()
+            .find(|phase| phase.id.as_str() == text.value)
+            .map(|phase| phase.id.clone());
         if found.is_none() {
             let known = phases.iter().map(|phase| phase.id.as_str());
             self.unknown(text, Code::WorkflowUnknownPhase, "phase", known);
@@ -536,10 +712,15 @@ impl Compiler<'_> {
         let mut defines: Vec<(String, Guard)> = Vec::new();
         for (name, text) in raw {
             let taken = GUARD_ROOTS.contains(&name.value.as_str())
-                || artifacts.iter().any(|artifact| artifact.name.as_str() == name.value);
+                || artifacts
+                    .iter()
+                    .any(|artifact| artifact.name.as_str() == name.value);
             if taken {
                 let message = format!("`{}` is already a name in guards", name.value);
-                self.problem(&name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                self.problem(
+                    &name.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
                 continue;
             }
             // A named expression sees only the earlier ones, so that no cycle can arise.
@@ -550,18 +731,28 @@ impl Compiler<'_> {
     }
 
     fn phase_key(&mut self, text: Option<&Text>) -> String {
-        let Some(text) = text else { return "phase".to_owned() };
+        let Some(text) = text else {
+            return "phase".to_owned();
+        };
         if text.value.is_empty() || (text.value != "phase" && is_reserved(&text.value, "phase")) {
-            let message =
-                format!("`{}` cannot hold the phase: orch uses this key for something else", text.value);
+            let message = format!(
+                "`{}` cannot hold the phase: orch uses this key for something else",
+                text.value
+            );
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         text.value.clone()
     }
 
     fn defaults(&mut self, defaults: &[(Text, serde_json::Value)], phase_key: &str) {
-        for (name, _) in defaults.iter().filter(|(name, _)| is_reserved(&name.value, phase_key)) {
-            let message = format!("`{}` is reserved for orch and cannot have a default", name.value);
+        for (name, _) in defaults
+            .iter()
+            .filter(|(name, _)| is_reserved(&name.value, phase_key))
+        {
+            let message = format!(
+                "`{}` is reserved for orch and cannot have a default",
+                name.value
+            );
             self.problem(&name.span, Diagnostic::error(Code::WorkflowValue, message));
         }
     }
@@ -570,7 +761,10 @@ impl Compiler<'_> {
 /// The digest of everything that affects a verdict: the document and the schemas that it names.
 fn digest(document: Digest, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
     let mut parts = vec![("", document)];
-    let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
+    let schemas = artifacts
+        .iter()
+        .filter_map(|artifact| artifact.schema.as_ref())
+        .chain(state);
     parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
     parts.sort_unstable();
     parts.dedup();
@@ -616,7 +810,11 @@ mod tests {
     fn an_edited_document_is_checked() {
         let system = System::shipped();
         let name = "global-state-machine";
-        let text = system.workflow(name).unwrap_or_default().replacen("plan.ready", "plan.reddy", 1);
+        let text =
+            system
+                .workflow(name)
+                .unwrap_or_default()
+                .replacen("plan.ready", "plan.reddy", 1);
         let document = Document::new(name, name, text);
         assert!(!System::ships(&document));
         let (workflow, problems) = compile(&document, &system);

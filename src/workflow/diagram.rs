@@ -40,7 +40,10 @@ pub fn format(document: &Document, workflow: &Workflow) -> String {
 
 /// The text between the diagram markers.
 pub(super) fn block(workflow: &Workflow) -> String {
-    format!("\n\n```mermaid\n{}```\n\n", diagram(workflow, DiagramFormat::Mermaid))
+    format!(
+        "\n\n```mermaid\n{}```\n\n",
+        diagram(workflow, DiagramFormat::Mermaid)
+    )
 }
 
 /// Every pair of phases that a rule connects, with the ids of those rules, in document order.
@@ -49,8 +52,13 @@ pub fn arrows(workflow: &Workflow) -> Vec<(&PhaseId, &PhaseId, Vec<&str>)> {
     let mut arrows: Vec<(&PhaseId, &PhaseId, Vec<&str>)> = Vec::new();
     for phase in &workflow.phases {
         for rule in workflow.rules_from(&phase.id) {
-            let Outcome::To(target) = &rule.outcome else { continue };
-            match arrows.iter_mut().find(|(from, to, _)| *from == &phase.id && *to == target) {
+            let Outcome::To(target) = &rule.outcome else {
+                continue;
+            };
+            match arrows
+                .iter_mut()
+                .find(|(from, to, _)| *from == &phase.id && *to == target)
+            {
                 Some((_, _, rules)) => rules.push(rule.id.as_str()),
                 None => arrows.push((&phase.id, target, vec![rule.id.as_str()])),
             }
@@ -74,7 +82,11 @@ fn mermaid(workflow: &Workflow, out: &mut String) -> std::fmt::Result {
 fn dot(workflow: &Workflow, out: &mut String) -> std::fmt::Result {
     writeln!(out, "digraph \"{}\" {{", workflow.name)?;
     writeln!(out, "    rankdir=LR;\n    node [shape=box, style=rounded];")?;
-    writeln!(out, "    start [shape=point];\n    start -> {};", workflow.initial)?;
+    writeln!(
+        out,
+        "    start [shape=point];\n    start -> {};",
+        workflow.initial
+    )?;
     for phase in workflow.phases.iter().filter(|phase| phase.terminal) {
         writeln!(out, "    {} [peripheries=2];", phase.id)?;
     }

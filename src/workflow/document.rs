@@ -33,15 +33,26 @@ impl Document {
         let text = text.into();
         let toml = blank_outside(&text, &machine_ranges(&text));
         let diagram = diagram_range(&text);
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { name: name.into(), path: path.into(), text, toml, lines, diagram }
+        let lines = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
+        Self {
+            name: name.into(),
+            path: path.into(),
+            text,
+            toml,
+            lines,
+            diagram,
+        }
     }
 
     /// What the `toml orch` blocks say to the machine, in one form: comments, blanks and ways to write a value do not
     /// show. A text that is no TOML is returned as it is.
     #[must_use]
     pub fn machine(&self) -> String {
-        self.toml.parse::<toml::Table>().map_or_else(|_| self.toml.clone(), |table| table.to_string())
+        self.toml
+            .parse::<toml::Table>()
+            .map_or_else(|_| self.toml.clone(), |table| table.to_string())
     }
 
     /// The place of a key under `[state.defaults]`, or of the table if the key is missing.
@@ -55,7 +66,9 @@ impl Document {
                 Some((*at - line.len(), line))
             })
             .find(|(_, line)| {
-                line.split('=').next().is_some_and(|name| name.trim().trim_matches('"') == key)
+                line.split('=')
+                    .next()
+                    .is_some_and(|name| name.trim().trim_matches('"') == key)
             });
         line.map_or_else(|| self.place(table, 0), |(at, _)| self.place(at, key.len()))
     }
@@ -63,11 +76,17 @@ impl Document {
     /// The place of a part of the text. Line starts are stored rather than counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {
-        let line = self.lines.partition_point(|start| *start <= offset).saturating_sub(1);
+        let line = self
+            .lines
+            .partition_point(|start| *start <= offset)
+            .saturating_sub(1);
         let start = self.lines.get(line).copied().unwrap_or_default();
         let rest = &self.text[start..];
         let place = Place::at(&self.path, rest, offset - start, length);
-        Place { line: u32::try_from(line + 1).ok(), ..place }
+        Place {
+            line: u32::try_from(line + 1).ok(),
+            ..place
+        }
     }
 }
 
@@ -91,7 +110,8 @@ fn machine_ranges(text: &str) -> Vec<Range<usize>> {
 fn blank_outside(text: &str, ranges: &[Range<usize>]) -> String {
     let mut blanked = vec![b' '; text.len()];
     for end in ['\n', '\r'] {
-        text.match_indices(end).for_each(|(at, end)| blanked[at..at + 1].copy_from_slice(end.as_bytes()));
+        text.match_indices(end)
+            .for_each(|(at, end)| blanked[at..at + 1].copy_from_slice(end.as_bytes()));
     }
     for range in ranges {
         blanked[range.clone()].copy_from_slice(&text.as_bytes()[range.clone()]);
@@ -122,11 +142,18 @@ mod tests {
 
     #[test]
     fn what_is_said_to_the_machine_does_not_depend_on_how_it_is_written() {
-        let said =
-            |toml: &str| Document::new("w", "w.md", format!("# w\n\n```toml orch\n{toml}\n```\n")).machine();
-        assert_eq!(said("a = 'x' # why\n\n# more\nb = [1,2]"), said("a = \"x\"\nb = [\n  1,\n  2,\n]"));
+        let said = |toml: &str| {
+            Document::new("w", "w.md", format!("# w\n\n```toml orch\n{toml}\n```\n")).machine()
+        };
+        assert_eq!(
+            said("a = 'x' # why\n\n# more\nb = [1,2]"),
+            said("a = \"x\"\nb = [\n  1,\n  2,\n]")
+        );
         // A line of a text may begin like a comment.
-        assert_ne!(said("a = \"\"\"\nx\n# y\n\"\"\""), said("a = \"\"\"\nx\n# z\n\"\"\""));
+        assert_ne!(
+            said("a = \"\"\"\nx\n# y\n\"\"\""),
+            said("a = \"\"\"\nx\n# z\n\"\"\"")
+        );
         assert_ne!(said("[b]\n[a]"), said("[a]\n[b]"));
         assert_ne!(said("a = "), said("b = "));
     }
@@ -135,7 +162,10 @@ mod tests {
     fn finds_the_diagram_between_its_markers() {
         let text = format!("a\n{DIAGRAM_START}\nx\n{DIAGRAM_END}\n");
         let document = Document::new("w", "w.md", text.clone());
-        assert_eq!(document.diagram.map(|range| text[range].to_owned()), Some("\nx\n".to_owned()));
+        assert_eq!(
+            document.diagram.map(|range| text[range].to_owned()),
+            Some("\nx\n".to_owned())
+        );
         assert_eq!(Document::new("w", "w.md", "none").diagram, None);
     }
 }

@@ -22,37 +22,67 @@ impl RuleChange {
     /// A change that permits more.
     #[must_use]
     pub fn looser(line: Option<u32>, what: impl Into<String>) -> Self {
-        Self { line, what: what.into(), is_looser: true }
+        Self {
+            line,
+            what: what.into(),
+            is_looser: true,
+        }
     }
 
     /// A change of which it cannot be told whether it permits more.
     #[must_use]
     pub fn unclear(line: Option<u32>, what: impl Into<String>) -> Self {
-        Self { line, what: what.into(), is_looser: false }
+        Self {
+            line,
+            what: what.into(),
+            is_looser: false,
+        }
     }
 }
 
 /// The lists of a phase or an artifact that ask for something: less in them permits more.
-const ASKING: [&str; 6] = ["needs", "produces", "requires", "judges", "not_by", "verifies"];
+const ASKING: [&str; 6] = [
+    "needs", "produces", "requires", "judges", "not_by", "verifies",
+];
 /// What decides nothing.
 const WORDS: [&str; 11] = [
-    "title", "because", "agent", "remarks", "substate", "reads", "prompt", "show", "example", "new_path",
-    "id",
+    "title", "because", "agent", "remarks", "substate", "reads", "prompt", "show", "example",
+    "new_path", "id",
 ];
 
 /// What the changes of a document make looser, or may make looser. What only tightens it is left out.
 #[must_use]
 pub fn loosened(before: &Document, after: &Document) -> Vec<RuleChange> {
-    let tables = before.toml.parse::<Table>().ok().zip(after.toml.parse::<Table>().ok());
+    let tables = before
+        .toml
+        .parse::<Table>()
+        .ok()
+        .zip(after.toml.parse::<Table>().ok());
     let Some((old, new)) = tables else {
-        return vec![RuleChange::unclear(first_other_line(&before.text, &after.text), "the rules changed")];
+        return vec![RuleChange::unclear(
+            first_other_line(&before.text, &after.text),
+            "the rules changed",
+        )];
     };
-    let mut compared = DocumentChanges { lines: TomlLines::new(&after.toml), found: Vec::new() };
+    let mut compared = DocumentChanges {
+        lines: TomlLines::new(&after.toml),
+        found: Vec::new(),
+    };
     compared.rules(&old, &new);
-    for (kind, what) in
-        [("phase", "phase"), ("artifact", "artifact"), ("action", "action"), ("ask", "question")]
-    {
-        compared.each(kind, what, Both { old: &old, new: &new });
+    for (kind, what) in [
+        ("phase", "phase"),
+        ("artifact", "artifact"),
+        ("action", "action"),
+        ("ask", "question"),
+    ] {
+        compared.each(
+            kind,
+            what,
+            Both {
+                old: &old,
+                new: &new,
+            },
+        );
     }
     compared.settings(&old, &new);
     compared.found
@@ -92,18 +122,28 @@ impl DocumentChanges<'_> {
         let (old, new) = (named_rules(old), named_rules(new));
         let order = |rules: &[(String, &Table)], others: &[(String, &Table)]| -> Vec<String> {
             let is_common = |id: &String| others.iter().any(|(other, _)| other == id);
-            rules.iter().map(|(id, _)| id.clone()).filter(is_common).collect()
+            rules
+                .iter()
+                .map(|(id, _)| id.clone())
+                .filter(is_common)
+                .collect()
         };
         if order(&old, &new) != order(&new, &old) {
             let line = self.lines.of(&[Key("rule"), Item(0)]);
             self.unclear(line, "the order of the rules changed".to_owned());
         }
-        for (id, _) in old.iter().filter(|(id, _)| !new.iter().any(|(other, _)| other == id)) {
+        for (id, _) in old
+            .iter()
+            .filter(|(id, _)| !new.iter().any(|(other, _)| other == id))
+        {
             self.looser(None, format!("rule `{id}` is removed"));
         }
         for (place, (id, rule)) in new.iter().enumerate() {
             let Some((_, before)) = old.iter().find(|(other, _)| other == id) else {
-                self.unclear(self.lines.of(&[Key("rule"), Item(place)]), format!("rule `{id}` is new"));
+                self.unclear(
+                    self.lines.of(&[Key("rule"), Item(place)]),
+                    format!("rule `{id}` is new"),
+                );
                 continue;
             };
             for key in other_keys(before, rule) {
@@ -123,7 +163,12 @@ impl DocumentChanges<'_> {
     /// The tables of one kind, each with a name. One whose aliases have a former name is the former one.
     fn each(&mut self, kind: &str, what: &str, both: Both<&Table>) {
         let empty = Table::new();
-        let tables = |all: &Table| all.get(kind).and_then(Value::as_table).cloned().unwrap_or_default();
+        let tables = |all: &Table| {
+            all.get(kind)
+                .and_then(Value::as_table)
+                .cloned()
+                .unwrap_or_default()
+        };
         let (old, new) = (tables(both.old), tables(both.new));
         let table = |value: &'_ Value| value.as_table().cloned().unwrap_or_default();
         let aliases = |value: &Value| texts(value.get("aliases"));
@@ -134,13 +179,17 @@ impl DocumentChanges<'_> {
             }
         }
         for (name, value) in &new {
-            let former =
-                aliases(value).into_iter().find(|alias| old.contains_key(alias) && !new.contains_key(alias));
+            let former = aliases(value)
+                .into_iter()
+                .find(|alias| old.contains_key(alias) && !new.contains_key(alias));
             let before = old.get(name).or_else(|| old.get(&former.clone()?));
             let Some(before) = before.map(|before| before.as_table().unwrap_or(&empty)) else {
                 // An artifact alone decides nothing.
                 if kind != "artifact" {
-                    self.unclear(self.lines.of(&[Key(kind), Key(name)]), format!("{what} `{name}` is new"));
+                    self.unclear(
+                        self.lines.of(&[Key(kind), Key(name)]),
+                        format!("{what} `{name}` is new"),
+                    );
                 }
                 continue;
             };
@@ -150,7 +199,10 @@ impl DocumentChanges<'_> {
                     continue;
                 }
                 let line = self.lines.of(&[Key(kind), Key(name), Key(&key)]);
-                let values = Both { old: before.get(&key), new: after.get(&key) };
+                let values = Both {
+                    old: before.get(&key),
+                    new: after.get(&key),
+                };
                 self.key(line, values, &key, &format!("{what} `{name}`"));
             }
         }
@@ -159,7 +211,9 @@ impl DocumentChanges<'_> {
     /// One key of a phase, an artifact, an action or a question.
     fn key(&mut self, line: Option<u32>, both: Both<Option<&Value>>, key: &str, of: &str) {
         let is_human = |value: Option<&Value>| value.and_then(Value::as_str) == Some("human");
-        let is = |value: Option<&Value>, expected: bool| value.and_then(Value::as_bool) == Some(expected);
+        let is = |value: Option<&Value>, expected: bool| {
+            value.and_then(Value::as_bool) == Some(expected)
+        };
         match key {
             _ if ASKING.contains(&key) => {
                 for lost in texts(both.old).difference(&texts(both.new)) {
@@ -180,7 +234,9 @@ impl DocumentChanges<'_> {
                 self.looser(line, format!("{of} no longer belongs to a person"));
             }
             "owner" | "by" if is_human(both.new) => {}
-            "schema" if both.new.is_none() => self.looser(line, format!("{of} has no schema any more")),
+            "schema" if both.new.is_none() => {
+                self.looser(line, format!("{of} has no schema any more"))
+            }
             "schema" if both.old.is_none() => {}
             "commit" if is(both.new, false) => {
                 self.looser(line, format!("{of} is no longer committed as evidence"));
@@ -188,10 +244,16 @@ impl DocumentChanges<'_> {
             "filled" if is(both.new, true) => {}
             // The default follows from `judges`, and whoever drops those is told.
             "filled" if is(both.new, false) || both.new.is_none() => {
-                self.looser(line, format!("{of} may say no more than the example of its schema"));
+                self.looser(
+                    line,
+                    format!("{of} may say no more than the example of its schema"),
+                );
             }
             "independent" if both.old.and_then(Value::as_str) == Some("people") => {
-                self.looser(line, format!("{of} no longer asks for a verdict by another person"));
+                self.looser(
+                    line,
+                    format!("{of} no longer asks for a verdict by another person"),
+                );
             }
             "independent" => {}
             "approvals" => self.approvals(line, both, of),
@@ -205,22 +267,32 @@ impl DocumentChanges<'_> {
         if both.old.is_none() {
             return;
         }
-        let part = |value: Option<&'_ Value>, key: &str| value.and_then(|value| value.get(key)).cloned();
+        let part =
+            |value: Option<&'_ Value>, key: &str| value.and_then(|value| value.get(key)).cloned();
         let count = |value: Option<&Value>| {
-            part(value, "count").and_then(|count| count.as_integer()).unwrap_or_default()
+            part(value, "count")
+                .and_then(|count| count.as_integer())
+                .unwrap_or_default()
         };
         if count(both.new) < count(both.old) {
             self.looser(line, format!("{of} asks for fewer approvals"));
         }
         let teams = |value: Option<&Value>| texts(part(value, "teams").as_ref());
         for lost in teams(both.old).difference(&teams(both.new)) {
-            self.looser(line, format!("{of} no longer asks for an approval of team `{lost}`"));
+            self.looser(
+                line,
+                format!("{of} no longer asks for an approval of team `{lost}`"),
+            );
         }
     }
 
     /// A number of which more permits more.
     fn number(&mut self, line: Option<u32>, both: Both<Option<&Value>>, what: &str) {
-        let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|one| one as f64));
+        let number = |value: &Value| {
+            value
+                .as_float()
+                .or_else(|| value.as_integer().map(|one| one as f64))
+        };
         match (both.old.and_then(number), both.new.and_then(number)) {
             (Some(old), Some(new)) if new > old => self.looser(line, format!("{what} grew")),
             (Some(_), Some(_)) => {}
@@ -231,11 +303,19 @@ impl DocumentChanges<'_> {
     /// What applies to the whole workflow.
     fn settings(&mut self, old: &Table, new: &Table) {
         for kind in ["workflow", "define", "state", "limits"] {
-            let table = |all: &Table| all.get(kind).and_then(Value::as_table).cloned().unwrap_or_default();
+            let table = |all: &Table| {
+                all.get(kind)
+                    .and_then(Value::as_table)
+                    .cloned()
+                    .unwrap_or_default()
+            };
             let (old, new) = (table(old), table(new));
             for key in other_keys(&old, &new) {
                 let line = self.lines.of(&[Key(kind), Key(&key)]);
-                let values = Both { old: old.get(&key), new: new.get(&key) };
+                let values = Both {
+                    old: old.get(&key),
+                    new: new.get(&key),
+                };
                 match (kind, key.as_str()) {
                     ("limits", _) | ("workflow", "attempts") => {
                         self.number(line, values, &format!("`{key}` under `[{kind}]`"));
@@ -249,7 +329,8 @@ impl DocumentChanges<'_> {
                         }
                     }
                     ("workflow", "names") if values.new.is_none() => {
-                        let what = "later changes of what the plan names no longer close an approval";
+                        let what =
+                            "later changes of what the plan names no longer close an approval";
                         self.looser(line, what.to_owned());
                     }
                     _ => self.unclear(line, format!("`{key}` under `[{kind}]` changed")),
@@ -261,9 +342,23 @@ impl DocumentChanges<'_> {
 
 /// The rules with their ids.
 fn named_rules(document: &Table) -> Vec<(String, &Table)> {
-    let rules = document.get("rule").and_then(Value::as_array).into_iter().flatten();
+    let rules = document
+        .get("rule")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let tables = rules.filter_map(Value::as_table);
-    tables.map(|rule| (rule.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(), rule)).collect()
+    tables
+        .map(|rule| {
+            (
+                rule.get("id")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+                rule,
+            )
+        })
+        .collect()
 }
 
 /// The keys whose values differ, but for those that decide nothing.
@@ -277,7 +372,11 @@ fn other_keys(old: &Table, new: &Table) -> Vec<String> {
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
         Some(Value::String(text)) => BTreeSet::from([text.clone()]),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
         _ => BTreeSet::new(),
     }
 }
@@ -361,16 +460,18 @@ fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaC
         // A file that says the same as an example does not count.
         "required" | "examples" => grew(!set(old).is_subset(&set(new))),
         "enum" | "type" => grew(!set(new).is_subset(&set(old))),
-        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" | "minContains" => {
-            grew(number(new) < number(old))
-        }
+        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties"
+        | "minContains" => grew(number(new) < number(old)),
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
             grew(number(new) > number(old))
         }
         "properties" | "$defs" | "patternProperties" => {
-            let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else { return Unclear };
-            let changed =
-                after.iter().filter_map(|(name, schema)| Some(schema_change(before.get(name)?, schema)));
+            let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
+                return Unclear;
+            };
+            let changed = after
+                .iter()
+                .filter_map(|(name, schema)| Some(schema_change(before.get(name)?, schema)));
             let worst = changed.max().unwrap_or(None);
             let is_new = after.keys().any(|name| !before.contains_key(name));
             let is_gone = before.keys().any(|name| !after.contains_key(name));
@@ -381,7 +482,10 @@ fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaC
         "items" | "additionalProperties" | "contains" | "propertyNames" => schema_change(old, new),
         "allOf" => match (old.as_array(), new.as_array()) {
             (Some(before), Some(after)) if before.len() == after.len() => {
-                let changes = before.iter().zip(after).map(|(old, new)| schema_change(old, new));
+                let changes = before
+                    .iter()
+                    .zip(after)
+                    .map(|(old, new)| schema_change(old, new));
                 changes.max().unwrap_or(None)
             }
             _ => Unclear,
@@ -398,24 +502,88 @@ mod tests {
 
     fn found(from: &str, to: &str) -> Vec<(Option<u32>, String, bool)> {
         assert!(FLOW.contains(from), "{from}");
-        let document = |toml: &str| Document::new("w", "w.md", format!("```toml orch\n{toml}```\n"));
+        let document =
+            |toml: &str| Document::new("w", "w.md", format!("```toml orch\n{toml}```\n"));
         let changes = loosened(&document(FLOW), &document(&FLOW.replacen(from, to, 1)));
-        changes.into_iter().map(|change| (change.line, change.what, change.is_looser)).collect()
+        changes
+            .into_iter()
+            .map(|change| (change.line, change.what, change.is_looser))
+            .collect()
     }
 
     #[test]
     fn a_change_of_a_document_is_looser_or_unclear_or_nothing() {
         for (from, to, line, what, is_looser) in [
-            ("by = \"human\"\n", "", Some(21), "rule `one` no longer asks for a person", true),
-            ("needs = [\"x\"]", "needs = []", Some(17), "phase `b` no longer has `x` under `needs`", true),
-            ("produces = [\"x\"]\n", "", Some(12), "phase `a` no longer has `x` under `produces`", true),
-            ("attempts = 2", "attempts = 3", Some(20), "`attempts` of phase `b` grew", true),
-            ("owner = \"human\"\n", "", Some(12), "phase `a` no longer belongs to a person", true),
-            ("schema = \"x\"\n", "", Some(5), "artifact `x` has no schema any more", true),
-            ("x.ready", "x.valid", Some(24), "the guard of rule `one` changed", false),
-            ("\"x.json\"", "\"y.json\"", Some(6), "`path` of artifact `x` changed", false),
-            ("initial = \"a\"", "initial = \"b\"", Some(3), "`initial` under `[workflow]` changed", false),
-            ("judges = [\"z\"]\n", "", Some(5), "artifact `x` no longer has `z` under `judges`", true),
+            (
+                "by = \"human\"\n",
+                "",
+                Some(21),
+                "rule `one` no longer asks for a person",
+                true,
+            ),
+            (
+                "needs = [\"x\"]",
+                "needs = []",
+                Some(17),
+                "phase `b` no longer has `x` under `needs`",
+                true,
+            ),
+            (
+                "produces = [\"x\"]\n",
+                "",
+                Some(12),
+                "phase `a` no longer has `x` under `produces`",
+                true,
+            ),
+            (
+                "attempts = 2",
+                "attempts = 3",
+                Some(20),
+                "`attempts` of phase `b` grew",
+                true,
+            ),
+            (
+                "owner = \"human\"\n",
+                "",
+                Some(12),
+                "phase `a` no longer belongs to a person",
+                true,
+            ),
+            (
+                "schema = \"x\"\n",
+                "",
+                Some(5),
+                "artifact `x` has no schema any more",
+                true,
+            ),
+            (
+                "x.ready",
+                "x.valid",
+                Some(24),
+                "the guard of rule `one` changed",
+                false,
+            ),
+            (
+                "\"x.json\"",
+                "\"y.json\"",
+                Some(6),
+                "`path` of artifact `x` changed",
+                false,
+            ),
+            (
+                "initial = \"a\"",
+                "initial = \"b\"",
+                Some(3),
+                "`initial` under `[workflow]` changed",
+                false,
+            ),
+            (
+                "judges = [\"z\"]\n",
+                "",
+                Some(5),
+                "artifact `x` no longer has `z` under `judges`",
+                true,
+            ),
             (
                 "filled = true\n",
                 "",
@@ -423,8 +591,20 @@ mod tests {
                 "artifact `x` may say no more than the example of its schema",
                 true,
             ),
-            ("aliases = [\"w\"]\n", "", Some(5), "`aliases` of artifact `x` changed", false),
-            ("complete = \"quiet 3s\"\n", "", Some(5), "`complete` of artifact `x` changed", false),
+            (
+                "aliases = [\"w\"]\n",
+                "",
+                Some(5),
+                "`aliases` of artifact `x` changed",
+                false,
+            ),
+            (
+                "complete = \"quiet 3s\"\n",
+                "",
+                Some(5),
+                "`complete` of artifact `x` changed",
+                false,
+            ),
             (
                 "forgets = [\"u\"]",
                 "forgets = [\"u\", \"v\"]",
@@ -432,7 +612,13 @@ mod tests {
                 "what records say of artifact `v` is passed over",
                 true,
             ),
-            ("not_by = [\"x\"]\n", "", Some(16), "phase `b` no longer has `x` under `not_by`", true),
+            (
+                "not_by = [\"x\"]\n",
+                "",
+                Some(16),
+                "phase `b` no longer has `x` under `not_by`",
+                true,
+            ),
             (
                 "[phase.b]\n",
                 "[phase.b]\nundoes = [\"x\"]\n",
@@ -447,7 +633,13 @@ mod tests {
                 "phase `b` no longer asks for a verdict by another person",
                 true,
             ),
-            ("count = 2", "count = 1", Some(13), "phase `a` asks for fewer approvals", true),
+            (
+                "count = 2",
+                "count = 1",
+                Some(13),
+                "phase `a` asks for fewer approvals",
+                true,
+            ),
             (
                 "[\"security\"]",
                 "[]",
@@ -456,10 +648,17 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(found(from, to), [(line, what.to_owned(), is_looser)], "{from} -> {to}");
+            assert_eq!(
+                found(from, to),
+                [(line, what.to_owned(), is_looser)],
+                "{from} -> {to}"
+            );
         }
         let two = &FLOW[FLOW.find("[[rule]]\nid = \"two\"").expect("there")..];
-        assert_eq!(found(two, ""), [(None, "rule `two` is removed".to_owned(), true)]);
+        assert_eq!(
+            found(two, ""),
+            [(None, "rule `two` is removed".to_owned(), true)]
+        );
         for (from, to) in [
             ("because = \"y\"", "because = \"z\""),
             ("attempts = 2", "attempts = 1"),
@@ -483,10 +682,26 @@ mod tests {
             (r#"{"required":["a"]}"#, r#"{"required":["a","b"]}"#, None),
             (r#"{"type":"array"}"#, "{}", Some(true)),
             ("{}", r#"{"type":"array"}"#, None),
-            (r#"{"type":"array"}"#, r#"{"type":["array","null"]}"#, Some(true)),
-            (r#"{"properties":{"n":{"maximum":1}}}"#, r#"{"properties":{"n":{"maximum":2}}}"#, Some(true)),
-            (r#"{"properties":{"n":{"maximum":1}}}"#, r#"{"properties":{"n":{"maximum":0}}}"#, None),
-            (r#"{"additionalProperties":false}"#, r#"{"additionalProperties":true}"#, Some(true)),
+            (
+                r#"{"type":"array"}"#,
+                r#"{"type":["array","null"]}"#,
+                Some(true),
+            ),
+            (
+                r#"{"properties":{"n":{"maximum":1}}}"#,
+                r#"{"properties":{"n":{"maximum":2}}}"#,
+                Some(true),
+            ),
+            (
+                r#"{"properties":{"n":{"maximum":1}}}"#,
+                r#"{"properties":{"n":{"maximum":0}}}"#,
+                None,
+            ),
+            (
+                r#"{"additionalProperties":false}"#,
+                r#"{"additionalProperties":true}"#,
+                Some(true),
+            ),
             (
                 r#"{"additionalProperties":false,"properties":{}}"#,
                 r#"{"additionalProperties":false,"properties":{"a":{}}}"#,

@@ -170,7 +170,12 @@ impl Artifact {
     #[must_use]
     pub fn example_for(&self, task: &TaskId, title: Option<&str>) -> Option<String> {
         let title = title.unwrap_or(task.as_str());
-        Some(self.example.as_ref()?.replace("<task>", task.as_str()).replace("<title>", title))
+        Some(
+            self.example
+                .as_ref()?
+                .replace("<task>", task.as_str())
+                .replace("<title>", title),
+        )
     }
 }
 
@@ -193,20 +198,30 @@ impl SchemaText {
     /// A schema of this name, with the digest of its text.
     #[must_use]
     pub fn new(name: String, text: &str, digest: Digest) -> Self {
-        Self { name, text: text.into(), digest, value: Arc::default(), example: Arc::default() }
+        Self {
+            name,
+            text: text.into(),
+            digest,
+            value: Arc::default(),
+            example: Arc::default(),
+        }
     }
 
     /// Its value; `None` if the text is not JSON.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
-        self.value.get_or_init(|| serde_json::from_str(&self.text).ok()).as_ref()
+        self.value
+            .get_or_init(|| serde_json::from_str(&self.text).ok())
+            .as_ref()
     }
 
     /// Whether a value says the same as one of its examples, apart from the members that are filled in for the writer:
     /// the time, the name, and what was judged.
     #[must_use]
     pub fn is_example(&self, value: &Value) -> bool {
-        let Some(schema) = self.value() else { return false };
+        let Some(schema) = self.value() else {
+            return false;
+        };
         let given: Vec<&String> = schema_members(schema)
             .filter(|(_, shape)| {
                 let mark = shape.get("x-orch-fill").and_then(Value::as_str);
@@ -214,7 +229,11 @@ impl SchemaText {
             })
             .map(|(name, _)| name)
             .collect();
-        let examples = schema.get("examples").and_then(Value::as_array).into_iter().flatten();
+        let examples = schema
+            .get("examples")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         let says_the_same = |example: &Value| match (example, value) {
             (Value::Object(example), Value::Object(value)) => {
                 let own = |members: &serde_json::Map<String, Value>| {
@@ -232,13 +251,19 @@ impl SchemaText {
     /// Its first example.
     #[must_use]
     pub fn example(&self) -> Option<&Value> {
-        self.example.get_or_init(|| first_example(&self.text)).as_ref()
+        self.example
+            .get_or_init(|| first_example(&self.text))
+            .as_ref()
     }
 }
 
 /// The members that a schema describes at its top level.
 fn schema_members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
 }
 
 /// The first example of a schema.
@@ -251,7 +276,12 @@ pub(crate) fn first_example(schema: &str) -> Option<Value> {
     match serde_json::from_str::<Examples>(schema) {
         Ok(found) => found.examples?.into_iter().next(),
         // Of a member that is there twice, the last one counts.
-        Err(_) => serde_json::from_str::<Value>(schema).ok()?.get("examples")?.as_array()?.first().cloned(),
+        Err(_) => serde_json::from_str::<Value>(schema)
+            .ok()?
+            .get("examples")?
+            .as_array()?
+            .first()
+            .cloned(),
     }
 }
 
@@ -369,7 +399,9 @@ impl Workflow {
     pub fn keeps_approval(&self, path: &str) -> bool {
         let mut asked = self.phases.iter().filter(|phase| phase.approvals.is_some());
         asked.any(|phase| {
-            let within = path.strip_prefix(phase.id.as_str()).and_then(|rest| rest.strip_prefix("/by/"));
+            let within = path
+                .strip_prefix(phase.id.as_str())
+                .and_then(|rest| rest.strip_prefix("/by/"));
             within.is_some_and(|name| name.ends_with(".json") && !name.contains('/'))
         })
     }
@@ -525,33 +557,48 @@ impl Workflow {
     /// Whether the workflow uses actions: some rule runs one or offers one.
     #[must_use]
     pub fn has_actions(&self) -> bool {
-        self.rules.iter().any(|rule| !rule.outcome.actions().is_empty())
+        self.rules
+            .iter()
+            .any(|rule| !rule.outcome.actions().is_empty())
     }
 
     /// Whether some rule reads how many actions were given up and so handles such failures.
     #[must_use]
     pub fn handles_errors(&self) -> bool {
-        let reads_errors = |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
-        self.rules.iter().any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
+        let reads_errors =
+            |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
+        self.rules
+            .iter()
+            .any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
     }
 
     /// The artifact with this name.
     #[must_use]
     pub fn artifact(&self, name: &ArtifactName) -> Option<&Artifact> {
-        self.artifacts.iter().find(|artifact| artifact.name == *name)
+        self.artifacts
+            .iter()
+            .find(|artifact| artifact.name == *name)
     }
 
     /// The artifact that a name means: its own name, or one of its aliases.
     #[must_use]
     pub fn artifact_named(&self, name: &str) -> Option<&Artifact> {
-        let own = self.artifacts.iter().find(|artifact| artifact.name.as_str() == name);
-        own.or_else(|| self.artifacts.iter().find(|artifact| artifact.is_named(name)))
+        let own = self
+            .artifacts
+            .iter()
+            .find(|artifact| artifact.name.as_str() == name);
+        own.or_else(|| {
+            self.artifacts
+                .iter()
+                .find(|artifact| artifact.is_named(name))
+        })
     }
 
     /// The own name of the artifact that a name means; the same name if none does.
     #[must_use]
     pub fn own_name<'n>(&'n self, name: &'n ArtifactName) -> &'n ArtifactName {
-        self.artifact_named(name.as_str()).map_or(name, |artifact| &artifact.name)
+        self.artifact_named(name.as_str())
+            .map_or(name, |artifact| &artifact.name)
     }
 
     /// Whether this is the name of the workflow, or one of its aliases.
@@ -566,26 +613,36 @@ impl Workflow {
         self.phases
             .iter()
             .find(|phase| phase.id.as_str() == name)
-            .or_else(|| self.phases.iter().find(|phase| phase.aliases.iter().any(|alias| alias == name)))
+            .or_else(|| {
+                self.phases
+                    .iter()
+                    .find(|phase| phase.aliases.iter().any(|alias| alias == name))
+            })
     }
 
     /// Whether a rule leads from a phase to a good end.
     #[must_use]
     pub fn may_end_well(&self, phase: &PhaseId) -> bool {
         self.rules_from(phase).any(|rule| {
-            let Outcome::To(to) = &rule.outcome else { return false };
+            let Outcome::To(to) = &rule.outcome else {
+                return false;
+            };
             self.phase(to).is_some_and(Phase::is_good_end)
         })
     }
 
     /// The rules that can fire in a phase, in document order.
     pub fn rules_from<'a>(&'a self, phase: &'a PhaseId) -> impl Iterator<Item = &'a Rule> {
-        self.rules.iter().filter(move |rule| rule.from.contains(phase))
+        self.rules
+            .iter()
+            .filter(move |rule| rule.from.contains(phase))
     }
 
     /// The phases that produce an artifact.
     pub fn producers<'a>(&'a self, artifact: &'a ArtifactName) -> impl Iterator<Item = &'a Phase> {
-        self.phases.iter().filter(move |phase| phase.produces.contains(artifact))
+        self.phases
+            .iter()
+            .filter(move |phase| phase.produces.contains(artifact))
     }
 
     /// The paths that a guard reads, in source order; named expressions are replaced by what they read.
@@ -646,7 +703,9 @@ impl Artifact {
     /// Whether a path contains a wildcard, so that the artifact may be several files.
     #[must_use]
     pub fn is_glob(&self) -> bool {
-        self.paths.iter().any(|path| path.contains(['*', '?', '[', '{']))
+        self.paths
+            .iter()
+            .any(|path| path.contains(['*', '?', '[', '{']))
     }
 }
 

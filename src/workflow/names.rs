@@ -7,8 +7,9 @@ use super::{APPROVALS, Artifact, Guard};
 use crate::base::{Code, Diagnostic, Spanned, WorkflowName};
 
 /// The members of what people said of a phase, in a guard.
-const APPROVAL_MEMBERS: [&str; 8] =
-    ["count", "needed", "approved", "teams", "missing", "rejected", "stale", "writers"];
+const APPROVAL_MEMBERS: [&str; 8] = [
+    "count", "needed", "approved", "teams", "missing", "rejected", "stale", "writers",
+];
 /// The members of an action in a guard.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
 /// The members of the run in a guard.
@@ -29,7 +30,13 @@ impl Compiler<'_> {
             Err(error) => {
                 let at = self.inside(text, error.offset);
                 let problem = Diagnostic::error(error.code, error.message);
-                self.problem(&(at..at + 1), Diagnostic { hint: error.hint, ..problem });
+                self.problem(
+                    &(at..at + 1),
+                    Diagnostic {
+                        hint: error.hint,
+                        ..problem
+                    },
+                );
                 Guard::always()
             }
         }
@@ -42,12 +49,17 @@ impl Compiler<'_> {
         artifacts: &[Artifact],
         defines: &[(String, Guard)],
     ) -> Guard {
-        self.guard(text, |compiler, guard| compiler.check_names(text, guard, artifacts, defines))
+        self.guard(text, |compiler, guard| {
+            compiler.check_names(text, guard, artifacts, defines)
+        })
     }
 
     /// Reports each path of a guard that begins with none of the names.
     pub(super) fn roots(&mut self, text: &Text, guard: &Guard, names: &[&str]) {
-        for chain in guard.chains().filter(|chain| !names.contains(&chain[0].as_str())) {
+        for chain in guard
+            .chains()
+            .filter(|chain| !names.contains(&chain[0].as_str()))
+        {
             let root = self.inner(text, &chain[0]);
             self.unknown(&root, Code::GuardUnknownName, "name", names.iter().copied());
         }
@@ -68,20 +80,33 @@ impl Compiler<'_> {
             }
             if root == "action" {
                 let names = self.actions.clone();
-                self.member(text, chain, &names.iter().map(String::as_str).collect::<Vec<_>>());
+                self.member(
+                    text,
+                    chain,
+                    &names.iter().map(String::as_str).collect::<Vec<_>>(),
+                );
                 self.member(text, chain.get(1..).unwrap_or_default(), &ACTION_MEMBERS);
             }
             if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
                 continue;
             }
-            let is_own = artifacts.iter().any(|artifact| artifact.name.as_str() == root);
+            let is_own = artifacts
+                .iter()
+                .any(|artifact| artifact.name.as_str() == root);
             if root == APPROVALS && !is_own && !self.approved.is_empty() {
                 let phases = self.approved.clone();
-                self.member(text, chain, &phases.iter().map(String::as_str).collect::<Vec<_>>());
+                self.member(
+                    text,
+                    chain,
+                    &phases.iter().map(String::as_str).collect::<Vec<_>>(),
+                );
                 self.member(text, chain.get(1..).unwrap_or_default(), &APPROVAL_MEMBERS);
                 continue;
             }
-            let Some(artifact) = artifacts.iter().find(|artifact| artifact.name.as_str() == root) else {
+            let Some(artifact) = artifacts
+                .iter()
+                .find(|artifact| artifact.name.as_str() == root)
+            else {
                 let known: Vec<&str> = artifacts
                     .iter()
                     .map(|artifact| artifact.name.as_str())
@@ -89,7 +114,12 @@ impl Compiler<'_> {
                     .chain(GUARD_ROOTS)
                     .collect();
                 let at = self.inner(text, root);
-                self.unknown(&at, Code::GuardUnknownName, "artifact or name", known.into_iter());
+                self.unknown(
+                    &at,
+                    Code::GuardUnknownName,
+                    "artifact or name",
+                    known.into_iter(),
+                );
                 continue;
             };
             let members: Vec<&str> = ARTIFACT_MEMBERS
@@ -102,7 +132,10 @@ impl Compiler<'_> {
                     let at = self.inner(text, root);
                     let message = format!("`{root}` is an artifact; use one of its facts");
                     let hint = format!("for example `{root}.ready`");
-                    self.problem(&at.span, Diagnostic::error(Code::GuardUnknownName, message).hint(hint));
+                    self.problem(
+                        &at.span,
+                        Diagnostic::error(Code::GuardUnknownName, message).hint(hint),
+                    );
                 }
             }
         }
@@ -124,8 +157,14 @@ impl Compiler<'_> {
     /// A word inside an expression, with its place in the document.
     pub(super) fn inner(&self, text: &Text, word: &str) -> Text {
         let offset = find_word(&text.value, word).unwrap_or_default();
-        let (start, end) = (self.inside(text, offset), self.inside(text, offset + word.len()));
-        Spanned { value: word.to_owned(), span: start..end }
+        let (start, end) = (
+            self.inside(text, offset),
+            self.inside(text, offset + word.len()),
+        );
+        Spanned {
+            value: word.to_owned(),
+            span: start..end,
+        }
     }
 
     /// Maps an offset in a quoted text to an offset in the document.
@@ -139,7 +178,10 @@ impl Compiler<'_> {
         for text in texts {
             if seen.contains(&text.value.as_str()) {
                 let message = format!("`{}` is named twice", text.value);
-                self.problem(&text.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                self.problem(
+                    &text.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
             }
             seen.push(&text.value);
         }
@@ -155,7 +197,10 @@ impl Compiler<'_> {
         for alias in named.flat_map(|(_, aliases)| aliases) {
             if seen.contains(&alias.value.as_str()) {
                 let message = format!("`{}` is already the name of {what}", alias.value);
-                self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                self.problem(
+                    &alias.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
             }
             seen.push(&alias.value);
         }
@@ -167,11 +212,17 @@ impl Compiler<'_> {
         for text in forgets {
             let names = |artifact: &RawArtifact| {
                 artifact.name.value == text.value
-                    || artifact.aliases.iter().any(|alias| alias.value == text.value)
+                    || artifact
+                        .aliases
+                        .iter()
+                        .any(|alias| alias.value == text.value)
             };
             if artifacts.iter().any(names) {
                 let message = format!("`{}` is an artifact, so it cannot be forgotten", text.value);
-                self.problem(&text.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                self.problem(
+                    &text.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
             }
         }
     }
@@ -184,7 +235,10 @@ impl Compiler<'_> {
             if self.system.workflow(&alias.value).is_some() {
                 let message = format!("`{}` is the name of a workflow", alias.value);
                 let hint = "an alias is the name that the document had before; remove the document of that name, or the alias";
-                self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message).hint(hint));
+                self.problem(
+                    &alias.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message).hint(hint),
+                );
             }
         }
     }
@@ -195,7 +249,10 @@ impl Compiler<'_> {
             if let Some(first) = ids[..index].iter().find(|other| other.value == id.value) {
                 let line = self.place(&first.span).line.unwrap_or_default();
                 let message = format!("rule `{}` is already declared on line {line}", id.value);
-                self.problem(&id.span, Diagnostic::error(Code::WorkflowDuplicate, message));
+                self.problem(
+                    &id.span,
+                    Diagnostic::error(Code::WorkflowDuplicate, message),
+                );
             }
         }
     }

@@ -60,7 +60,10 @@ pub(super) fn source_offset(source: &str, text: &str, offset: usize) -> usize {
 /// Skips a backslash at the end of a line, which joins it with the next one.
 fn skip_joint(source: &str, at: usize, escapes: bool) -> usize {
     let rest = source.get(at..).unwrap_or_default();
-    match rest.strip_prefix('\\').filter(|rest| escapes && rest.starts_with([' ', '\t', '\r', '\n'])) {
+    match rest
+        .strip_prefix('\\')
+        .filter(|rest| escapes && rest.starts_with([' ', '\t', '\r', '\n']))
+    {
         Some(joined) => at + 1 + (joined.len() - joined.trim_start().len()),
         None => at,
     }
@@ -86,7 +89,9 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         Code::WorkflowUnusedAction => "name it in `run` or `choose` of a rule, or remove it",
         Code::WorkflowUnusedAsk => "name it in `ask` of a rule with `wait`, or remove it",
         Code::WorkflowUnproduced => "name it under `produces` or `may_produce` of a phase",
-        Code::GuardSyntax => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
+        Code::GuardSyntax => {
+            "a guard is a CEL expression, for example `plan.ready && plan.data.ok`"
+        }
         Code::GuardLimit => "name parts of it under `[define]`, or as facts of an artifact",
         Code::WorkflowValue => "correct the value",
         _ => return diagnostic,
@@ -102,7 +107,10 @@ pub(super) fn bad_path(path: &str) -> Option<&'static str> {
     if path.starts_with('/') || path.contains('\\') {
         return Some("must be relative to the task, with `/` between its parts");
     }
-    if path.split('/').any(|part| part == ".." || part == "." || part.is_empty() || part == ".git") {
+    if path
+        .split('/')
+        .any(|part| part == ".." || part == "." || part.is_empty() || part == ".git")
+    {
         return Some("must not contain empty parts, `.`, `..` or `.git`");
     }
     if let Some(open) = path.rfind(['[', '{'])
@@ -111,7 +119,9 @@ pub(super) fn bad_path(path: &str) -> Option<&'static str> {
         return Some("has an unclosed bracket");
     }
     match path {
-        "state.json" | "transcript.jsonl" | "suggestion.json" => Some("names a file that orch itself writes"),
+        "state.json" | "transcript.jsonl" | "suggestion.json" => {
+            Some("names a file that orch itself writes")
+        }
         _ => None,
     }
 }

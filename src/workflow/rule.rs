@@ -22,12 +22,20 @@ impl Compiler<'_> {
             .and_then(|id| self.name(&id, |text| RuleId::new(text)));
         let because = self.required(raw.because.as_ref(), &head, "because");
         let from = self.from(raw, &head, phases);
-        let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
+        let when = raw
+            .when
+            .as_ref()
+            .map_or_else(Guard::always, |text| self.condition(text, known));
         let by_human = match raw.by.as_ref().map(|by| (by, by.value.as_str())) {
             None => false,
             Some((_, "human")) => true,
             Some((text, _)) => {
-                self.unknown(text, Code::WorkflowValue, "value of `by`", ["human"].into_iter());
+                self.unknown(
+                    text,
+                    Code::WorkflowValue,
+                    "value of `by`",
+                    ["human"].into_iter(),
+                );
                 false
             }
         };
@@ -38,9 +46,16 @@ impl Compiler<'_> {
         }
         let on = self.signal(raw);
         let ask = self.asked(raw, asks);
-        if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
+        if let Some((pointer, _)) = raw
+            .set
+            .first()
+            .filter(|_| raw.to.is_none() && raw.run.is_none())
+        {
             let message = "`set` is allowed only with `to` or `run`";
-            self.problem(&pointer.span, Diagnostic::error(Code::WorkflowOutcome, message));
+            self.problem(
+                &pointer.span,
+                Diagnostic::error(Code::WorkflowOutcome, message),
+            );
         }
         Some(Rule {
             id: id?,
@@ -73,7 +88,12 @@ impl Compiler<'_> {
         let mut from = Vec::new();
         for text in &raw.from {
             if text.value == "*" {
-                from.extend(phases.iter().filter(|phase| !phase.terminal).map(|phase| phase.id.clone()));
+                from.extend(
+                    phases
+                        .iter()
+                        .filter(|phase| !phase.terminal)
+                        .map(|phase| phase.id.clone()),
+                );
             } else if let Some(id) = self.phase_id(text, phases) {
                 if phases.iter().any(|phase| phase.id == id && phase.terminal) {
                     let message = format!("`{id}` is terminal, so no rule can start from it");
@@ -83,7 +103,10 @@ impl Compiler<'_> {
             }
         }
         if raw.from.is_empty() {
-            self.problem(head, Diagnostic::error(Code::WorkflowMissingKey, "the rule has no `from`"));
+            self.problem(
+                head,
+                Diagnostic::error(Code::WorkflowMissingKey, "the rule has no `from`"),
+            );
         }
         from.sort_by_key(|id| phases.iter().position(|phase| phase.id == *id));
         from.dedup();
@@ -97,7 +120,12 @@ impl Compiler<'_> {
         phases: &[Phase],
         actions: &[Action],
     ) -> Option<Outcome> {
-        let given = [raw.to.is_some(), raw.run.is_some(), raw.wait.is_some(), raw.choose.is_some()];
+        let given = [
+            raw.to.is_some(),
+            raw.run.is_some(),
+            raw.wait.is_some(),
+            raw.choose.is_some(),
+        ];
         if given.iter().filter(|given| **given).count() != 1 {
             let message = "a rule needs exactly one of `to`, `run`, `wait` and `choose`";
             self.problem(head, Diagnostic::error(Code::WorkflowOutcome, message));
@@ -121,7 +149,12 @@ impl Compiler<'_> {
             let message = "`choose` names no action";
             self.problem(head, Diagnostic::error(Code::WorkflowValue, message));
         }
-        Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
+        Some(Outcome::Choose(
+            choices
+                .iter()
+                .filter_map(|text| self.action_name(text, actions))
+                .collect(),
+        ))
     }
 
     /// Ensures that rules and the results of actions set different things; otherwise the source of a value
@@ -130,9 +163,15 @@ impl Compiler<'_> {
         let Some(action) = action else { return };
         for (pointer, _) in &raw.set {
             let overlaps = is_within(&pointer.value, &action.writes)
-                || action.writes.iter().any(|write| is_within(write, std::slice::from_ref(&pointer.value)));
+                || action
+                    .writes
+                    .iter()
+                    .any(|write| is_within(write, std::slice::from_ref(&pointer.value)));
             if overlaps {
-                let message = format!("the result of `{}` may write `{}` too", action.name, pointer.value);
+                let message = format!(
+                    "the result of `{}` may write `{}` too",
+                    action.name, pointer.value
+                );
                 let diagnostic = Diagnostic::error(Code::WorkflowValue, message)
                     .hint("let either the rule or the action write it");
                 self.problem(&pointer.span, diagnostic);
@@ -145,7 +184,10 @@ impl Compiler<'_> {
         let text = raw.on.as_ref()?;
         if raw.to.is_none() {
             let message = "`on` is allowed only with `to`";
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowOutcome, message),
+            );
         }
         let signal = Signal::named(&text.value);
         if signal.is_none() {
@@ -159,7 +201,10 @@ impl Compiler<'_> {
         let text = raw.ask.as_ref()?;
         if raw.wait.is_none() {
             let message = "`ask` is allowed only with `wait`";
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowOutcome, message),
+            );
         }
         if !asks.iter().any(|ask| ask.name == text.value) {
             let known = asks.iter().map(|ask| ask.name.as_str());

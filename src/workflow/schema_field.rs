@@ -13,8 +13,13 @@ const MOST_REFERENCES: usize = 16;
 pub fn schema_field<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
     let mut here = resolved(schema, schema)?;
     for segment in pointer.split('/').skip(1) {
-        let member = here.get("properties").and_then(|members| members.get(unescape(segment)));
-        let rest = || here.get("additionalProperties").filter(|rest| rest.is_object());
+        let member = here
+            .get("properties")
+            .and_then(|members| members.get(unescape(segment)));
+        let rest = || {
+            here.get("additionalProperties")
+                .filter(|rest| rest.is_object())
+        };
         let items = || here.get("items").filter(|_| segment == ITEM);
         here = resolved(schema, member.or_else(rest).or_else(items)?)?;
     }
@@ -29,7 +34,9 @@ pub fn is_list(field: &Value) -> bool {
 
 fn resolved<'s>(root: &'s Value, mut here: &'s Value) -> Option<&'s Value> {
     for _ in 0..MOST_REFERENCES {
-        let Some(target) = here.get("$ref").and_then(Value::as_str) else { return Some(here) };
+        let Some(target) = here.get("$ref").and_then(Value::as_str) else {
+            return Some(here);
+        };
         here = root.pointer(target.strip_prefix('#')?)?;
     }
     None
@@ -62,8 +69,14 @@ mod tests {
             ("/none", None),
             ("/c/none", None),
         ] {
-            assert_eq!(schema_field(&schema, pointer).cloned(), expected, "{pointer}");
+            assert_eq!(
+                schema_field(&schema, pointer).cloned(),
+                expected,
+                "{pointer}"
+            );
         }
-        assert!(is_list(&json!({"type": "array"})) && !is_list(&json!({"type": ["array", "null"]})));
+        assert!(
+            is_list(&json!({"type": "array"})) && !is_list(&json!({"type": ["array", "null"]}))
+        );
     }
 }

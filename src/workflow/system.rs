@@ -21,8 +21,14 @@ impl System {
     /// The texts that ship inside the binary.
     #[must_use]
     pub fn shipped() -> Self {
-        let files = SHIPPED.iter().map(|(path, text)| (Cow::Borrowed(*path), Cow::Borrowed(*text))).collect();
-        Self { files, format: ObjectFormat::default() }
+        let files = SHIPPED
+            .iter()
+            .map(|(path, text)| (Cow::Borrowed(*path), Cow::Borrowed(*text)))
+            .collect();
+        Self {
+            files,
+            format: ObjectFormat::default(),
+        }
     }
 
     /// The text that ships at a path, whatever the repository has there. Empty if there is none.
@@ -66,7 +72,8 @@ impl System {
 
     /// Adds one text, or replaces the text at its path.
     pub fn insert(&mut self, path: impl Into<String>, text: impl Into<String>) {
-        self.files.insert(Cow::Owned(path.into()), Cow::Owned(text.into()));
+        self.files
+            .insert(Cow::Owned(path.into()), Cow::Owned(text.into()));
     }
 
     /// The text at a path relative to `system/`.
@@ -95,13 +102,17 @@ impl System {
 
     /// Every path and text, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().map(|(path, text)| (path.as_ref(), text.as_ref()))
+        self.files
+            .iter()
+            .map(|(path, text)| (path.as_ref(), text.as_ref()))
     }
 
     /// The names in one folder: `names("workflows", ".md")`.
     pub fn names<'a>(&'a self, folder: &'a str, suffix: &'a str) -> impl Iterator<Item = &'a str> {
-        self.files
-            .keys()
-            .filter_map(move |path| path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(suffix))
+        self.files.keys().filter_map(move |path| {
+            path.strip_prefix(folder)?
+                .strip_prefix('/')?
+                .strip_suffix(suffix)
+        })
     }
 }

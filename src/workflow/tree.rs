@@ -54,11 +54,20 @@ impl TreeScope {
     /// How much of the file or directory at a path belongs to the scope.
     #[must_use]
     pub fn part(&self, path: &RepoPath) -> TreePart {
-        let Some(paths) = &self.paths else { return TreePart::Whole };
-        if paths.iter().any(|whole| whole == path || path.below(whole).is_some()) {
+        let Some(paths) = &self.paths else {
+            return TreePart::Whole;
+        };
+        if paths
+            .iter()
+            .any(|whole| whole == path || path.below(whole).is_some())
+        {
             return TreePart::Whole;
         }
-        if paths.iter().any(|whole| whole.below(path).is_some()) { TreePart::Within } else { TreePart::None }
+        if paths.iter().any(|whole| whole.below(path).is_some()) {
+            TreePart::Within
+        } else {
+            TreePart::None
+        }
     }
 }
 
@@ -70,7 +79,10 @@ fn path(text: &str) -> Result<RepoPath, &'static str> {
     if plain.is_empty() || plain.starts_with('/') || plain.contains('\\') {
         return Err("must be relative to the root of the repository, with `/` between its parts");
     }
-    if plain.split('/').any(|part| matches!(part, "" | "." | ".." | ".git")) {
+    if plain
+        .split('/')
+        .any(|part| matches!(part, "" | "." | ".." | ".git"))
+    {
         return Err("must not contain empty parts, `.`, `..` or `.git`");
     }
     RepoPath::new(plain).map_err(|error| error.reason)
@@ -85,7 +97,8 @@ pub fn tree_name(artifact: &str) -> String {
 /// Whether a name in place of a file's path means a tree.
 #[must_use]
 pub fn is_tree_name(path: &str) -> bool {
-    path.strip_suffix(MARK).is_some_and(|artifact| !artifact.contains('/'))
+    path.strip_suffix(MARK)
+        .is_some_and(|artifact| !artifact.contains('/'))
 }
 
 impl fmt::Display for TreeScope {
@@ -118,7 +131,9 @@ mod tests {
             (&["a/b/**"], "a/c", TreePart::None),
             (&["a/b"], "a/b", TreePart::Whole),
         ] {
-            let found = scope(texts).expect("a scope").part(&RepoPath::new(path).expect("a path"));
+            let found = scope(texts)
+                .expect("a scope")
+                .part(&RepoPath::new(path).expect("a path"));
             assert_eq!(found, expected, "{texts:?} {path}");
         }
     }
@@ -139,7 +154,11 @@ mod tests {
             (&["a\\b"], 0),
             (&["/**"], 0),
         ] {
-            assert_eq!(scope(texts).map_err(|(index, _)| index), Err(at), "{texts:?}");
+            assert_eq!(
+                scope(texts).map_err(|(index, _)| index),
+                Err(at),
+                "{texts:?}"
+            );
         }
     }
 

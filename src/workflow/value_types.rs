@@ -2,7 +2,9 @@
 
 use super::guard::{ITEM, Names, Types, spelled};
 use super::place::source_offset;
-use super::{APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field};
+use super::{
+    APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field,
+};
 use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, nearest};
 use serde_json::Value;
@@ -19,7 +21,12 @@ const ANY: Types = Types::ANY;
 type Members = &'static [(&'static str, Types)];
 
 /// What committed code has; see `survey::code`.
-const TREE: Members = &[("commits", LIST), ("files", LIST), ("files.[]", TEXT), ("confirmed", BOOL)];
+const TREE: Members = &[
+    ("commits", LIST),
+    ("files", LIST),
+    ("files.[]", TEXT),
+    ("confirmed", BOOL),
+];
 
 const MARKDOWN: Members = &[
     ("front_matter", MAP.or(NULL)),
@@ -116,10 +123,20 @@ fn members(format: Format) -> Option<(Types, Members)> {
 /// Warnings about all guards and other expressions of a workflow that use values in ways that do not fit.
 pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    let mut known = GuardNames { workflow, facts: Vec::new(), defines: Vec::new() };
+    let mut known = GuardNames {
+        workflow,
+        facts: Vec::new(),
+        defines: Vec::new(),
+    };
     for artifact in &workflow.artifacts {
-        let names = FactNames { known: &known, artifact };
-        let types = artifact.facts.iter().map(|(_, fact)| checked(document, fact, &names, &mut findings));
+        let names = FactNames {
+            known: &known,
+            artifact,
+        };
+        let types = artifact
+            .facts
+            .iter()
+            .map(|(_, fact)| checked(document, fact, &names, &mut findings));
         let types = types.collect();
         known.facts.push(types);
     }
@@ -151,7 +168,12 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
             ImportValue::Computed(guard) => Some(guard),
             ImportValue::Copy(_) => None,
         });
-        for guard in import.defines.iter().map(|(_, guard)| guard).chain(computed) {
+        for guard in import
+            .defines
+            .iter()
+            .map(|(_, guard)| guard)
+            .chain(computed)
+        {
             checked(document, guard, &OriginalNames, &mut findings);
         }
     }
@@ -159,10 +181,17 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
 }
 
 /// The types of an expression. Adds what does not fit to `findings`.
-fn checked(document: &Document, guard: &Guard, names: &dyn Names, findings: &mut Vec<Diagnostic>) -> Types {
+fn checked(
+    document: &Document,
+    guard: &Guard,
+    names: &dyn Names,
+    findings: &mut Vec<Diagnostic>,
+) -> Types {
     let (types, faults) = guard.typed(names);
     let faults = faults.into_iter();
-    findings.extend(faults.map(|fault| finding(document, guard, fault.offset, fault.message, fault.hint)));
+    findings.extend(
+        faults.map(|fault| finding(document, guard, fault.offset, fault.message, fault.hint)),
+    );
     types
 }
 
@@ -181,21 +210,35 @@ fn finding(
 
 /// The expressions that must yield true or false.
 fn conditions(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
-    let actions = workflow.actions.iter().flat_map(|action| [&action.when, &action.ensures]);
+    let actions = workflow
+        .actions
+        .iter()
+        .flat_map(|action| [&action.when, &action.ensures]);
     workflow.rules.iter().map(|rule| &rule.when).chain(actions)
 }
 
 /// The other expressions, apart from facts and definitions.
 fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
-    let asks = workflow.asks.iter().flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
+    let asks = workflow
+        .asks
+        .iter()
+        .flat_map(|ask| ask.options.iter().chain(&ask.default).chain(&ask.set));
     let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
-    let shown = workflow.phases.iter().flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
-    asks.chain(rules).chain(&workflow.state.rebuild).map(|(_, guard)| guard).chain(shown)
+    let shown = workflow
+        .phases
+        .iter()
+        .flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
+    asks.chain(rules)
+        .chain(&workflow.state.rebuild)
+        .map(|(_, guard)| guard)
+        .chain(shown)
 }
 
 /// What a schema says of the value at a path.
 fn types_by_schema(schema: Option<&SchemaText>, path: &[&str]) -> Types {
-    schema.and_then(SchemaText::value).map_or(ANY, |schema| described(schema, path))
+    schema
+        .and_then(SchemaText::value)
+        .map_or(ANY, |schema| described(schema, path))
 }
 
 /// What is known of the names in guards. Definitions and facts that are not typed yet may be anything.
@@ -221,11 +264,22 @@ impl Names for GuardNames<'_> {
             ["state", rest @ ..] => types_by_schema(self.workflow.state.schema.as_ref(), rest),
             [root, rest @ ..] => {
                 let artifacts = &self.workflow.artifacts;
-                if let Some(index) = artifacts.iter().position(|artifact| artifact.name.as_str() == *root) {
+                if let Some(index) = artifacts
+                    .iter()
+                    .position(|artifact| artifact.name.as_str() == *root)
+                {
                     return self.artifact(index, rest);
                 }
-                let define = self.workflow.defines.iter().position(|(name, _)| name == root);
-                define.filter(|_| rest.is_empty()).and_then(|at| self.defines.get(at)).copied().unwrap_or(ANY)
+                let define = self
+                    .workflow
+                    .defines
+                    .iter()
+                    .position(|(name, _)| name == root);
+                define
+                    .filter(|_| rest.is_empty())
+                    .and_then(|at| self.defines.get(at))
+                    .copied()
+                    .unwrap_or(ANY)
             }
             [] => ANY,
         })
@@ -235,8 +289,16 @@ impl Names for GuardNames<'_> {
 impl GuardNames<'_> {
     /// Whether `approvals` is what people said, and no name of the workflow's own.
     fn sees_approvals(&self) -> bool {
-        let is_own = self.workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == APPROVALS)
-            || self.workflow.defines.iter().any(|(name, _)| name == APPROVALS);
+        let is_own = self
+            .workflow
+            .artifacts
+            .iter()
+            .any(|artifact| artifact.name.as_str() == APPROVALS)
+            || self
+                .workflow
+                .defines
+                .iter()
+                .any(|(name, _)| name == APPROVALS);
         self.workflow.asks_for_approvals() && !is_own
     }
 
@@ -257,7 +319,9 @@ impl GuardNames<'_> {
             ["data", rest @ ..] => return self.data(index, rest),
             [fact] => {
                 let at = artifact.facts.iter().position(|(name, _)| name == fact);
-                at.and_then(|at| self.facts.get(index)?.get(at)).copied().unwrap_or(ANY)
+                at.and_then(|at| self.facts.get(index)?.get(at))
+                    .copied()
+                    .unwrap_or(ANY)
             }
             _ => ANY,
         })
@@ -267,7 +331,9 @@ impl GuardNames<'_> {
     fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
         let artifact = &self.workflow.artifacts[index];
         let by_schema = || types_by_schema(artifact.schema.as_ref(), path);
-        let Some((root, of_format)) = members(artifact.format).filter(|_| !artifact.paths.is_empty()) else {
+        let Some((root, of_format)) =
+            members(artifact.format).filter(|_| !artifact.paths.is_empty())
+        else {
             return Ok(by_schema());
         };
         if path.is_empty() {
@@ -287,14 +353,20 @@ impl GuardNames<'_> {
             return Ok(by_schema());
         }
         // The first segment that is not known, below those that are.
-        let depth = (1..path.len())
-            .rev()
-            .find(|depth| known().any(|(known, _)| stands_above(known, &path[..*depth]) == Some(0)));
-        let (above, member) = (&path[..depth.unwrap_or_default()], path[depth.unwrap_or_default()]);
+        let depth = (1..path.len()).rev().find(|depth| {
+            known().any(|(known, _)| stands_above(known, &path[..*depth]) == Some(0))
+        });
+        let (above, member) = (
+            &path[..depth.unwrap_or_default()],
+            path[depth.unwrap_or_default()],
+        );
         let siblings = known().filter_map(|(known, _)| {
             let (of, member) = known.rsplit_once('.').unwrap_or(("", known));
-            let is_sibling =
-                if of.is_empty() { above.is_empty() } else { stands_above(of, above) == Some(0) };
+            let is_sibling = if of.is_empty() {
+                above.is_empty()
+            } else {
+                stands_above(of, above) == Some(0)
+            };
             is_sibling.then_some(member)
         });
         Err(missing(artifact, above, member, siblings))
@@ -305,7 +377,10 @@ impl GuardNames<'_> {
 fn stands_above(known: &str, path: &[&str]) -> Option<usize> {
     let mut rest = path.iter();
     for segment in known.split('.') {
-        if !rest.next().is_some_and(|name| *name == segment || segment == "*" && *name != ITEM) {
+        if !rest
+            .next()
+            .is_some_and(|name| *name == segment || segment == "*" && *name != ITEM)
+        {
             return None;
         }
     }
@@ -314,7 +389,11 @@ fn stands_above(known: &str, path: &[&str]) -> Option<usize> {
 
 /// Whether the members of a map are not listed.
 fn is_open(map: &str, members: Members) -> bool {
-    !members.iter().any(|(member, _)| member.strip_prefix(map).is_some_and(|rest| rest.starts_with('.')))
+    !members.iter().any(|(member, _)| {
+        member
+            .strip_prefix(map)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
 }
 
 /// Why the data of an artifact never has a member.
@@ -326,8 +405,11 @@ fn missing(
 ) -> (String, String) {
     let known: Vec<&str> = known.filter(|name| *name != ITEM).collect();
     let path = artifact.paths.first().map_or("", String::as_str);
-    let extension =
-        path.rsplit_once('/').map_or(path, |(_, name)| name).rsplit_once('.').map(|(_, last)| last);
+    let extension = path
+        .rsplit_once('/')
+        .map_or(path, |(_, name)| name)
+        .rsplit_once('.')
+        .map(|(_, last)| last);
     let (name, format) = (&artifact.name, artifact.format);
     if format == Format::Text && Format::of_extension(extension.unwrap_or_default()).is_none() {
         let read = match extension {
@@ -354,7 +436,10 @@ fn missing(
             spelled(&above.iter().map(ToString::to_string).collect::<Vec<_>>())
         ),
     };
-    (format!("{of}, which is {}, has no `{member}`", format.as_str()), hint)
+    (
+        format!("{of}, which is {}, has no `{member}`", format.as_str()),
+        hint,
+    )
 }
 
 /// What the expressions of `[state.import]` see: a file of which nothing is known.
@@ -382,7 +467,9 @@ impl Names for FactNames<'_> {
 
 /// The types of a value, as far as a schema says.
 fn described(schema: &Value, path: &[&str]) -> Types {
-    let pointer = path.iter().fold(String::new(), |pointer, segment| child(&pointer, segment));
+    let pointer = path
+        .iter()
+        .fold(String::new(), |pointer, segment| child(&pointer, segment));
     schema_field(schema, &pointer).map_or(ANY, types_of)
 }
 
@@ -452,28 +539,50 @@ because = "it is time"
         let plan = r##"{"properties": {"n": {"type": "integer"}, "kind": {"enum": ["a", "b"]}, "v": {"const": 1},
             "maybe": {"type": ["string", "null"]}, "all": {"items": {"$ref": "#/$defs/one"}, "type": "array"}},
             "$defs": {"one": {"type": "object", "properties": {"ok": {"type": "boolean"}}}}}"##;
-        let system = System::empty()
-            .with("schemas/plan.schema.json", plan)
-            .with("schemas/state.schema.json", r#"{"properties": {"rounds": {"type": "integer"}}}"#);
+        let system = System::empty().with("schemas/plan.schema.json", plan).with(
+            "schemas/state.schema.json",
+            r#"{"properties": {"rounds": {"type": "integer"}}}"#,
+        );
         let document = Document::new("w".to_owned(), "w.md".to_owned(), text);
         let (workflow, problems) = compile(&document, &system);
         let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
-        check_types(&document, &workflow).into_iter().map(|finding| finding.message).collect()
+        check_types(&document, &workflow)
+            .into_iter()
+            .map(|finding| finding.message)
+            .collect()
     }
 
     #[test]
     fn schemas_tell_the_types_of_data_and_state() {
         for (guard, expected) in [
-            ("plan.data.n > 1 && plan.data.kind == 'a' && state.rounds < 3", &[][..]),
-            ("plan.data.maybe == null && plan.data.unknown == 1 && state.other == 'x'", &[]),
-            ("plan.data.all.exists(one, one.ok) && plan.data.all.all(one, has(one.why))", &[]),
+            (
+                "plan.data.n > 1 && plan.data.kind == 'a' && state.rounds < 3",
+                &[][..],
+            ),
+            (
+                "plan.data.maybe == null && plan.data.unknown == 1 && state.other == 'x'",
+                &[],
+            ),
+            (
+                "plan.data.all.exists(one, one.ok) && plan.data.all.all(one, has(one.why))",
+                &[],
+            ),
             ("plan.data.n == 'a'", &["a number is never equal to text"]),
             (
                 "plan.data.kind == 1 || plan.data.v == 'a'",
-                &["text is never equal to a number", "a number is never equal to text"],
+                &[
+                    "text is never equal to a number",
+                    "a number is never equal to text",
+                ],
             ),
-            ("plan.data.all.exists(one, one.ok > 1)", &["`>` does not go with true or false and a number"]),
-            ("state.rounds.contains('a')", &["`contains` does not go with a number and text"]),
+            (
+                "plan.data.all.exists(one, one.ok > 1)",
+                &["`>` does not go with true or false and a number"],
+            ),
+            (
+                "state.rounds.contains('a')",
+                &["`contains` does not go with a number and text"],
+            ),
             ("size(plan.data.maybe) > 0", &[]),
             ("plan.count in [1] && plan.path.matches('^a')", &[]),
         ] {

@@ -18,7 +18,10 @@ fn name(number: usize) -> String {
 /// A repository in which each of many tasks has a plan, and its step is due.
 fn planned() -> World {
     let world = many(TASKS);
-    taken(&mut Watching::new(open(&world), caller(), WatchMode::Apply), vec![WatchEvent::Start]);
+    taken(
+        &mut Watching::new(open(&world), caller(), WatchMode::Apply),
+        vec![WatchEvent::Start],
+    );
     (0..TASKS).for_each(|number| world.plan(&name(number), 1));
     settle();
     world
@@ -62,10 +65,15 @@ fn the_next_part_is_looked_at_while_steps_are_committed() {
 
 fn each_task_is_looked_at_once(world: &World) {
     let mut watching = begun(world);
-    let looks = |watching: &Watching| usize::try_from(watching.workspace().counted().looks).expect("few");
+    let looks =
+        |watching: &Watching| usize::try_from(watching.workspace().counted().looks).expect("few");
     assert_eq!(looks(&watching), TASKS + 1, "the next part, too");
     assert_eq!(moved(&mut watching).len(), 55);
-    assert_eq!(looks(&watching), TASKS + 1, "what was looked at stands after the commits");
+    assert_eq!(
+        looks(&watching),
+        TASKS + 1,
+        "what was looked at stands after the commits"
+    );
     assert!((0..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
     assert_eq!(world.git(&["status", "--porcelain", "tasks"]), "");
     world.orch(&["audit", "--strict"]).succeeds();
@@ -77,7 +85,10 @@ fn what_changes_meanwhile_is_looked_at_again(world: &World) {
     world.write("tasks/n150/planning/plan.json", "{}\n");
     world.write("tasks/n151/transcript.jsonl", "no event\n");
     std::fs::remove_dir_all(world.path("tasks/n152")).expect("removed");
-    let also: Vec<String> = moved(&mut watching).iter().map(ToString::to_string).collect();
+    let also: Vec<String> = moved(&mut watching)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     for number in 100..TASKS {
         let is_as_it_was = !(150..=152).contains(&number);
         assert_eq!(also.contains(&name(number)), is_as_it_was, "{number}");
@@ -104,7 +115,11 @@ fn looks_again(world: &World, watching: &mut Watching, moves_it: bool) {
     let before = watching.workspace().counted().looks;
     let also = moved(watching);
     assert_eq!(also.iter().any(|task| task.as_str() == "n150"), moves_it);
-    assert_eq!(watching.workspace().counted().looks - before, 56, "each once");
+    assert_eq!(
+        watching.workspace().counted().looks - before,
+        56,
+        "each once"
+    );
     assert!((100..TASKS).all(|number| world.phase(&name(number)) == "plan_review"));
     world.orch(&["audit", "--strict"]).succeeds();
 }
@@ -117,25 +132,39 @@ fn a_watch_that_is_stopped_keeps_no_look_that_it_has_not_told(world: &World) {
     settle();
     let stopped = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stopped);
-    let mut watching =
-        Watching::new(open(world), caller(), WatchMode::Apply).until(move || asked.load(Ordering::SeqCst));
+    let mut watching = Watching::new(open(world), caller(), WatchMode::Apply)
+        .until(move || asked.load(Ordering::SeqCst));
     watching.begin(vec![WatchEvent::Start]);
     assert_eq!(moved(&mut watching).len(), 100);
     stopped.store(true, Ordering::SeqCst);
     assert!(watching.go_on().is_none(), "it has ended");
     drop(watching);
-    taken(&mut Watching::new(open(world), caller(), WatchMode::Apply), vec![WatchEvent::Start]);
-    assert!(world.read(suggestion).contains("n150"), "{}", world.read(suggestion));
+    taken(
+        &mut Watching::new(open(world), caller(), WatchMode::Apply),
+        vec![WatchEvent::Start],
+    );
+    assert!(
+        world.read(suggestion).contains("n150"),
+        "{}",
+        world.read(suggestion)
+    );
 }
 
 fn an_event_between_two_parts_drops_what_was_looked_at(world: &World) {
     let mut watching = begun(world);
-    world.write("orch.toml", world.read("orch.toml").replace("adopt = true", "apply = []"));
+    world.write(
+        "orch.toml",
+        world
+            .read("orch.toml")
+            .replace("adopt = true", "apply = []"),
+    );
     let settings = orch::base::RepoPath::new("orch.toml").expect("a path");
     watching.begin(vec![WatchEvent::Changed(vec![settings])]);
     while let Some(effects) = watching.go_on() {
         assert!(
-            !effects.iter().any(|effect| matches!(effect, WatchEffect::Moved(_))),
+            !effects
+                .iter()
+                .any(|effect| matches!(effect, WatchEffect::Moved(_))),
             "nothing may be applied"
         );
     }

@@ -40,12 +40,17 @@ impl World {
         self.write(file, format!("{text}\n"));
         self.git(&["add", file]);
         let trailer = task.map(|task| format!("Orch-Task: {task}"));
-        let named = trailer.iter().flat_map(|trailer| ["--trailer", trailer]).collect::<Vec<_>>();
+        let named = trailer
+            .iter()
+            .flat_map(|trailer| ["--trailer", trailer])
+            .collect::<Vec<_>>();
         self.git(&[&["commit", "-q", "-m", "a later change"][..], &named].concat());
     }
 
     fn base_branch(&self) {
-        let settings = self.read("orch.toml").replace("# base = \"main\"", "base = \"main\"");
+        let settings = self
+            .read("orch.toml")
+            .replace("# base = \"main\"", "base = \"main\"");
         self.write("orch.toml", settings);
         self.commit("the base branch");
     }
@@ -100,10 +105,22 @@ fn a_later_commit_closes_an_approval_if_it_touches_the_change_of_the_task() {
         world.change(file, "2", task);
         let told = world.orch(&["approve", "t"]);
         if is_closed {
-            let why = format!("`code_review` and `junit` judged an earlier `patch`: {file} changed since in");
-            told.ends(5).reports(&why).reports("(a later change)").reports("orch rollback t --to review");
-            world.orch(&["suggest", "t"]).succeeds().says(&why).says("orch approve t --override WHY");
-            world.orch(&["reject", "t", "--reason", "it is bad", "--dry-run"]).succeeds().says("codegen");
+            let why = format!(
+                "`code_review` and `junit` judged an earlier `patch`: {file} changed since in"
+            );
+            told.ends(5)
+                .reports(&why)
+                .reports("(a later change)")
+                .reports("orch rollback t --to review");
+            world
+                .orch(&["suggest", "t"])
+                .succeeds()
+                .says(&why)
+                .says("orch approve t --override WHY");
+            world
+                .orch(&["reject", "t", "--reason", "it is bad", "--dry-run"])
+                .succeeds()
+                .says("codegen");
         } else {
             told.succeeds();
             assert_eq!(world.phase("t"), "done", "{file} {task:?}");
@@ -122,7 +139,10 @@ fn what_others_changed_is_listed() {
         .succeeds()
         .says("others changed since the code was judged: 1 file (src/b.rs)");
     world.change("src/c.rs", "2", None);
-    world.orch(&["suggest", "t"]).succeeds().says("2 files (src/b.rs, …)");
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("2 files (src/b.rs, …)");
 }
 
 #[test]
@@ -136,12 +156,26 @@ fn an_approval_names_what_it_rests_on() {
         .iter()
         .filter_map(|one| one["artifact"].as_str())
         .collect();
-    assert_eq!(named, ["plan", "plan_review", "patch", "code_review", "junit"]);
+    assert_eq!(
+        named,
+        ["plan", "plan_review", "patch", "code_review", "junit"]
+    );
     for one in event["rests_on"].as_array().expect("a list") {
         let digest = &one["digest"];
-        assert!(event["evidence"].as_object().expect("files").values().any(|known| known == digest), "{one}");
+        assert!(
+            event["evidence"]
+                .as_object()
+                .expect("files")
+                .values()
+                .any(|known| known == digest),
+            "{one}"
+        );
     }
-    assert_eq!(event.get("base"), None, "the code is the one that was judged");
+    assert_eq!(
+        event.get("base"),
+        None,
+        "the code is the one that was judged"
+    );
     world.standings(json!({"proven": 7}));
 }
 
@@ -150,21 +184,34 @@ fn a_person_may_approve_what_does_not_stand_and_the_audit_says_so() {
     let world = World::accepting();
     world.change("src/a.rs", "2", None);
     world.orch(&["approve", "t", "--override", "WHY"]).ends(1);
-    world.orch(&["approve", "t", "--override", "only a comment"]).succeeds();
+    world
+        .orch(&["approve", "t", "--override", "only a comment"])
+        .succeeds();
     assert_eq!(world.phase("t"), "done");
     let event = world.last_event();
-    assert_eq!((&event["kind"], &event["reason"]), (&json!("override"), &json!("only a comment")));
+    assert_eq!(
+        (&event["kind"], &event["reason"]),
+        (&json!("override"), &json!("only a comment"))
+    );
     assert_eq!(event["waives"], json!(["code_review", "junit"]));
-    assert_eq!(world.json("tasks/t/accept/decision.json")["verdict"], "accepted");
+    assert_eq!(
+        world.json("tasks/t/accept/decision.json")["verdict"],
+        "accepted"
+    );
     world.standings(json!({"proven": 6, "overridden": 1}));
 }
 
 #[test]
 fn without_need_an_override_is_an_approval_with_a_reason() {
     let world = World::accepting();
-    world.orch(&["approve", "t", "--override", "it is good"]).succeeds();
+    world
+        .orch(&["approve", "t", "--override", "it is good"])
+        .succeeds();
     assert_eq!(world.last_event()["kind"], "advance");
-    assert_eq!(world.json("tasks/t/accept/decision.json")["reasons"], json!(["it is good"]));
+    assert_eq!(
+        world.json("tasks/t/accept/decision.json")["reasons"],
+        json!(["it is good"])
+    );
     world.standings(json!({"proven": 7}));
 }
 
@@ -172,7 +219,16 @@ fn without_need_an_override_is_an_approval_with_a_reason() {
 fn what_is_judged_anew_stands() {
     let world = World::accepting();
     world.change("src/a.rs", "2", None);
-    world.orch(&["rollback", "t", "--to", "review", "--reason", "judge it anew"]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "review",
+            "--reason",
+            "judge it anew",
+        ])
+        .succeeds();
     world.code_review("t", true, 2);
     world.orch(&["next", "t"]).succeeds();
     world.tests("t", 0, 2);
@@ -199,9 +255,17 @@ fn a_verdict_that_was_replaced_stands_if_it_says_that_it_judged_what_is_there() 
         .ends(5)
         .reports("`code_review` was replaced since, and does not say which `patch`");
     let explained = world.orch_json(&["explain", "t"]);
-    let artifacts = explained["explanations"][0]["artifacts"].as_array().cloned().expect("artifacts");
-    let digest =
-        |name: &str| artifacts.iter().find(|one| one["artifact"] == name).expect("one")["digest"].clone();
+    let artifacts = explained["explanations"][0]["artifacts"]
+        .as_array()
+        .cloned()
+        .expect("artifacts");
+    let digest = |name: &str| {
+        artifacts
+            .iter()
+            .find(|one| one["artifact"] == name)
+            .expect("one")["digest"]
+            .clone()
+    };
     let mut review = world.json("tasks/t/review/code-review.json");
     review["of"] = json!({"plan": digest("plan"), "patch": digest("patch")});
     world.write("tasks/t/review/code-review.json", review.to_string());
@@ -214,7 +278,10 @@ fn on_a_branch_of_its_own_every_commit_of_the_branch_is_the_tasks() {
     let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     world.change("src/b.rs", "2", None);
-    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/b.rs changed since in");
 }
 
 /// The settings say so: the first protected branch that a name stands for, whatever patterns stand before it.
@@ -227,8 +294,9 @@ fn a_pattern_of_protected_branches_is_no_base() {
     ] {
         let world = World::ready();
         world.write("src/a.rs", "0\n");
-        let settings =
-            world.read("orch.toml").replace("#protected = []", &format!("protected = {protected}"));
+        let settings = world
+            .read("orch.toml")
+            .replace("#protected = []", &format!("protected = {protected}"));
         world.write("orch.toml", settings);
         world.commit("protected branches");
         world.git(&["branch", "trunk"]);
@@ -258,7 +326,10 @@ fn what_comes_from_the_base_branch_is_of_others() {
         .says("others changed since the code was judged: 1 file (src/b.rs)");
     world.orch(&["approve", "t"]).succeeds();
     let base = world.last_event()["base"].clone();
-    assert_eq!((&base["by"], &base["commit"]), (&json!("branch"), &json!(others.trim())));
+    assert_eq!(
+        (&base["by"], &base["commit"]),
+        (&json!("branch"), &json!(others.trim()))
+    );
     assert_ne!(others, begun);
     world.standings(json!({"proven": 7}));
     // Wherever the base branch goes, the record says with which base it was decided.
@@ -274,7 +345,10 @@ fn what_comes_from_the_base_branch_and_touches_the_change_closes_the_approval() 
     world.change("src/a.rs", "0\n\n\n\n\n\n\n\nother end", None);
     world.git(&["switch", "-q", "feature"]);
     world.git(&["merge", "-q", "--no-edit", "main"]);
-    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/a.rs changed since in");
 }
 
 #[test]
@@ -287,7 +361,10 @@ fn a_rebase_that_keeps_the_change_leaves_the_approval_open() {
     world.git(&["rebase", "-q", "main"]);
     world.orch(&["approve", "t", "--dry-run"]).succeeds();
     world.change("src/c.rs", "3", None);
-    world.orch(&["approve", "t"]).ends(5).reports("src/c.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/c.rs changed since in");
     world.git(&["reset", "-q", "--hard", "HEAD~"]);
     world.orch(&["approve", "t"]).succeeds();
     let audit = world.orch_json(&["audit"]);
@@ -332,7 +409,10 @@ fn a_file_whose_name_is_no_text_closes_the_approval() {
     let world = World::on_a_branch(&[("src/a.rs", "0\n")]);
     let world = world.into_accept();
     world.shell("printf x > src/$(printf 'e\\377.rs') && git add src && git commit -q -m 'a name'");
-    world.orch(&["approve", "t"]).ends(5).reports("src/e\u{fffd}.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/e\u{fffd}.rs changed since in");
 }
 
 /// The branch is to bring the change of the task, and to leave what the base branch has changed.
@@ -347,7 +427,10 @@ fn a_merge_that_keeps_an_older_file_of_others_closes_the_approval() {
     world.git(&["merge", "-q", "--no-ff", "--no-commit", "main"]);
     world.git(&["checkout", "-q", "HEAD", "--", "src/b.rs"]);
     world.git(&["commit", "-q", "-m", "merge"]);
-    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/b.rs changed since in");
 }
 
 /// The code is byte for byte what was judged, and what the base branch has changed since is gone.
@@ -359,8 +442,13 @@ fn a_merge_that_keeps_nothing_of_others_closes_the_approval() {
     world.change("src/b.rs", "a fix", None);
     world.git(&["switch", "-q", "feature"]);
     world.git(&["merge", "-q", "-s", "ours", "--no-edit", "main"]);
-    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since");
-    world.orch(&["approve", "t", "--override", "the fix is not wanted"]).succeeds();
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/b.rs changed since");
+    world
+        .orch(&["approve", "t", "--override", "the fix is not wanted"])
+        .succeeds();
     world.standings(json!({"proven": 6, "overridden": 1}));
 }
 
@@ -385,7 +473,10 @@ fn a_commit_of_the_task_with_an_old_date_is_of_its_change() {
     world.orch(&["next", "t"]).succeeds();
     world.judge();
     world.change("src/b.rs", "2", None);
-    world.orch(&["approve", "t"]).ends(5).reports("src/b.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/b.rs changed since in");
 }
 
 /// As after a merge.
@@ -397,12 +488,17 @@ fn a_rebase_onto_other_changes_of_the_same_file_closes_the_approval() {
     world.git(&["switch", "-q", "feature"]);
     world.git(&["rebase", "-q", "main"]);
     world.orch(&["approve", "t", "--dry-run"]).succeeds();
-    world.orch(&["suggest", "t"]).says("others changed since the code was judged: 1 file (src/b.rs)");
+    world
+        .orch(&["suggest", "t"])
+        .says("others changed since the code was judged: 1 file (src/b.rs)");
     world.git(&["switch", "-q", "main"]);
     world.change("src/a.rs", "0\n\n\n\n\n\n\n\nother end", None);
     world.git(&["switch", "-q", "feature"]);
     world.git(&["rebase", "-q", "main"]);
-    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/a.rs changed since");
 }
 
 /// Another task may have the former id since.
@@ -432,7 +528,10 @@ fn the_files_of_a_refused_attempt_are_of_the_change() {
     world.orch(&["next", "t"]).succeeds();
     world.judge();
     world.change("src/a.rs", "2", None);
-    world.orch(&["approve", "t"]).ends(5).reports("src/a.rs changed since in");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("src/a.rs changed since in");
 }
 
 /// What is committed decides, and what the remote has comes before what anyone can move here.
@@ -454,8 +553,16 @@ fn nothing_that_is_not_committed_moves_the_base() {
         let world = world.into_accept();
         world.change("src/evil.rs", "2", None);
         world.git(moves);
-        world.write("orch.toml", world.read("orch.toml").replace("[git]", &format!("[git]\n{settings}")));
-        world.orch(&["approve", "t"]).ends(5).reports("src/evil.rs changed since in");
+        world.write(
+            "orch.toml",
+            world
+                .read("orch.toml")
+                .replace("[git]", &format!("[git]\n{settings}")),
+        );
+        world
+            .orch(&["approve", "t"])
+            .ends(5)
+            .reports("src/evil.rs changed since in");
         world.git(&["checkout", "-q", "orch.toml"]);
         world.git(&["reset", "-q", "--hard", "HEAD~"]);
         world.orch(&["approve", "t"]).succeeds();
@@ -466,12 +573,17 @@ fn nothing_that_is_not_committed_moves_the_base() {
 fn a_base_branch_that_is_not_here_is_named() {
     let world = World::ready();
     world.write("src/a.rs", "0\n");
-    let settings = world.read("orch.toml").replace("# base = \"main\"", "base = \"trunk\"");
+    let settings = world
+        .read("orch.toml")
+        .replace("# base = \"main\"", "base = \"trunk\"");
     world.write("orch.toml", settings);
     world.commit("the base branch");
     let world = world.into_accept();
     world.change("src/b.rs", "2", None);
-    world.orch(&["approve", "t"]).ends(5).reports("`[git] base` names `trunk`, which is no branch here");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("`[git] base` names `trunk`, which is no branch here");
     world.git(&["branch", "trunk"]);
     world.orch(&["approve", "t"]).succeeds();
 }
@@ -479,7 +591,11 @@ fn a_base_branch_that_is_not_here_is_named() {
 /// A verdict has to be about what is there, whatever the last phase needs.
 #[test]
 fn what_a_verdict_judged_is_held_whatever_the_phase_needs() {
-    for needs in ["needs = [\"text\", \"verdict\"]\n", "needs = [\"verdict\"]\n", ""] {
+    for needs in [
+        "needs = [\"text\", \"verdict\"]\n",
+        "needs = [\"verdict\"]\n",
+        "",
+    ] {
         let world = World::ready();
         let rules = format!(
             "[workflow]\ninitial = \"write\"\n[artifact.text]\npath = \"text.md\"\n[artifact.verdict]\n\
@@ -490,7 +606,10 @@ fn what_a_verdict_judged_is_held_whatever_the_phase_needs() {
              [[rule]]\nid = \"reviewed\"\nfrom = \"review\"\nwhen = \"verdict.ready\"\nto = \"accept\"\nbecause = \"b\"\n\
              [[rule]]\nid = \"accepted\"\nfrom = \"accept\"\nwhen = \"decision.ready\"\nto = \"done\"\nbecause = \"c\"\n"
         );
-        world.write("system/workflows/text.md", format!("# Text\n\n```toml orch\n{rules}```\n"));
+        world.write(
+            "system/workflows/text.md",
+            format!("# Text\n\n```toml orch\n{rules}```\n"),
+        );
         world.commit("a workflow");
         world.orch(&["new", "t", "--workflow", "text"]).succeeds();
         world.write("tasks/t/text.md", "one\n");
@@ -499,7 +618,10 @@ fn what_a_verdict_judged_is_held_whatever_the_phase_needs() {
         world.orch(&["next", "t"]).succeeds();
         world.write("tasks/t/decision.json", "{\"ok\": true}");
         world.write("tasks/t/text.md", "two\n");
-        world.orch(&["next", "t"]).ends(3).says("`verdict` judged another version of `text`");
+        world
+            .orch(&["next", "t"])
+            .ends(3)
+            .says("`verdict` judged another version of `text`");
         world.write("tasks/t/text.md", "one\n");
         world.orch(&["next", "t"]).succeeds();
         assert_eq!(world.phase("t"), "done");
@@ -523,7 +645,9 @@ fn code_that_no_verdict_judged_is_held_too() {
         .ends(5)
         .reports("`patch` is not as it was recorded: src/a.rs changed since in")
         .reports("orch rollback t --to review");
-    world.orch(&["approve", "t", "--override", "only a comment"]).succeeds();
+    world
+        .orch(&["approve", "t", "--override", "only a comment"])
+        .succeeds();
     world.standings(json!({"proven": 6, "overridden": 1}));
 }
 
@@ -549,9 +673,14 @@ fn many_commits_of_others_close_nothing() {
     let world = world.into_accept();
     let mut stream = String::from("reset refs/heads/main\nfrom refs/heads/main^0\n\n");
     for number in 0..1_100 {
-        stream.push_str("commit refs/heads/main\ncommitter A <a@example.org> 4000000000 +0000\ndata 1\nc\n");
+        stream.push_str(
+            "commit refs/heads/main\ncommitter A <a@example.org> 4000000000 +0000\ndata 1\nc\n",
+        );
         let text = number.to_string();
-        stream.push_str(&format!("M 100644 inline src/b.rs\ndata {}\n{text}\n\n", text.len()));
+        stream.push_str(&format!(
+            "M 100644 inline src/b.rs\ndata {}\n{text}\n\n",
+            text.len()
+        ));
     }
     world.write("stream", stream);
     world.shell("git fast-import --quiet --force < stream && rm stream");
@@ -565,8 +694,14 @@ fn many_commits_of_others_close_nothing() {
 fn a_rejection_needs_nothing_of_what_is_gone() {
     let world = World::accepting();
     world.change("src/a.rs", "0", None);
-    world.orch(&["approve", "t"]).ends(3).says("patch (code/diff.patch) is missing");
-    world.orch(&["reject", "t", "--reason", "the code is gone"]).succeeds().says("the code is gone");
+    world
+        .orch(&["approve", "t"])
+        .ends(3)
+        .says("patch (code/diff.patch) is missing");
+    world
+        .orch(&["reject", "t", "--reason", "the code is gone"])
+        .succeeds()
+        .says("the code is gone");
     assert_eq!(world.phase("t"), "codegen");
     world.standings(json!({"proven": 6, "overridden": 1}));
 }
@@ -574,7 +709,16 @@ fn a_rejection_needs_nothing_of_what_is_gone() {
 #[test]
 fn code_that_is_added_where_the_work_is_undone_is_told() {
     let world = World::accepting();
-    world.orch(&["reject", "t", "--to", "revert", "--reason", "it is not wanted"]).succeeds();
+    world
+        .orch(&[
+            "reject",
+            "t",
+            "--to",
+            "revert",
+            "--reason",
+            "it is not wanted",
+        ])
+        .succeeds();
     let told = "src/a.rs is neither as it was judged nor as it was before the task";
     world.change("src/a.rs", "worse", Some("t"));
     world.orch(&["suggest", "t"]).succeeds().says(told);
@@ -587,9 +731,19 @@ fn code_that_is_added_where_the_work_is_undone_is_told() {
 #[test]
 fn a_task_whose_work_is_reverted_ends() {
     let world = World::accepting();
-    world.orch(&["reject", "t", "--to", "revert", "--reason", "it is not wanted"]).succeeds();
+    world
+        .orch(&[
+            "reject",
+            "t",
+            "--to",
+            "revert",
+            "--reason",
+            "it is not wanted",
+        ])
+        .succeeds();
     world.change("src/a.rs", "0", Some("t"));
-    let record = json!({"summary": "undone", "reverted": ["src/a.rs"], "by": "ann", "reason": "not wanted"});
+    let record =
+        json!({"summary": "undone", "reverted": ["src/a.rs"], "by": "ann", "reason": "not wanted"});
     world.write("tasks/t/revert/record.json", record.to_string());
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.phase("t"), "done");
@@ -599,11 +753,19 @@ fn a_task_whose_work_is_reverted_ends() {
 fn names_that_cannot_be_computed_are_told_and_close_the_approval() {
     let world = World::accepting();
     let path = "system/workflows/global-state-machine.md";
-    let document = world.read(path).replace("names = \"plan.paths\"", "names = \"plan.present\"");
+    let document = world
+        .read(path)
+        .replace("names = \"plan.paths\"", "names = \"plan.present\"");
     world.write(path, document);
     world.commit("other rules");
-    world.orch(&["workflow", "check"]).ends(1).says("`names` yields true or false, not a list of paths");
-    world.orch(&["approve", "t"]).ends(5).reports("what the plan names cannot be computed");
+    world
+        .orch(&["workflow", "check"])
+        .ends(1)
+        .says("`names` yields true or false, not a list of paths");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("what the plan names cannot be computed");
 }
 
 #[test]
@@ -611,12 +773,36 @@ fn what_judged_something_else_is_not_confirmed() {
     let world = World::accepting();
     let mut review = world.json("tasks/t/review/code-review.json");
     review["of"] = json!({"patch": "5a31b217206663d424cb052aa10c2a9b969ed4a6"});
-    world.orch(&["rollback", "t", "--to", "review", "--reason", "judge it anew"]).succeeds();
-    world.orch(&["suggest", "t"]).succeeds().says("orch confirm t code_review");
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "review",
+            "--reason",
+            "judge it anew",
+        ])
+        .succeeds();
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("orch confirm t code_review");
     world.write("tasks/t/review/code-review.json", review.to_string());
     let suggested = world.orch(&["suggest", "t"]).succeeds();
-    assert!(!suggested.stdout.contains("orch confirm"), "{}", suggested.stdout);
-    world.orch(&["confirm", "t", "code_review", "--reason", "it is still right"]).ends(1);
+    assert!(
+        !suggested.stdout.contains("orch confirm"),
+        "{}",
+        suggested.stdout
+    );
+    world
+        .orch(&[
+            "confirm",
+            "t",
+            "code_review",
+            "--reason",
+            "it is still right",
+        ])
+        .ends(1);
 }
 
 /// Its commits go on to name it as it was called then, however many steps followed.

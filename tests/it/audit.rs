@@ -27,21 +27,33 @@ use std::sync::Arc;
 /// The standings of all changes, oldest first.
 fn standings(world: &World) -> Vec<String> {
     let audit = world.orch_json(&["audit"]);
-    let changes = audit["changes"].as_array().unwrap_or_else(|| panic!("{audit:#}"));
-    changes.iter().map(|change| change["standing"].as_str().expect("a text").to_owned()).collect()
+    let changes = audit["changes"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{audit:#}"));
+    changes
+        .iter()
+        .map(|change| change["standing"].as_str().expect("a text").to_owned())
+        .collect()
 }
 
 /// The last change of the audit, whatever it is.
 fn last_change(world: &World) -> Value {
     let audit = world.orch_json(&["audit"]);
-    audit["changes"].as_array().and_then(|changes| changes.last()).cloned().expect("a change")
+    audit["changes"]
+        .as_array()
+        .and_then(|changes| changes.last())
+        .cloned()
+        .expect("a change")
 }
 
 /// The last change of the audit.
 #[track_caller]
 fn last(world: &World, standing: &str) -> Value {
     let audit = world.orch_json(&["audit"]);
-    let change = audit["changes"].as_array().and_then(|changes| changes.last()).cloned();
+    let change = audit["changes"]
+        .as_array()
+        .and_then(|changes| changes.last())
+        .cloned();
     let change = change.unwrap_or_else(|| panic!("{audit:#}"));
     assert_eq!(change["standing"], standing, "{change:#}");
     change
@@ -62,28 +74,64 @@ fn a_whole_life_is_proven() {
     let ended = world.orch(&["audit"]).succeeds();
     assert!(ended.stderr.contains("proven"), "{ended:?}");
     let standings = standings(&world);
-    assert!(standings.len() > 8 && standings.iter().all(|one| one == "proven"), "{standings:?}");
-    assert_eq!(world.orch_json(&["audit", "HEAD~2..HEAD"])["changes"].as_array().map(Vec::len), Some(2));
-    world.orch(&["audit", "HEAD~2..nowhere"]).ends(2).reports("no commit `nowhere`");
+    assert!(
+        standings.len() > 8 && standings.iter().all(|one| one == "proven"),
+        "{standings:?}"
+    );
+    assert_eq!(
+        world.orch_json(&["audit", "HEAD~2..HEAD"])["changes"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    world
+        .orch(&["audit", "HEAD~2..nowhere"])
+        .ends(2)
+        .reports("no commit `nowhere`");
 }
 
 #[test]
 fn what_people_order_is_told_with_who_and_why() {
     let world = started("review");
-    world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "test"]).succeeds();
+    world
+        .orch(&[
+            "next",
+            "t",
+            "--override",
+            "reviewed in pairing",
+            "--to",
+            "test",
+        ])
+        .succeeds();
     let change = last(&world, "overridden");
     assert_eq!(change["steps"][0]["reason"], "reviewed in pairing");
-    world.orch(&["rollback", "t", "--to", "codegen", "--reason", "wrong scope"]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "codegen",
+            "--reason",
+            "wrong scope",
+        ])
+        .succeeds();
     last(&world, "overridden");
-    world.orch(&["confirm", "t", "patch", "--reason", "the same is right"]).succeeds();
+    world
+        .orch(&["confirm", "t", "patch", "--reason", "the same is right"])
+        .succeeds();
     last(&world, "claimed");
     world.orch(&["next", "t"]).succeeds();
     last(&world, "proven");
     world.walk_to_from("t", "review", "done");
-    world.orch(&["reopen", "t", "--reason", "it came back"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--reason", "it came back"])
+        .succeeds();
     last(&world, "overridden");
     let text = world.orch(&["audit"]).succeeds().stdout;
-    assert!(text.contains("override by Ann (human): reviewed in pairing"), "{text}");
+    assert!(
+        text.contains("override by Ann (human): reviewed in pairing"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -113,15 +161,32 @@ fn a_revert_restores_and_a_finished_task_only_with_its_files() {
     last(&world, "proven");
 
     let world = started("done");
-    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--to", "accept", "--reason", "look again"])
+        .succeeds();
     world.git(&["revert", "--no-edit", "HEAD"]);
     last(&world, "restored");
-    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
-    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world
+        .orch(&["reopen", "t", "--to", "accept", "--reason", "look again"])
+        .succeeds();
+    world.git(&[
+        "checkout",
+        "-q",
+        "HEAD~1",
+        "--",
+        "tasks/t/state.json",
+        "tasks/t/transcript.jsonl",
+    ]);
     world.patch("t", 9);
     world.commit("done after all");
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("the files are not"),
+        "{change:#}"
+    );
 }
 
 /// A repository with a task whose five steps on the branch `work` became one commit on `main`.
@@ -144,18 +209,32 @@ fn squashed() -> World {
 /// Clones one branch, without the objects that only others need.
 fn clone_alone(world: &World, branch: &str, to: &Path) {
     let source = format!("file://{}", world.root().display());
-    world.git(&["clone", "-q", "--single-branch", "-b", branch, &source, to.to_str().expect("UTF-8")]);
+    world.git(&[
+        "clone",
+        "-q",
+        "--single-branch",
+        "-b",
+        branch,
+        &source,
+        to.to_str().expect("UTF-8"),
+    ]);
 }
 
 #[test]
 fn a_squash_is_replayed_step_by_step() {
     let world = squashed();
     let change = last(&world, "folded");
-    assert_eq!(change["steps"].as_array().map(Vec::len), Some(5), "{change:#}");
+    assert_eq!(
+        change["steps"].as_array().map(Vec::len),
+        Some(5),
+        "{change:#}"
+    );
     // Without the branch its blobs are gone from a clone, and so is the proof of the steps in between.
     let clone = world.path("../clone");
     clone_alone(&world, "main", &clone);
-    let ended = world.orch(&["-C", clone.to_str().expect("UTF-8"), "audit"]).succeeds();
+    let ended = world
+        .orch(&["-C", clone.to_str().expect("UTF-8"), "audit"])
+        .succeeds();
     assert!(ended.stdout.contains("unverifiable"), "{ended:?}");
     assert!(ended.stdout.contains("is not in git"), "{ended:?}");
     world.code_review("t", true, 3);
@@ -191,9 +270,16 @@ fn a_shallow_clone_is_refused_with_the_command_that_deepens_it() {
     let source = format!("file://{}", world.root().display());
     let clone = clone.to_str().expect("UTF-8");
     world.git(&["clone", "-q", "--depth", "2", &source, clone]);
-    let refused = world.orch(&["-C", clone, "audit"]).reports("this clone is shallow");
+    let refused = world
+        .orch(&["-C", clone, "audit"])
+        .reports("this clone is shallow");
     assert_ne!(refused.code, 0);
-    let hint = refused.stderr.lines().find(|line| line.starts_with("hint:")).expect("a hint").to_owned();
+    let hint = refused
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("hint:"))
+        .expect("a hint")
+        .to_owned();
     assert!(hint.starts_with("hint: git fetch --unshallow; "), "{hint}");
     let here = hint.rsplit(' ').next().expect("a commit");
     let audit = world.orch_json(&["-C", clone, "audit", "--since", here]);
@@ -206,21 +292,40 @@ fn a_shallow_clone_is_refused_with_the_command_that_deepens_it() {
 fn a_workflow_that_nobody_has_is_unverifiable() {
     let world = started("planning");
     let document = world.read("system/workflows/global-state-machine.md");
-    world.write("system/workflows/global-state-machine.md", document.replace("[workflow]", "[workflow]\n"));
+    world.write(
+        "system/workflows/global-state-machine.md",
+        document.replace("[workflow]", "[workflow]\n"),
+    );
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["checkout", "-q", "--", "system"]);
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("workflow global-state-machine@"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("workflow global-state-machine@"),
+        "{change:#}"
+    );
     // Committed with it, the transition is proven by the workflow as it stood then.
-    world.write("system/workflows/global-state-machine.md", document.replace("[workflow]", "[workflow]\n"));
+    world.write(
+        "system/workflows/global-state-machine.md",
+        document.replace("[workflow]", "[workflow]\n"),
+    );
     world.commit("another workflow");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.write("system/workflows/global-state-machine.md", document.as_str());
+    world.write(
+        "system/workflows/global-state-machine.md",
+        document.as_str(),
+    );
     world.commit("the old workflow again");
     let standings = standings(&world);
-    assert_eq!(standings.last().map(String::as_str), Some("proven"), "{standings:?}");
+    assert_eq!(
+        standings.last().map(String::as_str),
+        Some("proven"),
+        "{standings:?}"
+    );
 }
 
 #[test]
@@ -228,10 +333,18 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     let world = World::ready();
     let path = "system/workflows/global-state-machine.md";
     let rule = "id = \"plan-ready\"\n";
-    world.write(path, world.read(path).replace(rule, &format!("{rule}by = \"human\"\n")));
+    world.write(
+        path,
+        world
+            .read(path)
+            .replace(rule, &format!("{rule}by = \"human\"\n")),
+    );
     world.commit("people agree to plans");
     world.orch(&["new", "t"]).succeeds();
-    world.orch(&["approve", "t"]).ends(3).says("nothing to approve");
+    world
+        .orch(&["approve", "t"])
+        .ends(3)
+        .says("nothing to approve");
     world.plan("t", 1);
     let suggested = world.orch_json(&["suggest", "t"]);
     let suggestion = &suggested["suggestions"][0];
@@ -240,10 +353,16 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
         (&"human".into(), &"decide".into()),
         "{suggestion:#}"
     );
-    assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "approve", "t"]));
+    assert_eq!(
+        suggestion["options"][0]["argv"],
+        serde_json::json!(["orch", "approve", "t"])
+    );
     world.orch(&["watch", "--once"]).succeeds();
     world.orch(&["next", "t"]).ends(6).reports("orch approve t");
-    world.orch(&["next", "t", "--to", "plan_review"]).ends(6).reports("orch approve t");
+    world
+        .orch(&["next", "t", "--to", "plan_review"])
+        .ends(6)
+        .reports("orch approve t");
     world
         .orch_by_program(&["approve", "t"])
         .ends(6)
@@ -255,11 +374,17 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     // Signed by a key that is trusted here it is more than a claim.
     let key = world.path("../key");
     let mut keygen = world.command("ssh-keygen");
-    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key);
+    keygen
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(&key);
     if keygen.status().is_ok_and(|status| status.success()) {
         world.git(&["reset", "-q", "--hard", "HEAD~1"]);
         let public = std::fs::read_to_string(key.with_extension("pub")).expect("a key");
-        std::fs::write(world.path("../signers"), format!("ann@example.com {public}")).expect("written");
+        std::fs::write(
+            world.path("../signers"),
+            format!("ann@example.com {public}"),
+        )
+        .expect("written");
         world.git(&["config", "gpg.format", "ssh"]);
         world.git(&["config", "user.signingKey", key.to_str().expect("UTF-8")]);
         world.git(&["config", "commit.gpgSign", "true"]);
@@ -267,21 +392,36 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
         world.orch(&["approve", "t"]).succeeds();
         assert_eq!(last(&world, "proven")["steps"][0]["approval"], "claimed");
         let signers = world.path("../signers");
-        world.git(&["config", "gpg.ssh.allowedSignersFile", signers.to_str().expect("UTF-8")]);
+        world.git(&[
+            "config",
+            "gpg.ssh.allowedSignersFile",
+            signers.to_str().expect("UTF-8"),
+        ]);
         let change = last(&world, "proven");
         assert_eq!(change["steps"][0]["approval"], "verified", "{change:#}");
         assert_eq!(change["steps"][0]["signer"], "ann@example.com");
-        world.orch(&["audit"]).succeeds().says("approved by Ann (verified, signed by ann@example.com)");
+        world
+            .orch(&["audit"])
+            .succeeds()
+            .says("approved by Ann (verified, signed by ann@example.com)");
         world.git(&["config", "commit.gpgSign", "false"]);
     } else {
         missing("ssh-keygen");
     }
     // The same record in the name of a program is none.
     uncommit(&world);
-    edit_last_entry(&world, |entry| entry.actor.kind = orch::decide::ActorKind::Orch);
+    edit_last_entry(&world, |entry| {
+        entry.actor.kind = orch::decide::ActorKind::Orch
+    });
     world.commit("nobody was asked");
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("needs a person"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("needs a person"),
+        "{change:#}"
+    );
 }
 
 /// A whole forged step: everything that `orch` writes, and no evidence that it was due.
@@ -294,7 +434,13 @@ fn skip(world: &World, to: &str, rule: &str) {
     entry.kind = orch::decide::Kind::Advance;
     entry.rule = Some(rule.to_owned());
     state.actors.get_mut("planning").expect("there").status = orch::decide::ActorStatus::Done;
-    state.actors.insert(to.to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
+    state.actors.insert(
+        to.to_owned(),
+        orch::decide::Actor {
+            attempt: 1,
+            ..Default::default()
+        },
+    );
     state.history.push(entry.into());
     state.phase = Some(to.to_owned());
     tell(world, &state);
@@ -373,12 +519,22 @@ fn every_forgery_is_named() {
             },
             "which transcript.jsonl does not hold",
         ),
-        ("a skipped review", |world| skip(world, "codegen", "plan-accepted"), "plan-review.json"),
-        ("a skip to the end", |world| skip(world, "done", "accepted"), "do not lead"),
+        (
+            "a skipped review",
+            |world| skip(world, "codegen", "plan-accepted"),
+            "plan-review.json",
+        ),
+        (
+            "a skip to the end",
+            |world| skip(world, "done", "accepted"),
+            "do not lead",
+        ),
         (
             "an override that says it was none",
             |world| {
-                world.orch(&["next", "t", "--override", "because", "--to", "codegen"]).succeeds();
+                world
+                    .orch(&["next", "t", "--override", "because", "--to", "codegen"])
+                    .succeeds();
                 uncommit(world);
                 edit_last_entry(world, |entry| {
                     entry.kind = orch::decide::Kind::Advance;
@@ -401,7 +557,8 @@ fn every_forgery_is_named() {
                 skip(world, "codegen", "plan-accepted");
                 let nowhere = "0123456789012345678901234567890123456789";
                 edit_last_entry(world, |entry| {
-                    entry.evidence = vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
+                    entry.evidence =
+                        vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
                 });
             },
             "which is not here",
@@ -424,14 +581,25 @@ fn every_forgery_is_named() {
             |world| {
                 tell_lines(
                     world,
-                    &relinked(&world.read(LOG), |_, event| event["actor"]["name"] = json!("Bob")),
+                    &relinked(&world.read(LOG), |_, event| {
+                        event["actor"]["name"] = json!("Bob")
+                    }),
                 )
             },
             "which only grows, lost an event: create to planning",
         ),
         (
             "a line taken out",
-            |world| world.write(LOG, world.read(LOG).split_inclusive('\n').skip(1).collect::<String>()),
+            |world| {
+                world.write(
+                    LOG,
+                    world
+                        .read(LOG)
+                        .split_inclusive('\n')
+                        .skip(1)
+                        .collect::<String>(),
+                )
+            },
             "which only grows, lost an event: create to planning",
         ),
         (
@@ -448,7 +616,11 @@ fn every_forgery_is_named() {
             },
             "which only grows, lost an event: create to planning",
         ),
-        ("a line cut off", |world| world.write(LOG, without_last(&world.read(LOG))), "does not hold"),
+        (
+            "a line cut off",
+            |world| world.write(LOG, without_last(&world.read(LOG))),
+            "does not hold",
+        ),
         (
             "a line that is no event",
             |world| world.write(LOG, world.read(LOG) + "{\"approved_by\":\"everybody\"}\n"),
@@ -474,7 +646,11 @@ fn every_forgery_is_named() {
             },
             "holds what no step puts there",
         ),
-        ("a lost record", |world| world.remove(LOG), "without the log that it folds"),
+        (
+            "a lost record",
+            |world| world.remove(LOG),
+            "without the log that it folds",
+        ),
         (
             "a lost log and a lost state",
             |world| {
@@ -505,7 +681,10 @@ fn every_forgery_is_named() {
                 std::fs::remove_dir_all(world.path("tasks/t")).expect("removed");
                 world.commit("clear");
                 let copy = |name: &str| {
-                    world.write(&format!("tasks/t/{name}"), world.read(&format!("tasks/u/{name}")))
+                    world.write(
+                        &format!("tasks/t/{name}"),
+                        world.read(&format!("tasks/u/{name}")),
+                    )
                 };
                 copy("state.json");
                 copy("transcript.jsonl");
@@ -523,7 +702,10 @@ fn every_forgery_is_named() {
         let audit = world.orch(&["audit"]).ends(1);
         assert!(audit.stdout.contains(why), "{what}: {audit:?}");
         let change = last(&world, "forged");
-        assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains(why),
+            "{what}: {change:#}"
+        );
         world.orch(&["check", "--commit", "HEAD"]).ends(1);
         world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1);
     }
@@ -538,7 +720,9 @@ fn the_order_of_lines_and_a_lost_or_older_copy_say_nothing() {
             let turned: Vec<&str> = lines.split_inclusive('\n').rev().collect();
             world.write(LOG, turned.concat());
         }),
-        ("lines twice", |world| world.write(LOG, world.read(LOG).repeat(2))),
+        ("lines twice", |world| {
+            world.write(LOG, world.read(LOG).repeat(2))
+        }),
         ("no copy", |world| world.remove("tasks/t/state.json")),
         ("an older copy", |world| {
             world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json"]);

@@ -9,7 +9,11 @@ fn path(text: &str) -> RepoPath {
 }
 
 fn pipe(world: &World, name: &str) {
-    let made = world.command("mkfifo").arg(world.path(name)).status().expect("mkfifo runs");
+    let made = world
+        .command("mkfifo")
+        .arg(world.path(name))
+        .status()
+        .expect("mkfifo runs");
     assert!(made.success(), "{name}");
 }
 
@@ -30,8 +34,16 @@ fn only_a_regular_file_is_read() {
     assert_eq!(read("file"), Content::Bytes(b"bytes".to_vec()));
     assert_eq!(read("absent"), Content::Missing);
     for name in ["pipe", "link", "zeros", "dangling", "socket", "directory"] {
-        assert_eq!(read(name), Content::Unreadable("it is not a regular file".to_owned()), "{name}");
-        assert_eq!(orch::store::durable::read_regular(&world.path(name)), None, "{name}");
+        assert_eq!(
+            read(name),
+            Content::Unreadable("it is not a regular file".to_owned()),
+            "{name}"
+        );
+        assert_eq!(
+            orch::store::durable::read_regular(&world.path(name)),
+            None,
+            "{name}"
+        );
     }
 }
 
@@ -41,7 +53,10 @@ fn init_refuses_a_pipe_in_the_place_of_a_file_that_it_extends() {
         let world = World::new();
         std::fs::create_dir_all(world.path("tasks")).expect("a directory");
         pipe(&world, name);
-        world.orch(&["init"]).ends(70).reports(&format!("cannot write {name}: it is not a regular file"));
+        world
+            .orch(&["init"])
+            .ends(70)
+            .reports(&format!("cannot write {name}: it is not a regular file"));
     }
 }
 
@@ -51,8 +66,12 @@ fn a_brief_is_read_up_to_the_limit() {
     world.write("orch.toml", "limit_bytes = 10000\n");
     world.write("brief", "x".repeat(10_001));
     let brief = |path: &str| world.orch(&["new", "t", "--brief", path]);
-    brief("brief").ends(2).reports("the brief in brief is too large: 10001 bytes, more than the 10000");
-    brief("/dev/zero").ends(2).reports("the brief in /dev/zero is too large: more than the 10000");
+    brief("brief")
+        .ends(2)
+        .reports("the brief in brief is too large: 10001 bytes, more than the 10000");
+    brief("/dev/zero")
+        .ends(2)
+        .reports("the brief in /dev/zero is too large: more than the 10000");
     assert!(!world.path("tasks/t").exists());
     let fifo = world.path("../fifo");
     pipe(&world, "../fifo");
@@ -66,7 +85,12 @@ fn a_brief_is_read_up_to_the_limit() {
 fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    for name in ["suggestion.json", "state.json", "transcript.jsonl", "planning/plan.json"] {
+    for name in [
+        "suggestion.json",
+        "state.json",
+        "transcript.jsonl",
+        "planning/plan.json",
+    ] {
         let name = format!("tasks/t1/{name}");
         let place = world.path(&name);
         std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
@@ -75,7 +99,10 @@ fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
         // What each of them says differs; that it ends is what counts.
         for command in [&["suggest"][..], &["check"], &["watch", "--once"]] {
             let ended = world.orch(command);
-            assert!([0, 1].contains(&ended.code), "{name} {command:?}: {ended:?}");
+            assert!(
+                [0, 1].contains(&ended.code),
+                "{name} {command:?}: {ended:?}"
+            );
         }
         std::fs::remove_file(&place).expect("the pipe or what took its place");
         world.git(&["checkout", "-q", "--", "tasks"]);
@@ -93,25 +120,43 @@ fn a_pipe_in_the_place_of_a_small_file_holds_nobody_up() {
     let names = |path: &str| {
         let entries = std::fs::read_dir(world.path(path)).expect("a directory");
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
-        entries.map(move |entry| name(entry).into_string().expect("a name")).collect::<Vec<_>>()
+        entries
+            .map(move |entry| name(entry).into_string().expect("a name"))
+            .collect::<Vec<_>>()
     };
     let part = |start: &str| {
-        let cache = names(".git/orch").into_iter().find(|name| name.starts_with(start)).expect("a cache");
+        let cache = names(".git/orch")
+            .into_iter()
+            .find(|name| name.starts_with(start))
+            .expect("a cache");
         let directory = format!(".git/orch/{cache}");
-        format!("{directory}/{}", names(&directory).first().expect("a part of it"))
+        format!(
+            "{directory}/{}",
+            names(&directory).first().expect("a part of it")
+        )
     };
     let (valid, changes) = (part("valid-"), part("newest-changes"));
     let own = [valid.as_str(), changes.as_str(), ".git/orch/journal.json"];
-    let of_git = ["tasks/t1/.gitattributes", ".gitattributes", "tasks/.gitignore", "tasks/t1/.gitignore"];
+    let of_git = [
+        "tasks/t1/.gitattributes",
+        ".gitattributes",
+        "tasks/.gitignore",
+        "tasks/t1/.gitignore",
+    ];
     for name in own.into_iter().chain(of_git) {
         let (place, aside) = (world.path(name), world.path("aside"));
         let _ = std::fs::rename(&place, &aside);
         pipe(&world, name);
-        for command in
-            [&["suggest"][..], &["check"], &["rollback", "t1", "--to", "planning", "--reason", "x"]]
-        {
+        for command in [
+            &["suggest"][..],
+            &["check"],
+            &["rollback", "t1", "--to", "planning", "--reason", "x"],
+        ] {
             let ended = world.orch(command);
-            assert!([0, 1, 3, 4, 5, 70].contains(&ended.code), "{name} {command:?}: {ended:?}");
+            assert!(
+                [0, 1, 3, 4, 5, 70].contains(&ended.code),
+                "{name} {command:?}: {ended:?}"
+            );
         }
         let _ = std::fs::remove_file(&place);
         let _ = std::fs::rename(&aside, &place);
@@ -126,7 +171,11 @@ fn what_git_keeps_of_a_merge_is_read_or_said_to_be_unreadable() {
     std::fs::create_dir(world.path(".git/MERGE_HEAD")).expect("a directory");
     world.plan("t1", 1);
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(70).reports("MERGE_HEAD").reports("not a regular file");
+    world
+        .orch(&["check", "--staged"])
+        .ends(70)
+        .reports("MERGE_HEAD")
+        .reports("not a regular file");
 }
 
 /// Sparse files: none of them is read as a whole.
@@ -135,13 +184,24 @@ fn settings_and_logs_have_a_maximum_size() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     let stretch = |name: &str, size: u64| {
-        let file = std::fs::File::options().create(true).append(true).open(world.path(name));
-        file.and_then(|file| file.set_len(size)).expect("a sparse file");
+        let file = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(world.path(name));
+        file.and_then(|file| file.set_len(size))
+            .expect("a sparse file");
     };
-    for name in ["system/workflows/own.md", "system/schemas/plan.schema.json", "system/agents/planner.md"] {
+    for name in [
+        "system/workflows/own.md",
+        "system/schemas/plan.schema.json",
+        "system/agents/planner.md",
+    ] {
         std::fs::create_dir_all(world.path(name).parent().expect("a parent")).expect("a directory");
         stretch(name, (4 << 20) + 1);
-        world.orch(&["suggest", "t1"]).reports("it is larger than 4 MiB").reports(name);
+        world
+            .orch(&["suggest", "t1"])
+            .reports("it is larger than 4 MiB")
+            .reports(name);
         std::fs::remove_file(world.path(name)).expect("there");
     }
     stretch("tasks/t1/transcript.jsonl", 300 << 20);
@@ -149,7 +209,10 @@ fn settings_and_logs_have_a_maximum_size() {
     world.orch(&["next", "t1"]).ends(1).reports("cannot read");
     world.git(&["checkout", "-q", "--", "tasks"]);
     stretch("orch.toml", (4 << 20) + 1);
-    world.orch(&["suggest", "t1"]).ends(2).reports("larger than 4 MiB");
+    world
+        .orch(&["suggest", "t1"])
+        .ends(2)
+        .reports("larger than 4 MiB");
 }
 
 /// 8 MiB of small values would take gigabytes.
@@ -157,8 +220,16 @@ fn settings_and_logs_have_a_maximum_size() {
 fn a_file_with_too_many_values_is_not_valid() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    world.write("tasks/t1/planning/plan.json", format!("[{}{{}}]", "{},".repeat(300_000)));
-    world.orch(&["check", "t1"]).ends(1).says("too-large").says("MiB of memory").says("limit_bytes");
+    world.write(
+        "tasks/t1/planning/plan.json",
+        format!("[{}{{}}]", "{},".repeat(300_000)),
+    );
+    world
+        .orch(&["check", "t1"])
+        .ends(1)
+        .says("too-large")
+        .says("MiB of memory")
+        .says("limit_bytes");
 }
 
 #[test]
@@ -166,14 +237,27 @@ fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     world.plan("t1", 1);
-    world.write("system/schemas/plan.schema.json", "{\n  \"$ref\": \"#\"\n}\n");
+    world.write(
+        "system/schemas/plan.schema.json",
+        "{\n  \"$ref\": \"#\"\n}\n",
+    );
     let checked = world.orch(&["workflow", "check", "--json"]).ends(1);
     let findings: serde_json::Value = serde_json::from_str(&checked.stdout).expect("JSON");
     let finding = &findings["findings"][0];
     assert_eq!(finding["code"], "schema-cycle", "{findings:#}");
-    assert_eq!(finding["path"], "system/schemas/plan.schema.json", "{findings:#}");
-    assert_eq!((&finding["line"], &finding["column"]), (&2.into(), &11.into()), "{findings:#}");
-    world.orch(&["check", "t1"]).ends(1).says("only refers to itself");
+    assert_eq!(
+        finding["path"], "system/schemas/plan.schema.json",
+        "{findings:#}"
+    );
+    assert_eq!(
+        (&finding["line"], &finding["column"]),
+        (&2.into(), &11.into()),
+        "{findings:#}"
+    );
+    world
+        .orch(&["check", "t1"])
+        .ends(1)
+        .says("only refers to itself");
     assert_eq!(world.phase("t1"), "planning");
 }
 
@@ -181,9 +265,15 @@ fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
 fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"opensec\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"opensec\"\n",
+    );
     for command in ["check", "status", "suggest"] {
-        let ended = world.orch(&[command]).ends(2).reports("did you mean `openspec`?");
+        let ended = world
+            .orch(&[command])
+            .ends(2)
+            .reports("did you mean `openspec`?");
         ended.reports("orch.toml:3:12: error[config-value]: there is no workflow `opensec`");
     }
     // The repository's own workflows count.
@@ -195,24 +285,51 @@ fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
 #[test]
 fn each_finding_about_the_settings_is_told_once_with_its_hint() {
     let world = World::ready();
-    world.write("orch.toml", "[[root]]\npath = 1\nfoo = 2\n\n[hook]\non_missing = \"maybe\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = 1\nfoo = 2\n\n[hook]\non_missing = \"maybe\"\n",
+    );
     let ended = world.orch(&["status"]).ends(2);
-    for (place, code) in [(":2:8", "config-value"), (":3:1", "config-unknown-key"), (":6:14", "config-value")]
-    {
+    for (place, code) in [
+        (":2:8", "config-value"),
+        (":3:1", "config-unknown-key"),
+        (":6:14", "config-value"),
+    ] {
         let told = format!("orch.toml{place}: error[{code}]: ");
         assert_eq!(ended.stderr.matches(&told).count(), 1, "{told}: {ended:?}");
     }
-    let places: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("orch.toml:")).collect();
-    assert!(places.len() == 3 && places.is_sorted(), "in the order of the file: {ended:?}");
+    let places: Vec<&str> = ended
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("orch.toml:"))
+        .collect();
+    assert!(
+        places.len() == 3 && places.is_sorted(),
+        "in the order of the file: {ended:?}"
+    );
     assert_eq!(ended.stderr.lines().count(), 6, "{ended:?}");
-    assert_eq!(ended.stderr.lines().filter(|line| line.starts_with("hint: ")).count(), 3, "{ended:?}");
+    assert_eq!(
+        ended
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("hint: "))
+            .count(),
+        3,
+        "{ended:?}"
+    );
 }
 
 #[test]
 fn an_audit_of_a_task_is_one_of_all_commits() {
     let world = started("planning");
-    world.orch(&["audit", "t"]).ends(2).reports("hint: orch audit --task t");
-    world.orch(&["audit", "u"]).ends(2).reports("hint: see `git log`");
+    world
+        .orch(&["audit", "t"])
+        .ends(2)
+        .reports("hint: orch audit --task t");
+    world
+        .orch(&["audit", "u"])
+        .ends(2)
+        .reports("hint: see `git log`");
 }
 
 #[test]
@@ -233,21 +350,33 @@ fn a_task_with_an_impossible_name_is_told() {
     ];
     let told = |answer: &serde_json::Value, list: &str| {
         let found = answer[list].as_array().expect("a list").clone();
-        let found = found.into_iter().map(|one| format!("{} {}", one["code"], one["path"]));
+        let found = found
+            .into_iter()
+            .map(|one| format!("{} {}", one["code"], one["path"]));
         let expected = expected.map(|(code, path)| format!("{code:?} {}", serde_json::json!(path)));
         assert_eq!(found.collect::<Vec<_>>(), expected, "{answer:#}");
     };
     told(&world.orch_json(&["status"]), "diagnostics");
     told(&world.orch_json(&["suggest"]), "diagnostics");
     let checked = world.orch(&["check", "--json"]).ends(1);
-    told(&serde_json::from_str(&checked.stdout).expect("JSON"), "findings");
+    told(
+        &serde_json::from_str(&checked.stdout).expect("JSON"),
+        "findings",
+    );
     for command in ["status", "suggest", "check"] {
-        let ended = world.orch(&[command]).says("bad-task-id").says("path-not-utf8");
+        let ended = world
+            .orch(&[command])
+            .says("bad-task-id")
+            .says("path-not-utf8");
         assert!(!ended.stdout.contains("-notes"), "{ended:?}");
     }
     // A task beside them is judged all the same.
     world.orch(&["new", "t1"]).succeeds();
-    world.orch(&["status"]).succeeds().says("t1").says("bad-task-id");
+    world
+        .orch(&["status"])
+        .succeeds()
+        .says("t1")
+        .says("bad-task-id");
 }
 
 #[test]
@@ -281,20 +410,36 @@ fn a_hint_can_be_typed_as_it_stands() {
             1,
             "orch next ID --override WHY --to planning",
         ),
-        (&["reopen", id, "--reason", "x"], 1, "orch next ID --override WHY --to planning"),
-        (&["next", id, "--to", "codegen"], 1, "orch next ID --override WHY --to codegen"),
+        (
+            &["reopen", id, "--reason", "x"],
+            1,
+            "orch next ID --override WHY --to planning",
+        ),
+        (
+            &["next", id, "--to", "codegen"],
+            1,
+            "orch next ID --override WHY --to codegen",
+        ),
         (&["new", id], 2, "orch suggest ID"),
     ] {
-        world.orch(arguments).ends(code).reports(&command.replace("ID", typed));
+        world
+            .orch(arguments)
+            .ends(code)
+            .reports(&command.replace("ID", typed));
     }
     world.write(&format!("tasks/{id}/transcript.jsonl"), "{");
-    world.orch(&["rollback", id, "--reason", "x"]).reports(&format!("orch recover {typed}"));
+    world
+        .orch(&["rollback", id, "--reason", "x"])
+        .reports(&format!("orch recover {typed}"));
     world.git(&["rm", "-rqf", "--cached", "tasks"]);
     world.remove(&format!("tasks/{id}/state.json"));
     world.remove(&format!("tasks/{id}/transcript.jsonl"));
     world.commit("Forget it");
     world.plan(id, 1);
-    world.orch(&["next", id]).ends(1).reports(&format!("orch new {typed}"));
+    world
+        .orch(&["next", id])
+        .ends(1)
+        .reports(&format!("orch new {typed}"));
 }
 
 #[test]
@@ -302,7 +447,10 @@ fn settings_that_are_a_link_to_themselves_are_the_users() {
     let world = World::ready();
     world.remove("orch.toml");
     std::os::unix::fs::symlink("orch.toml", world.path("orch.toml")).expect("linked");
-    world.orch(&["status"]).ends(2).reports("cannot read orch.toml");
+    world
+        .orch(&["status"])
+        .ends(2)
+        .reports("cannot read orch.toml");
     let error = &world.orch_json(&["status"])["error"];
     assert_eq!(error["code"], "config-unreadable", "{error}");
 }
@@ -310,8 +458,17 @@ fn settings_that_are_a_link_to_themselves_are_the_users() {
 #[test]
 fn nested_front_matter_is_a_finding_and_never_a_crash() {
     let world = World::new();
-    world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
-    let front = |levels: usize| format!("---\na: {}{}\n---\n# Why\n", "[".repeat(levels), "]".repeat(levels));
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+    );
+    let front = |levels: usize| {
+        format!(
+            "---\na: {}{}\n---\n# Why\n",
+            "[".repeat(levels),
+            "]".repeat(levels)
+        )
+    };
     world.write("changes/c/proposal.md", front(3));
     world.commit("a change");
     world.orch(&["new", "c"]).succeeds();
@@ -329,18 +486,30 @@ fn nested_front_matter_is_a_finding_and_never_a_crash() {
         let ended = world.orch(command);
         assert_eq!(ended.code, code, "{command:?}: {ended:?}");
     }
-    world.orch(&["check", "c"]).says("front-matter").says("proposal.md:2:");
+    world
+        .orch(&["check", "c"])
+        .says("front-matter")
+        .says("proposal.md:2:");
 }
 
 #[test]
 fn yaml_toml_and_csv_are_data_with_places() {
     let world = World::new();
-    let schema =
-        r#"{"type": "object", "properties": {"ok": {"type": "boolean"}}, "additionalProperties": false}"#;
+    let schema = r#"{"type": "object", "properties": {"ok": {"type": "boolean"}}, "additionalProperties": false}"#;
     world.write("system/schemas/report.schema.json", schema);
     for (name, good, bad, place) in [
-        ("report.yaml", "ok: true\n", "ok: true\nno: 1\n", "report.yaml:2:1"),
-        ("report.toml", "ok = true\n", "ok = true\nno = 1\n", "report.toml:2:1"),
+        (
+            "report.yaml",
+            "ok: true\n",
+            "ok: true\nno: 1\n",
+            "report.yaml:2:1",
+        ),
+        (
+            "report.toml",
+            "ok = true\n",
+            "ok = true\nno = 1\n",
+            "report.toml:2:1",
+        ),
         ("report.yml", "ok: true\n", "ok:\n  - 1\n", "report.yml:2:3"),
     ] {
         let workflow = format!(
@@ -353,10 +522,17 @@ fn yaml_toml_and_csv_are_data_with_places() {
              to = \"done\"\nbecause = \"the report is ok\"\n```\n"
         );
         world.write("system/workflows/report.md", workflow);
-        world.write("orch.toml", "[[root]]\npath = \"reports/*\"\nworkflow = \"report\"\n");
+        world.write(
+            "orch.toml",
+            "[[root]]\npath = \"reports/*\"\nworkflow = \"report\"\n",
+        );
         world.write("reports/r/rows.csv", "name\na\nb\n");
         world.write(&format!("reports/r/{name}"), bad);
-        world.orch(&["check", "r"]).ends(1).says(place).says("schema-mismatch");
+        world
+            .orch(&["check", "r"])
+            .ends(1)
+            .says(place)
+            .says("schema-mismatch");
         world.write(&format!("reports/r/{name}"), good);
         assert_eq!(world.phase_suggested("r"), "done", "{name}");
         world.remove(&format!("reports/r/{name}"));
@@ -372,26 +548,96 @@ fn write(world: &World, path: &str, bytes: &[u8]) {
 
 const BAD_FILES: [BadFile; 18] = [
     ("empty", |world, at| write(world, at, b""), "empty", ""),
-    ("truncated", |world, at| write(world, at, b"{\"title\": \"T\",\n \"status\": "), "json-syntax", ":2:11"),
-    ("huge", |world, at| write(world, at, &vec![b' '; 9 << 20]), "too-large", ""),
-    ("nested", |world, at| write(world, at, "[".repeat(5_000).as_bytes()), "json-depth", ":1:128"),
-    ("a key twice", |world, at| write(world, at, b"{\"a\":1,\n\"a\":2}"), "json-duplicate-key", ":2:1"),
-    ("not UTF-8", |world, at| write(world, at, b"{\"title\":\n\"\xff\"}"), "not-utf8", ":2:2"),
-    ("a mark", |world, at| write(world, at, b"\xef\xbb\xbf{}"), "byte-order-mark", ""),
-    ("UTF-16", |world, at| write(world, at, b"\xff\xfe{\0}\0"), "utf16", ""),
-    ("NUL", |world, at| write(world, at, b"{\"title\":\n\"\0\"}"), "nul-byte", ":2:2"),
-    ("NaN", |world, at| write(world, at, b"{\"title\":\nNaN}"), "json-syntax", ":2:1"),
+    (
+        "truncated",
+        |world, at| write(world, at, b"{\"title\": \"T\",\n \"status\": "),
+        "json-syntax",
+        ":2:11",
+    ),
+    (
+        "huge",
+        |world, at| write(world, at, &vec![b' '; 9 << 20]),
+        "too-large",
+        "",
+    ),
+    (
+        "nested",
+        |world, at| write(world, at, "[".repeat(5_000).as_bytes()),
+        "json-depth",
+        ":1:128",
+    ),
+    (
+        "a key twice",
+        |world, at| write(world, at, b"{\"a\":1,\n\"a\":2}"),
+        "json-duplicate-key",
+        ":2:1",
+    ),
+    (
+        "not UTF-8",
+        |world, at| write(world, at, b"{\"title\":\n\"\xff\"}"),
+        "not-utf8",
+        ":2:2",
+    ),
+    (
+        "a mark",
+        |world, at| write(world, at, b"\xef\xbb\xbf{}"),
+        "byte-order-mark",
+        "",
+    ),
+    (
+        "UTF-16",
+        |world, at| write(world, at, b"\xff\xfe{\0}\0"),
+        "utf16",
+        "",
+    ),
+    (
+        "NUL",
+        |world, at| write(world, at, b"{\"title\":\n\"\0\"}"),
+        "nul-byte",
+        ":2:2",
+    ),
+    (
+        "NaN",
+        |world, at| write(world, at, b"{\"title\":\nNaN}"),
+        "json-syntax",
+        ":2:1",
+    ),
     (
         "markers",
         |world, at| write(world, at, b"<<<<<<< a\n{}\n=======\n{}\n>>>>>>> b\n"),
         "conflict-markers",
         ":1:1",
     ),
-    ("CRLF", |world, at| write(world, at, b"{\r\n\"title\": 3}\r\n"), "schema-mismatch", ":2:10"),
-    ("a directory", |world, at| std::fs::create_dir(world.path(at)).expect("made"), "is-a-directory", ""),
-    ("a link", |world, at| link(world, "../../../orch.toml", at), "symlink", ""),
-    ("a link to nothing", |world, at| link(world, "nowhere", at), "symlink", ""),
-    ("a device", |world, at| link(world, "/dev/zero", at), "symlink", ""),
+    (
+        "CRLF",
+        |world, at| write(world, at, b"{\r\n\"title\": 3}\r\n"),
+        "schema-mismatch",
+        ":2:10",
+    ),
+    (
+        "a directory",
+        |world, at| std::fs::create_dir(world.path(at)).expect("made"),
+        "is-a-directory",
+        "",
+    ),
+    (
+        "a link",
+        |world, at| link(world, "../../../orch.toml", at),
+        "symlink",
+        "",
+    ),
+    (
+        "a link to nothing",
+        |world, at| link(world, "nowhere", at),
+        "symlink",
+        "",
+    ),
+    (
+        "a device",
+        |world, at| link(world, "/dev/zero", at),
+        "symlink",
+        "",
+    ),
     ("a pipe", pipe, "not-a-file", ""),
     (
         "a socket",
@@ -424,14 +670,33 @@ fn every_bad_file_is_a_finding_with_its_place_and_a_hint_and_moves_nothing() {
         let checked = world.orch(&["check", "t", "--json"]).ends(1);
         let report: serde_json::Value = serde_json::from_str(&checked.stdout).expect("JSON");
         let found = report["findings"].as_array().expect("findings").iter();
-        let codes: Vec<&str> = found.map(|finding| finding["code"].as_str().expect("a code")).collect();
+        let codes: Vec<&str> = found
+            .map(|finding| finding["code"].as_str().expect("a code"))
+            .collect();
         assert!(codes.contains(&code), "{name}: {report:#}");
-        let finding = &report["findings"][codes.iter().position(|one| *one == code).expect("there")];
-        let column = |key: &str| finding[key].as_u64().map_or(String::new(), |number| format!(":{number}"));
+        let finding =
+            &report["findings"][codes.iter().position(|one| *one == code).expect("there")];
+        let column = |key: &str| {
+            finding[key]
+                .as_u64()
+                .map_or(String::new(), |number| format!(":{number}"))
+        };
         assert_eq!(finding["path"], path, "{name}");
-        assert_eq!(column("line") + &column("column"), place, "{name}: {finding:#}");
-        assert!(finding["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{name}: {finding:#}");
-        world.orch(&["suggest", "t"]).succeeds().says("planning/plan.json");
+        assert_eq!(
+            column("line") + &column("column"),
+            place,
+            "{name}: {finding:#}"
+        );
+        assert!(
+            finding["hint"]
+                .as_str()
+                .is_some_and(|hint| !hint.is_empty()),
+            "{name}: {finding:#}"
+        );
+        world
+            .orch(&["suggest", "t"])
+            .succeeds()
+            .says("planning/plan.json");
         world.orch(&["next", "t"]).ends(3);
         assert_eq!(record(), before, "{name}");
         if world.path(path).is_dir() {
@@ -445,7 +710,10 @@ fn every_bad_file_is_a_finding_with_its_place_and_a_hint_and_moves_nothing() {
 
 #[test]
 fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
-    let (schema, document) = ("system/schemas/plan.schema.json", "system/workflows/global-state-machine.md");
+    let (schema, document) = (
+        "system/schemas/plan.schema.json",
+        "system/workflows/global-state-machine.md",
+    );
     let shipped = World::ready().read(document);
     let guard = |guard: &str| {
         let (before, after) = shipped.split_once("id = \"plan-ready\"").expect("the rule");
@@ -453,17 +721,37 @@ fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
         format!("{before}id = \"plan-ready\"{after}")
     };
     let rows = [
-        (schema, "{\"$ref\": \"https://example.com/x\"}".to_owned(), "schema-remote-ref"),
+        (
+            schema,
+            "{\"$ref\": \"https://example.com/x\"}".to_owned(),
+            "schema-remote-ref",
+        ),
         (schema, "{\"$ref\": \"#\"}".to_owned(), "schema-cycle"),
-        (schema, "{\"properties\": {\"title\": {\"pattern\": \"(?=a)b\"}}}".to_owned(), "schema-invalid"),
-        (document, guard(&format!("{}true{}", "(".repeat(300), ")".repeat(300))), "guard-limit"),
-        (document, guard(&vec!["plan.ready"; 20_000].join(" || ")), "guard-limit"),
+        (
+            schema,
+            "{\"properties\": {\"title\": {\"pattern\": \"(?=a)b\"}}}".to_owned(),
+            "schema-invalid",
+        ),
+        (
+            document,
+            guard(&format!("{}true{}", "(".repeat(300), ")".repeat(300))),
+            "guard-limit",
+        ),
+        (
+            document,
+            guard(&vec!["plan.ready"; 20_000].join(" || ")),
+            "guard-limit",
+        ),
     ];
     for (path, text, code) in rows {
         let world = started("planning");
         world.plan("t", 1);
         world.write(path, text);
-        world.orch(&["workflow", "check"]).ends(1).says(&format!("error[{code}]")).says(path);
+        world
+            .orch(&["workflow", "check"])
+            .ends(1)
+            .says(&format!("error[{code}]"))
+            .says(path);
         let head = world.git(&["rev-parse", "HEAD"]);
         let refused = world.orch(&["next", "t"]);
         assert_ne!(refused.code, 0, "{code}");
@@ -471,8 +759,14 @@ fn every_bad_schema_and_guard_is_a_finding_with_its_place_and_moves_nothing() {
     }
     // A pattern with nested repetitions takes linear time, and a guard that fails is no false one.
     let world = started("planning");
-    world.write("tasks/t/planning/plan.json", format!("{{\"title\": \"{}!\"}}", "a".repeat(100_000)));
-    world.write(schema, "{\"properties\": {\"title\": {\"pattern\": \"^(a+)+$\"}}}");
+    world.write(
+        "tasks/t/planning/plan.json",
+        format!("{{\"title\": \"{}!\"}}", "a".repeat(100_000)),
+    );
+    world.write(
+        schema,
+        "{\"properties\": {\"title\": {\"pattern\": \"^(a+)+$\"}}}",
+    );
     world.orch(&["check", "t"]).ends(1).says("schema-mismatch");
     world.remove(schema);
     world.plan("t", 1);
@@ -495,15 +789,26 @@ fn a_clock_that_jumps_changes_no_verdict_and_no_order_of_steps() {
     at("1", &["next", "t"]).succeeds();
     world.plan_review("t", true, 1);
     at("4000000000", &["next", "t"]).succeeds();
-    at("2", &["rollback", "t", "--to", "planning", "--reason", "Again."]).succeeds();
+    at(
+        "2",
+        &["rollback", "t", "--to", "planning", "--reason", "Again."],
+    )
+    .succeeds();
     let log = at("1000000000", &["log", "t", "--json"]).succeeds();
     let places: Vec<usize> = ["create", "plan-ready", "plan-accepted", "rollback"]
         .iter()
-        .map(|word| log.stdout.find(&format!("\"{word}\"")).unwrap_or_else(|| panic!("{word}: {log:?}")))
+        .map(|word| {
+            log.stdout
+                .find(&format!("\"{word}\""))
+                .unwrap_or_else(|| panic!("{word}: {log:?}"))
+        })
         .collect();
     assert!(places.is_sorted(), "{log:?}");
     world.orch(&["audit"]).succeeds();
-    assert_eq!((world.phase("t"), world.dirty()), ("planning".to_owned(), String::new()));
+    assert_eq!(
+        (world.phase("t"), world.dirty()),
+        ("planning".to_owned(), String::new())
+    );
 }
 
 /// Nothing can be said of what comes next, so the answer is no: 1, as where the workflow of a task is missing.
@@ -530,7 +835,9 @@ fn a_log_that_cannot_be_read_is_no_success_of_any_face() {
     for (command, code) in commands {
         let ended = world.orch(command).ends(code);
         let said = format!("{}{}", ended.stdout, ended.stderr);
-        let is_told = ["not an event", "log-invalid", "error: repair"].iter().any(|word| said.contains(word));
+        let is_told = ["not an event", "log-invalid", "error: repair"]
+            .iter()
+            .any(|word| said.contains(word));
         assert!(is_told, "{command:?}: {said}");
     }
     // The second time from a cache.
@@ -540,11 +847,18 @@ fn a_log_that_cannot_be_read_is_no_success_of_any_face() {
     world.git(&["restore", "tasks/t"]);
     let log = world.read("tasks/t/transcript.jsonl");
     world.write("tasks/t/transcript.jsonl", log + "garbage\n");
-    world.orch(&["log", "t"]).ends(1).says("planning").reports("not an event");
+    world
+        .orch(&["log", "t"])
+        .ends(1)
+        .says("planning")
+        .reports("not an event");
     // One that nobody can read.
     world.shell("rm tasks/t/transcript.jsonl; mkfifo tasks/t/transcript.jsonl");
     let unread = world.orch(&["log", "t"]);
-    assert!(unread.code != 0 && unread.stderr.contains("tasks/t/transcript.jsonl"), "{unread:?}");
+    assert!(
+        unread.code != 0 && unread.stderr.contains("tasks/t/transcript.jsonl"),
+        "{unread:?}"
+    );
 }
 
 /// Of a long log a look reads only the end, but the reason why its timeline is short may be anywhere.
@@ -553,13 +867,23 @@ fn a_long_log_that_was_edited_near_its_beginning_says_why_its_timeline_is_short(
     let world = started("planning");
     let reason = "x".repeat(1000);
     for _ in 0..40 {
-        world.orch(&["next", "t", "--override", &reason, "--to", "plan_review"]).succeeds();
-        world.orch(&["rollback", "t", "--to", "planning", "--reason", &reason]).succeeds();
+        world
+            .orch(&["next", "t", "--override", &reason, "--to", "plan_review"])
+            .succeeds();
+        world
+            .orch(&["rollback", "t", "--to", "planning", "--reason", &reason])
+            .succeeds();
     }
     let log = world.read("tasks/t/transcript.jsonl");
     assert!(log.len() > 70_000, "{}", log.len());
-    world.write("tasks/t/transcript.jsonl", log.replacen("was created", "was Created", 1));
-    world.orch(&["log", "t"]).ends(1).reports("transcript.jsonl:1");
+    world.write(
+        "tasks/t/transcript.jsonl",
+        log.replacen("was created", "was Created", 1),
+    );
+    world
+        .orch(&["log", "t"])
+        .ends(1)
+        .reports("transcript.jsonl:1");
 }
 
 /// So many tasks that several threads read their logs.
@@ -567,7 +891,8 @@ fn a_long_log_that_was_edited_near_its_beginning_says_why_its_timeline_is_short(
 fn the_log_of_many_tasks_is_that_of_each_one_of_them() {
     let world = World::ready();
     let ids: Vec<String> = (0..70).map(|number| format!("t-{number:02}")).collect();
-    ids.iter().for_each(|id| drop(world.orch(&["new", id]).succeeds()));
+    ids.iter()
+        .for_each(|id| drop(world.orch(&["new", id]).succeeds()));
     for (number, id) in ids.iter().enumerate() {
         let path = format!("tasks/{id}/transcript.jsonl");
         match number % 10 {
@@ -596,5 +921,9 @@ fn the_log_of_many_tasks_is_that_of_each_one_of_them() {
         .filter(|(number, _)| matches!(number % 10, 3 | 6))
         .map(|(_, id)| place(id))
         .collect();
-    assert!(short.is_sorted() && !short.contains(&usize::MAX), "in the order of the tasks: {}", all.stderr);
+    assert!(
+        short.is_sorted() && !short.contains(&usize::MAX),
+        "in the order of the tasks: {}",
+        all.stderr
+    );
 }

@@ -23,7 +23,11 @@ fn due() -> World {
 }
 
 fn commits(world: &World) -> usize {
-    world.git(&["rev-list", "--count", "HEAD"]).trim().parse().expect("a number")
+    world
+        .git(&["rev-list", "--count", "HEAD"])
+        .trim()
+        .parse()
+        .expect("a number")
 }
 
 /// The verdicts of the audit about the last commit, by task.
@@ -31,7 +35,9 @@ fn last(world: &World) -> Vec<(String, String, usize)> {
     let audit = world.orch_json(&["audit", "--strict"]);
     let head = world.git(&["rev-parse", "HEAD"]);
     let changes = audit["changes"].as_array().cloned().expect("changes");
-    let of_head = changes.into_iter().filter(|change| change["commit"] == head.trim());
+    let of_head = changes
+        .into_iter()
+        .filter(|change| change["commit"] == head.trim());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     of_head
         .map(|change| {
@@ -51,7 +57,13 @@ fn next_of_several_tasks_is_one_commit() {
         .says("a: planning -> plan_review")
         .says("b: planning -> plan_review");
     assert_eq!(commits(&world), before + 1);
-    assert_eq!(last(&world), [("a".into(), "proven".into(), 1), ("b".into(), "proven".into(), 1)]);
+    assert_eq!(
+        last(&world),
+        [
+            ("a".into(), "proven".into(), 1),
+            ("b".into(), "proven".into(), 1)
+        ]
+    );
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
@@ -61,23 +73,49 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     let before = commits(&world);
     let told = world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(commits(&world), before + 1);
-    assert_eq!((world.phase("a"), world.phase("b")), ("review".to_owned(), "planning".to_owned()));
+    assert_eq!(
+        (world.phase("a"), world.phase("b")),
+        ("review".to_owned(), "planning".to_owned())
+    );
     assert_eq!(world.dirty(), "");
     // Reverting the commit would undo more than the step that was sent back.
-    assert!(told.stdout.contains("b: plan_review -> planning") && !told.stdout.contains("undo:"), "{told:?}");
+    assert!(
+        told.stdout.contains("b: plan_review -> planning") && !told.stdout.contains("undo:"),
+        "{told:?}"
+    );
     let message = world.git(&["log", "-1", "--format=%B"]);
-    assert!(message.starts_with("orch(a, b): planning -> review, planning\n\n- a: planning ->"), "{message}");
-    let trailers = world.git(&["log", "-1", "--format=%(trailers:key=Orch-Task,valueonly,separator=%x2C)"]);
+    assert!(
+        message.starts_with("orch(a, b): planning -> review, planning\n\n- a: planning ->"),
+        "{message}"
+    );
+    let trailers = world.git(&[
+        "log",
+        "-1",
+        "--format=%(trailers:key=Orch-Task,valueonly,separator=%x2C)",
+    ]);
     assert_eq!(trailers, "a,a,a,b,b\n");
 
     // Subjects that stand for the moves of both, or are about anything else.
-    for subject in ["planning, plan_review -> planning", "2 phases -> planning", "b plan_review -> planning"]
-    {
+    for subject in [
+        "planning, plan_review -> planning",
+        "2 phases -> planning",
+        "b plan_review -> planning",
+    ] {
         let told = format!("{subject}\n{}", message.split_once('\n').expect("a body").1);
         world.git(&["commit", "-q", "--amend", "-m", &told]);
-        assert_eq!(last(&world)[0], ("a".into(), "folded".into(), 3), "{subject}");
+        assert_eq!(
+            last(&world)[0],
+            ("a".into(), "folded".into(), 3),
+            "{subject}"
+        );
     }
-    assert_eq!(last(&world), [("a".into(), "folded".into(), 3), ("b".into(), "folded".into(), 2)]);
+    assert_eq!(
+        last(&world),
+        [
+            ("a".into(), "folded".into(), 3),
+            ("b".into(), "folded".into(), 2)
+        ]
+    );
     world.orch(&["audit", "--strict"]).succeeds();
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
     world.orch(&["check", "--commit", "HEAD"]).succeeds();
@@ -86,10 +124,15 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     for (task, steps) in [("a", 3), ("b", 2)] {
         let log = world.orch_json(&["log", task]);
         let entries = log["entries"].as_array().cloned().expect("entries");
-        let here = entries.iter().filter(|entry| entry["commit"] == head.trim());
+        let here = entries
+            .iter()
+            .filter(|entry| entry["commit"] == head.trim());
         assert_eq!((entries.len(), here.count()), (steps + 1, steps), "{log:#}");
     }
-    world.orch(&["explain", "a", "--at", "HEAD~1"]).succeeds().says("planning");
+    world
+        .orch(&["explain", "a", "--at", "HEAD~1"])
+        .succeeds()
+        .says("planning");
     world.orch(&["explain", "a", "--at", "HEAD"]).succeeds();
 
     // What follows is proven on top of it, and it can be undone as a whole.
@@ -98,7 +141,9 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     world.orch(&["audit", "--strict"]).succeeds();
     assert_eq!(world.phase("a"), "planning");
     world.git(&["switch", "-q", "main"]);
-    world.orch(&["rollback", "a", "--reason", "the wrong way"]).succeeds();
+    world
+        .orch(&["rollback", "a", "--reason", "the wrong way"])
+        .succeeds();
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
@@ -109,22 +154,52 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
     let honest = world.git(&["log", "-1", "--format=%B"]);
     for (from, to, why) in [
         ("Orch-To: review", "Orch-To: done", "Orch-To says \"done\""),
-        ("Orch-Kind: regress", "Orch-Kind: advance", "Orch-Kind says \"advance\""),
-        ("Orch-Task: b\nOrch-From: plan_review", "Orch-Task: c\nOrch-From: plan_review", "a step of `c`"),
-        ("Orch-Task: b\nOrch-From: plan_review", "Orch-Task: a\nOrch-From: plan_review", "says"),
+        (
+            "Orch-Kind: regress",
+            "Orch-Kind: advance",
+            "Orch-Kind says \"advance\"",
+        ),
+        (
+            "Orch-Task: b\nOrch-From: plan_review",
+            "Orch-Task: c\nOrch-From: plan_review",
+            "a step of `c`",
+        ),
+        (
+            "Orch-Task: b\nOrch-From: plan_review",
+            "Orch-Task: a\nOrch-From: plan_review",
+            "says",
+        ),
     ] {
         assert!(honest.contains(from), "{from} in {honest}");
-        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, to, 1)]);
+        world.git(&[
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            &honest.replacen(from, to, 1),
+        ]);
         world.orch(&["audit"]).ends(1).says(why);
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
     }
     // In reverse, each step is still told by itself; sorted, any line may describe any of them.
     let (text, trailers) = honest.trim_end().rsplit_once("\n\n").expect("trailers");
     let mut lines: Vec<&str> = trailers.lines().rev().collect();
-    world.git(&["commit", "-q", "--amend", "-m", &format!("{text}\n\n{}", lines.join("\n"))]);
+    world.git(&[
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        &format!("{text}\n\n{}", lines.join("\n")),
+    ]);
     world.orch(&["audit", "--strict"]).succeeds();
     lines.sort_unstable();
-    world.git(&["commit", "-q", "--amend", "-m", &format!("{text}\n\n{}", lines.join("\n"))]);
+    world.git(&[
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        &format!("{text}\n\n{}", lines.join("\n")),
+    ]);
     world
         .orch(&["audit", "--strict"])
         .ends(1)
@@ -136,7 +211,10 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
     let path = "tasks/a/review/plan-review.json";
     world.write(path, world.read(path).replace("true", "false"));
     world.git(&["commit", "-q", "--amend", "-a", "--no-edit"]);
-    world.orch(&["audit", "--strict"]).ends(1).says("unverifiable");
+    world
+        .orch(&["audit", "--strict"])
+        .ends(1)
+        .says("unverifiable");
 }
 
 #[test]
@@ -172,11 +250,19 @@ fn the_watch_commits_when_no_more_becomes_due() {
     taken(&mut watching, vec![WatchEvent::Start]);
     let before = commits(&world);
     let mut waits = vec![watching.waits()];
-    for (task, write) in [("t1", World::plan as fn(&World, &str, u32)), ("t2", World::plan)] {
+    for (task, write) in [
+        ("t1", World::plan as fn(&World, &str, u32)),
+        ("t2", World::plan),
+    ] {
         write(&world, task, 1);
         let path = RepoPath::new(format!("tasks/{task}/planning/plan.json")).expect("a path");
         let effects = taken(&mut watching, vec![WatchEvent::Changed(vec![path.clone()])]);
-        assert!(effects.iter().any(|effect| matches!(effect, WatchEffect::Stands(_))), "it is reported");
+        assert!(
+            effects
+                .iter()
+                .any(|effect| matches!(effect, WatchEffect::Stands(_))),
+            "it is reported"
+        );
         taken(&mut watching, vec![WatchEvent::Changed(vec![path])]);
         waits.push(watching.waits());
         // Looking at everything neither commits nor prolongs the wait.
@@ -184,11 +270,17 @@ fn the_watch_commits_when_no_more_becomes_due() {
         assert_eq!(watching.waits(), *waits.last().expect("a number"));
     }
     assert_eq!(waits, [None, Some(1), Some(2)]);
-    assert_eq!((commits(&world), world.phase("t1")), (before, "planning".to_owned()));
+    assert_eq!(
+        (commits(&world), world.phase("t1")),
+        (before, "planning".to_owned())
+    );
     taken(&mut watching, vec![WatchEvent::Quiet]);
     assert_eq!(watching.waits(), None);
     assert_eq!(commits(&world), before + 1);
-    assert_eq!((world.phase("t1"), world.phase("t2")), ("plan_review".to_owned(), "plan_review".to_owned()));
+    assert_eq!(
+        (world.phase("t1"), world.phase("t2")),
+        ("plan_review".to_owned(), "plan_review".to_owned())
+    );
     world.orch(&["audit", "--strict"]).succeeds();
 }
 

@@ -9,9 +9,15 @@ use std::process::Command;
 fn each_deliberate_bug_applies_and_names_its_tests() {
     let root = project();
     let mut found = 0;
-    for entry in fs::read_dir(root.join("tests/bugs")).expect("bugs").flatten() {
+    for entry in fs::read_dir(root.join("tests/bugs"))
+        .expect("bugs")
+        .flatten()
+    {
         let path = entry.path();
-        if path.extension().is_none_or(|extension| extension != "patch") {
+        if path
+            .extension()
+            .is_none_or(|extension| extension != "patch")
+        {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a patch");
@@ -21,11 +27,19 @@ fn each_deliberate_bug_applies_and_names_its_tests() {
         };
         assert!(is_told(lines.next(), "Bug: "), "{}", path.display());
         let tests = lines.next();
-        assert!(is_told(tests, "Tests: it ") || is_told(tests, "Tests: lib "), "{}", path.display());
+        assert!(
+            is_told(tests, "Tests: it ") || is_told(tests, "Tests: lib "),
+            "{}",
+            path.display()
+        );
         let mut git = Command::new("git");
         git.arg("apply").arg("--check").arg(&path).current_dir(root);
         let ended = git.output().expect("git runs");
-        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert!(
+            ended.status.success(),
+            "{}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
         found += 1;
     }
     assert!(found >= 10, "{found} bugs");

@@ -34,19 +34,34 @@ fn verdicts(world: &World) -> BTreeMap<String, (String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
     tasks
         .iter()
-        .map(|task| (text(&task["task"]), (text(&task["currentPhase"]), text(&task["kind"]))))
+        .map(|task| {
+            (
+                text(&task["task"]),
+                (text(&task["currentPhase"]), text(&task["kind"])),
+            )
+        })
         .collect()
 }
 
 #[test]
 fn every_openspec_change_is_judged_by_its_content() {
-    let Some(folder) = data("openspec") else { return };
+    let Some(folder) = data("openspec") else {
+        return;
+    };
     let world = World::new();
     copy(&folder, &world.path("openspec"));
-    world.write("orch.toml", "[[root]]\npath = \"openspec/changes/*\"\nworkflow = \"openspec\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"openspec/changes/*\"\nworkflow = \"openspec\"\n",
+    );
     let verdicts = verdicts(&world);
     assert_eq!(verdicts.len(), 22);
-    assert!(verdicts.values().all(|(_, kind)| ["wait", "done"].contains(&kind.as_str())), "{verdicts:#?}");
+    assert!(
+        verdicts
+            .values()
+            .all(|(_, kind)| ["wait", "done"].contains(&kind.as_str())),
+        "{verdicts:#?}"
+    );
     for (change, phase) in [
         ("add-devin-desktop-support", "done"),
         ("fix-schemas-root-selection", "implementing"),
@@ -58,21 +73,48 @@ fn every_openspec_change_is_judged_by_its_content() {
     world.orch(&["check"]).succeeds();
     // An empty list of work is not done work.
     world.write("openspec/changes/add-devin-desktop-support/tasks.md", "");
-    assert_ne!(self::verdicts(&world)["add-devin-desktop-support"].0, "done");
+    assert_ne!(
+        self::verdicts(&world)["add-devin-desktop-support"].0,
+        "done"
+    );
 }
 
 /// As `openspec validate` judges: the headings of the proposal are free, a delta names what it changes and
 /// belongs to a capability.
 #[test]
 fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
-    let delta =
-        "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- **THEN** it does\n";
+    let delta = "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- **THEN** it does\n";
     let cases = [
-        ("# Change: X\n\n## Summary\n\nAs it is.\n", "specs/cli/spec.md", delta, "ready"),
-        ("A proposal without headings.\n", "specs/area/cli/spec.md", delta, "ready"),
-        ("\u{feff}## Why\n\nSo.\n\n## What Changes\n\n- x\n", "specs/cli/spec.md", delta, "ready"),
-        ("## Why\n\nSo.\n", "specs/cli/spec.md", "## Requirements\n\n### Requirement: R\n", "drafting"),
-        ("## Why\n\nSo.\n", "specs/cli/spec.md", "## ADDED Requirements\n", "drafting"),
+        (
+            "# Change: X\n\n## Summary\n\nAs it is.\n",
+            "specs/cli/spec.md",
+            delta,
+            "ready",
+        ),
+        (
+            "A proposal without headings.\n",
+            "specs/area/cli/spec.md",
+            delta,
+            "ready",
+        ),
+        (
+            "\u{feff}## Why\n\nSo.\n\n## What Changes\n\n- x\n",
+            "specs/cli/spec.md",
+            delta,
+            "ready",
+        ),
+        (
+            "## Why\n\nSo.\n",
+            "specs/cli/spec.md",
+            "## Requirements\n\n### Requirement: R\n",
+            "drafting",
+        ),
+        (
+            "## Why\n\nSo.\n",
+            "specs/cli/spec.md",
+            "## ADDED Requirements\n",
+            "drafting",
+        ),
         (
             "## Why\n\nSo.\n",
             "specs/cli/spec.md",
@@ -84,7 +126,10 @@ fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
     ];
     for (proposal, path, spec, phase) in cases {
         let world = World::new();
-        world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+        world.write(
+            "orch.toml",
+            "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+        );
         world.write("changes/x/proposal.md", proposal);
         world.write(&format!("changes/x/{path}"), spec);
         world.write("changes/x/tasks.md", "- [ ] 1.1 Do it\n");
@@ -95,17 +140,24 @@ fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
 /// A list without boxes is neither open nor done, and the wait says what it lacks.
 #[test]
 fn a_list_of_work_that_lost_its_boxes_waits_for_them() {
-    let delta = "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- it does\n";
+    let delta =
+        "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- it does\n";
     for begun in ["- [ ] 1.1 Do it\n", "- [x] 1.1 Do it\n- [ ] 1.2 Test it\n"] {
         let world = World::ready();
-        world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+        world.write(
+            "orch.toml",
+            "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+        );
         world.write("changes/x/proposal.md", "## Why\n\nSo.\n");
         world.write("changes/x/specs/cli/spec.md", delta);
         world.write("changes/x/tasks.md", begun);
         world.orch(&["new", "x"]).succeeds();
         world.orch(&["next", "x"]).succeeds();
         world.write("changes/x/tasks.md", "# Work\n\nNone.\n");
-        world.orch(&["suggest", "x"]).succeeds().says("wait for check boxes in tasks.md");
+        world
+            .orch(&["suggest", "x"])
+            .succeeds()
+            .says("wait for check boxes in tasks.md");
     }
 }
 
@@ -114,29 +166,50 @@ fn a_list_of_work_that_lost_its_boxes_waits_for_them() {
 #[test]
 fn an_incomplete_requirement_is_found_where_it_stands() {
     let world = World::new();
-    world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+    );
     world.write("changes/x/proposal.md", "## Why\n\nSo.\n");
     world.write("changes/x/tasks.md", "- [ ] 1.1 Do it\n");
     let suggestion = || world.orch_json(&["suggest", "x"])["suggestions"][0].clone();
-    assert_eq!(suggestion()["expects"][0]["path"], "changes/x/specs/<capability>/spec.md");
-    world.orch(&["prompt", "x"]).succeeds().says("`<capability>` stands for a name that you choose");
+    assert_eq!(
+        suggestion()["expects"][0]["path"],
+        "changes/x/specs/<capability>/spec.md"
+    );
+    world
+        .orch(&["prompt", "x"])
+        .succeeds()
+        .says("`<capability>` stands for a name that you choose");
     let delta = "## ADDED Requirements\n\n### Requirement: A\nIt retries.\n\n#### Scenario: S\n- It SHALL.\n\n\
                  ### Requirement: B\nIt MUST.\n\n## REMOVED Requirements\n\n### Requirement: C\n";
     world.write("changes/x/specs/cli/spec.md", delta);
     let suggestion = suggestion();
     assert_eq!(suggestion["currentPhase"], "drafting");
-    let problems = suggestion["expects"][0]["problems"].as_array().cloned().expect("a list");
+    let problems = suggestion["expects"][0]["problems"]
+        .as_array()
+        .cloned()
+        .expect("a list");
     let told: Vec<_> = problems
         .iter()
         .map(|problem| {
-            (problem["line"].as_u64().expect("a line"), problem["message"].as_str().expect("a text"))
+            (
+                problem["line"].as_u64().expect("a line"),
+                problem["message"].as_str().expect("a text"),
+            )
         })
         .collect();
     assert_eq!(
         told,
         [
-            (3, "the requirement does not say SHALL or MUST before its first scenario"),
-            (9, "the requirement has no scenario: write `#### Scenario: NAME` below it"),
+            (
+                3,
+                "the requirement does not say SHALL or MUST before its first scenario"
+            ),
+            (
+                9,
+                "the requirement has no scenario: write `#### Scenario: NAME` below it"
+            ),
         ]
     );
     let mended = delta
@@ -148,23 +221,44 @@ fn an_incomplete_requirement_is_found_where_it_stands() {
 
 #[test]
 fn the_ancestors_of_our_layout_are_read_with_their_drift() {
-    let Some(folder) = data("ai-tools-chain") else { return };
+    let Some(folder) = data("ai-tools-chain") else {
+        return;
+    };
     let world = World::new();
     copy(&folder, &world.root());
-    world.write("orch.toml", "[[root]]\npath = \"runs/*/.ai-tools-chain/tasks/*\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"runs/*/.ai-tools-chain/tasks/*\"\n",
+    );
     let verdicts = verdicts(&world);
     assert_eq!(verdicts.len(), 6, "{verdicts:#?}");
-    assert_eq!(verdicts["orchestrator/test-orch"], ("test".to_owned(), "inconsistent".to_owned()));
+    assert_eq!(
+        verdicts["orchestrator/test-orch"],
+        ("test".to_owned(), "inconsistent".to_owned())
+    );
     // Its review was there before its plan is recorded, and does not say which plan it judged.
-    assert_eq!(verdicts["planning-meeting-go/test-task-go"].0, "plan_review");
-    assert_eq!(verdicts["planning-meeting-redo/test-task-redo"].0, "plan_review");
+    assert_eq!(
+        verdicts["planning-meeting-go/test-task-go"].0,
+        "plan_review"
+    );
+    assert_eq!(
+        verdicts["planning-meeting-redo/test-task-redo"].0,
+        "plan_review"
+    );
     // Foreign files are left as they are until somebody adopts them.
     let task = "runs/planning-meeting-go/.ai-tools-chain/tasks/test-task-go";
     let before = world.read(&format!("{task}/state.json"));
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.read(&format!("{task}/state.json")), before);
-    world.orch(&["new", "planning-meeting-go/test-task-go"]).succeeds();
-    world.orch(&["next", "planning-meeting-go/test-task-go"]).succeeds();
+    world
+        .orch(&["new", "planning-meeting-go/test-task-go"])
+        .succeeds();
+    world
+        .orch(&["next", "planning-meeting-go/test-task-go"])
+        .succeeds();
     let state = world.json(&format!("{task}/state.json"));
-    assert_eq!((&state["phase"], &state["artifacts"]), (&"plan_review".into(), &serde_json::json!({})));
+    assert_eq!(
+        (&state["phase"], &state["artifacts"]),
+        (&"plan_review".into(), &serde_json::json!({}))
+    );
 }

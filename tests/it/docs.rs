@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 fn page(name: &str) -> String {
-    fs::read_to_string(project().join("docs").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    fs::read_to_string(project().join("docs").join(name))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
@@ -33,11 +34,18 @@ fn every_code_of_a_workflow_is_explained_and_exists() {
 #[test]
 fn the_table_of_marks_is_that_of_the_program() {
     let text = page("agents.md");
-    let table = text.split("| program | variables |").nth(1).expect("a table");
+    let table = text
+        .split("| program | variables |")
+        .nth(1)
+        .expect("a table");
     let table = table.split("\n\n").next().expect("an end");
     let variables = table.split('`').skip(1).step_by(2);
     let shown: BTreeSet<&str> = variables.collect();
-    let known: BTreeSet<&str> = AgentMark::ALL.iter().flat_map(|mark| mark.variables).copied().collect();
+    let known: BTreeSet<&str> = AgentMark::ALL
+        .iter()
+        .flat_map(|mark| mark.variables)
+        .copied()
+        .collect();
     assert_eq!(shown, known);
 }
 
@@ -45,10 +53,15 @@ fn the_table_of_marks_is_that_of_the_program() {
 fn the_example_of_a_workflow_has_no_findings_and_runs() {
     let world = World::ready();
     let text = page("workflows.md");
-    let document = text.split("````markdown\n").nth(1).and_then(|rest| rest.split("````").next());
+    let document = text
+        .split("````markdown\n")
+        .nth(1)
+        .and_then(|rest| rest.split("````").next());
     world.write("system/workflows/release.md", document.expect("an example"));
     world.orch(&["workflow", "check", "release"]).succeeds();
-    world.orch(&["new", "1.0", "--workflow", "release"]).succeeds();
+    world
+        .orch(&["new", "1.0", "--workflow", "release"])
+        .succeeds();
     world.write("tasks/1.0/NOTES.md", "# One\n\nFirst.\n");
     world.orch(&["next", "1.0"]).succeeds();
     world.write("tasks/1.0/junit/unit.xml", "<testsuite tests=\"0\"/>");
@@ -57,7 +70,10 @@ fn the_example_of_a_workflow_has_no_findings_and_runs() {
     let report = world.read("tasks/1.0/eval/junit.xml");
     world.write("tasks/1.0/junit/unit.xml", report);
     world.orch(&["next", "1.0"]).succeeds().says("tests-failed");
-    world.orch(&["next", "1.0"]).ends(3).says("unchanged since attempt 1 was sent back");
+    world
+        .orch(&["next", "1.0"])
+        .ends(3)
+        .says("unchanged since attempt 1 was sent back");
     world.tests("1.0", 0, 2);
     let report = world.read("tasks/1.0/eval/junit.xml");
     world.write("tasks/1.0/junit/unit.xml", report);
@@ -74,24 +90,51 @@ fn every_kind_of_answer_and_every_key_of_a_suggestion_is_explained() {
     for entry in fs::read_dir(&schemas).expect("schemas").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let kind = name.trim_end_matches(".schema.json");
-        assert!(text.contains(&format!("\n| `{kind}` | ")), "`{kind}` is not explained");
-        assert!(text.contains(&format!("(../system/schemas/output/{name})")), "{name} is not linked");
+        assert!(
+            text.contains(&format!("\n| `{kind}` | ")),
+            "`{kind}` is not explained"
+        );
+        assert!(
+            text.contains(&format!("(../system/schemas/output/{name})")),
+            "{name} is not linked"
+        );
     }
     let schema = |kind: &str| -> Value {
         let path = schemas.join(format!("{kind}.schema.json"));
         serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON")
     };
     let (suggestions, log) = (schema("suggestions"), schema("log"));
-    let section = text.split("\n## `suggestions`\n").nth(1).expect("a section");
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
+    let section = text
+        .split("\n## `suggestions`\n")
+        .nth(1)
+        .expect("a section");
+    let rows = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
     let explained: BTreeSet<&str> = rows.flat_map(|row| row.split("`, `")).collect();
-    for (schema, part) in [(&suggestions, "Suggestion"), (&suggestions, "Expected"), (&log, "StepView")] {
-        for key in schema["$defs"][part]["properties"].as_object().expect("keys").keys() {
-            assert!(explained.contains(key.as_str()), "{part}: `{key}` is not explained");
+    for (schema, part) in [
+        (&suggestions, "Suggestion"),
+        (&suggestions, "Expected"),
+        (&log, "StepView"),
+    ] {
+        for key in schema["$defs"][part]["properties"]
+            .as_object()
+            .expect("keys")
+            .keys()
+        {
+            assert!(
+                explained.contains(key.as_str()),
+                "{part}: `{key}` is not explained"
+            );
         }
     }
     for form in schema("event")["oneOf"].as_array().expect("forms") {
-        let event = form["properties"]["event"]["const"].as_str().expect("an event");
-        assert!(text.contains(&format!("\n| `{event}` | ")), "`{event}` is not explained");
+        let event = form["properties"]["event"]["const"]
+            .as_str()
+            .expect("an event");
+        assert!(
+            text.contains(&format!("\n| `{event}` | ")),
+            "`{event}` is not explained"
+        );
     }
 }

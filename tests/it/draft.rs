@@ -29,27 +29,46 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
         let draft: Value = serde_json::from_str(&text).expect("JSON");
         assert!(unwritten(&draft) > 0, "{text}");
         for verdict in ["ok", "verdict", "overall_pass"] {
-            let is_chosen = draft.get(verdict).is_some_and(|value| unwritten(value) == 0);
+            let is_chosen = draft
+                .get(verdict)
+                .is_some_and(|value| unwritten(value) == 0);
             assert!(!is_chosen, "{verdict}: {text}");
         }
         if phase != "planning" {
-            assert!(draft["of"].as_object().is_some_and(|of| !of.is_empty()), "{text}");
+            assert!(
+                draft["of"].as_object().is_some_and(|of| !of.is_empty()),
+                "{text}"
+            );
             assert_ne!(draft["finished_at"], json!("2026-11-21T04:50:00Z"));
         }
         let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
         assert_eq!(told["currentPhase"], phase);
         assert_eq!(told["expects"][0]["state"], "invalid", "{told:#}");
-        let problems = told["expects"][0]["problems"].as_array().cloned().unwrap_or_default();
-        assert!(problems.iter().all(|problem| problem["pointer"].is_string()), "{problems:#?}");
+        let problems = told["expects"][0]["problems"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem["pointer"].is_string()),
+            "{problems:#?}"
+        );
         assert!(!problems.is_empty(), "{told:#}");
         is_told_as_one(&world, unwritten(&draft));
         // It is never written twice, and can be printed at any time.
         world.write(&path, "mine");
         world.orch(&["draft", "t"]).ends(5).reports("invalid");
         let name = told["expects"][0]["artifact"].as_str().expect("a name");
-        world.orch(&["draft", "t", name]).ends(5).reports("is there already");
+        world
+            .orch(&["draft", "t", name])
+            .ends(5)
+            .reports("is there already");
         assert_eq!(world.read(&path), "mine");
-        let printed = world.orch(&["draft", "t", name, "--print"]).succeeds().stdout;
+        let printed = world
+            .orch(&["draft", "t", name, "--print"])
+            .succeeds()
+            .stdout;
         assert!(printed.contains("TODO"), "{printed}");
         assert_eq!(world.read(&path), "mine");
     }
@@ -57,23 +76,44 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
 
 /// A person is told once that the file is a draft, a program of each place.
 fn is_told_as_one(world: &World, count: usize) {
-    let are = if count == 1 { "1 place is".to_owned() } else { format!("{count} places are") };
+    let are = if count == 1 {
+        "1 place is".to_owned()
+    } else {
+        format!("{count} places are")
+    };
     let message = format!("this is a draft, and {are} still to be written: line ");
     for face in ["suggest", "prompt", "explain", "check"] {
         let shown = world.orch(&[face, "t"]).stdout;
         assert_eq!(shown.matches(&message).count(), 1, "{face}: {shown}");
         let each = shown.matches("this is still to be written").count();
-        assert_eq!((each, shown.matches("schema-mismatch").count()), (0, 0), "{face}: {shown}");
+        assert_eq!(
+            (each, shown.matches("schema-mismatch").count()),
+            (0, 0),
+            "{face}: {shown}"
+        );
     }
     let found = world.orch_json(&["check", "t"]);
-    assert_eq!((&found["errors"], &found["notes"]), (&json!(1), &json!(count)), "{found:#}");
-    let places: Vec<&Value> = found["findings"].as_array().expect("a list").iter().collect();
-    let notes = places.iter().filter(|found| found["severity"] == "note");
-    assert!(
-        notes.clone().all(|note| note["code"] == "unwritten" && note["pointer"].is_string()),
+    assert_eq!(
+        (&found["errors"], &found["notes"]),
+        (&json!(1), &json!(count)),
         "{found:#}"
     );
-    assert!(notes.clone().all(|note| note["line"].is_number()), "{found:#}");
+    let places: Vec<&Value> = found["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .collect();
+    let notes = places.iter().filter(|found| found["severity"] == "note");
+    assert!(
+        notes
+            .clone()
+            .all(|note| note["code"] == "unwritten" && note["pointer"].is_string()),
+        "{found:#}"
+    );
+    assert!(
+        notes.clone().all(|note| note["line"].is_number()),
+        "{found:#}"
+    );
 }
 
 #[test]
@@ -84,12 +124,21 @@ fn a_draft_names_the_first_places_and_what_is_wrong_beside_them() {
     plan["file_plan"] = json!("none");
     world.write("tasks/t/planning/plan.json", format!("{plan:#}"));
     let shown = world.orch(&["suggest", "t"]).stdout;
-    assert!(shown.contains("line 3 (`/title`), line 4 (`/why`), line 5 (`/what`), and "), "{shown}");
-    assert!(shown.contains("expected array, found string \"none\""), "{shown}");
+    assert!(
+        shown.contains("line 3 (`/title`), line 4 (`/why`), line 5 (`/what`), and "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("expected array, found string \"none\""),
+        "{shown}"
+    );
     assert_eq!(shown.matches("error[").count(), 2, "{shown}");
     plan["title"] = "Mend it".into();
     world.write("tasks/t/planning/plan.json", format!("{plan:#}"));
-    world.orch(&["suggest", "t", "--brief"]).succeeds().says("line 4 (`/why`)");
+    world
+        .orch(&["suggest", "t", "--brief"])
+        .succeeds()
+        .says("line 4 (`/why`)");
 }
 
 /// A file that counts is never replaced, and of another nothing is lost that git does not have.
@@ -98,17 +147,29 @@ fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
     let world = started("plan_review");
     world.plan_review("t", false, 1);
     world.orch(&["next", "t"]).succeeds();
-    let (plan, review) = ("tasks/t/planning/plan.json", "tasks/t/review/plan-review.json");
+    let (plan, review) = (
+        "tasks/t/planning/plan.json",
+        "tasks/t/review/plan-review.json",
+    );
     let told = world.orch(&["draft", "t"]).ends(5);
     let told = told.reports("planning/plan.json is there already, and does not count: ");
     told.reports("orch draft t plan --force");
     world.plan("t", 2);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["draft", "t"]).ends(5).reports("orch draft t plan_review --force");
-    world.orch(&["draft", "t", "plan", "--force"]).ends(5).reports("is there already, and counts");
+    world
+        .orch(&["draft", "t"])
+        .ends(5)
+        .reports("orch draft t plan_review --force");
+    world
+        .orch(&["draft", "t", "plan", "--force"])
+        .ends(5)
+        .reports("is there already, and counts");
     assert_eq!(world.read(review).matches("TODO").count(), 0);
     // HEAD has the verdict that is used up.
-    world.orch(&["draft", "t", "plan_review", "--force"]).succeeds().says(review);
+    world
+        .orch(&["draft", "t", "plan_review", "--force"])
+        .succeeds()
+        .says(review);
     assert!(world.read(review).contains("TODO"));
     assert!(!world.path(&format!("{review}.old")).exists());
     world.write(review, "half a verdict");
@@ -116,12 +177,17 @@ fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
     assert_eq!(answer["kept"], format!("{review}.old"));
     assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
     world.write(review, "another half");
-    let again = world.orch(&["draft", "t", "plan_review", "--force"]).succeeds();
+    let again = world
+        .orch(&["draft", "t", "plan_review", "--force"])
+        .succeeds();
     again.reports(&format!("kept as {review}.old.2"));
     assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
     world.remove(review);
     let answer = world.orch_json(&["draft", "t", "plan_review", "--force"]);
-    assert_eq!((&answer["kept"], &answer["written"]), (&json!(null), &json!(true)));
+    assert_eq!(
+        (&answer["kept"], &answer["written"]),
+        (&json!(null), &json!(true))
+    );
     assert_eq!(world.read(plan).matches("TODO").count(), 0);
 }
 
@@ -129,7 +195,10 @@ fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
 fn a_draft_that_is_written_counts() {
     let world = started("plan_review");
     let answer = world.orch_json(&["draft", "t"]);
-    assert_eq!((&answer["kind"], &answer["written"]), (&json!("draft"), &json!(true)));
+    assert_eq!(
+        (&answer["kind"], &answer["written"]),
+        (&json!("draft"), &json!(true))
+    );
     let mut review = world.json("tasks/t/review/plan-review.json");
     review["ok"] = true.into();
     review["reasons"] = json!(["The plan says how it is tested."]);
@@ -137,38 +206,75 @@ fn a_draft_that_is_written_counts() {
     assert!(left.stdout.contains("is invalid"), "{left:?}");
     review["issues"] = json!([]);
     world.write("tasks/t/review/plan-review.json", review.to_string());
-    world.orch(&["next", "t"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("plan_review -> codegen");
 }
 
 #[test]
 fn a_draft_in_markdown_keeps_the_structure_and_is_not_taken_as_finished() {
     let world = World::ready();
-    world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+    );
     world.write("changes/c/design.md", "# Design\n");
     world.orch(&["new", "c"]).succeeds();
-    world.orch(&["draft", "c"]).succeeds().says("changes/c/proposal.md");
+    world
+        .orch(&["draft", "c"])
+        .succeeds()
+        .says("changes/c/proposal.md");
     assert_eq!(
         world.read("changes/c/proposal.md"),
         "# TODO\n\n## Why\n\nTODO\n\n## What Changes\n\n- TODO\n"
     );
     world.orch(&["draft", "c", "tasks"]).succeeds();
     // The capability of a delta has a name that only the writer knows.
-    world.orch(&["draft", "c", "specs"]).ends(5).reports("<capability>");
-    let delta = world.orch(&["draft", "c", "specs", "--stdout"]).succeeds().stdout;
-    assert!(delta.contains("### Requirement: TODO\n") && delta.contains("- **WHEN** TODO\n"), "{delta}");
-    world.write("changes/c/specs/cli/spec.md", delta.replace("\nTODO\n", "\nIt MUST.\n\nTODO\n"));
+    world
+        .orch(&["draft", "c", "specs"])
+        .ends(5)
+        .reports("<capability>");
+    let delta = world
+        .orch(&["draft", "c", "specs", "--stdout"])
+        .succeeds()
+        .stdout;
+    assert!(
+        delta.contains("### Requirement: TODO\n") && delta.contains("- **WHEN** TODO\n"),
+        "{delta}"
+    );
+    world.write(
+        "changes/c/specs/cli/spec.md",
+        delta.replace("\nTODO\n", "\nIt MUST.\n\nTODO\n"),
+    );
     let told = world.orch_json(&["suggest", "c"])["suggestions"][0].clone();
-    assert_eq!((&told["currentPhase"], &told["kind"]), (&json!("drafting"), &json!("wait")), "{told:#}");
+    assert_eq!(
+        (&told["currentPhase"], &told["kind"]),
+        (&json!("drafting"), &json!("wait")),
+        "{told:#}"
+    );
 }
 
 #[test]
 fn what_there_is_no_draft_of_is_said() {
     let world = started("planning");
-    world.orch(&["draft", "t", "plam"]).ends(2).reports("did you mean `plan`?");
-    world.orch(&["draft", "t", "patch"]).ends(5).reports("made by a program");
-    world.orch(&["draft", "t", "brief"]).ends(5).reports("no example");
+    world
+        .orch(&["draft", "t", "plam"])
+        .ends(2)
+        .reports("did you mean `plan`?");
+    world
+        .orch(&["draft", "t", "patch"])
+        .ends(5)
+        .reports("made by a program");
+    world
+        .orch(&["draft", "t", "brief"])
+        .ends(5)
+        .reports("no example");
     world.plan("t", 1);
-    world.orch(&["draft", "t"]).ends(5).reports("no file is missing");
+    world
+        .orch(&["draft", "t"])
+        .ends(5)
+        .reports("no file is missing");
 }
 
 /// A schema that accepts any text cannot tell a draft from a finished file.
@@ -185,9 +291,15 @@ fn a_draft_that_would_move_the_task_is_not_written() {
         "system/schemas/note.schema.json",
         r#"{"type": "object", "examples": [{"text": "An example."}]}"#,
     );
-    world.write("orch.toml", "[[root]]\npath = \"notes/*\"\nworkflow = \"notes\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"notes/*\"\nworkflow = \"notes\"\n",
+    );
     world.orch(&["new", "n"]).succeeds();
     world.orch(&["draft", "n"]).ends(5).reports("as finished");
-    world.orch(&["draft", "n", "--stdout"]).succeeds().says("TODO");
+    world
+        .orch(&["draft", "n", "--stdout"])
+        .succeeds()
+        .says("TODO");
     assert!(!world.path("notes/n/note.json").exists());
 }

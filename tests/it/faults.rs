@@ -26,7 +26,11 @@ const PLAN: &str =
 
 /// How many rounds: a slice, or many where `ORCH_SOAK` asks for it.
 fn rounds(slice: u64) -> u64 {
-    if setting::setting("ORCH_SOAK").is_some() { slice * 20 } else { slice }
+    if setting::setting("ORCH_SOAK").is_some() {
+        slice * 20
+    } else {
+        slice
+    }
 }
 
 /// A repository with `count` tasks, `t0`, `t1` and so on, each of which has a plan.
@@ -63,8 +67,10 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
         assert_eq!(world.phase(&task), "plan_review", "round {round}");
         assert_eq!(world.dirty(), "", "round {round}");
         let subjects = world.git(&["log", "--format=%s"]);
-        let moves =
-            subjects.lines().filter(|line| line.starts_with(&format!("orch({task}): planning"))).count();
+        let moves = subjects
+            .lines()
+            .filter(|line| line.starts_with(&format!("orch({task}): planning")))
+            .count();
         assert_eq!(moves, 1, "round {round}: it ran twice");
         let transcript = world.read(&format!("tasks/{task}/transcript.jsonl"));
         assert_eq!(transcript.lines().count(), 2, "round {round}");
@@ -78,11 +84,19 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
 fn large() -> World {
     let world = World::ready();
     let blob = world.git(&["rev-parse", "HEAD:orch.toml"]);
-    let lines: String = (0..20_000).map(|n| format!("100644 {}\tsrc/{n}.txt\n", blob.trim())).collect();
+    let lines: String = (0..20_000)
+        .map(|n| format!("100644 {}\tsrc/{n}.txt\n", blob.trim()))
+        .collect();
     world.write("../entries", lines);
-    let feed =
-        "git update-index --index-info < ../entries && git update-index --skip-worktree $(git ls-files src)";
-    assert!(world.command("sh").args(["-c", feed]).status().expect("sh runs").success());
+    let feed = "git update-index --index-info < ../entries && git update-index --skip-worktree $(git ls-files src)";
+    assert!(
+        world
+            .command("sh")
+            .args(["-c", feed])
+            .status()
+            .expect("sh runs")
+            .success()
+    );
     world.git(&["commit", "-q", "-m", "Many files"]);
     world
 }
@@ -97,7 +111,11 @@ fn a_kill_while_the_index_is_locked_blocks_nobody_for_long() {
         world.orch(&["new", &task]).succeeds();
         world.write(&format!("tasks/{task}/planning/plan.json"), PLAN);
         let mut command = world.orch_command(&["next", &task]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("orch starts");
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("orch starts");
         while !lock.exists() && child.try_wait().expect("looked at").is_none() {
             std::hint::spin_loop();
         }
@@ -107,7 +125,11 @@ fn a_kill_while_the_index_is_locked_blocks_nobody_for_long() {
         let _ = child.wait();
         if lock.exists() {
             left_behind += 1;
-            assert_ne!(world.git_ended(&["add", "orch.toml"]).code, 0, "git respects it");
+            assert_ne!(
+                world.git_ended(&["add", "orch.toml"]).code,
+                0,
+                "git respects it"
+            );
         }
         // Any command clears it away, and finishes what was begun.
         world.orch(&["status"]);
@@ -141,8 +163,14 @@ fn an_interrupt_leaves_no_lock_behind() {
              while [ ! -e .git/index.lock ] && kill -0 $! 2> /dev/null; do :; done; \
              kill -TERM $! 2> /dev/null; wait $!";
         let mut shell = world.command("sh");
-        let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_orch"), &task]).status().expect("sh runs");
-        assert!([Some(0), Some(130)].contains(&ended.code()), "round {round}: {ended:?}");
+        let ended = shell
+            .args(["-c", script, env!("CARGO_BIN_EXE_orch"), &task])
+            .status()
+            .expect("sh runs");
+        assert!(
+            [Some(0), Some(130)].contains(&ended.code()),
+            "round {round}: {ended:?}"
+        );
         interrupted += u32::from(ended.code() == Some(130));
         assert!(!world.path(".git/index.lock").exists(), "round {round}");
         world.orch(&["watch", "--once"]).succeeds();
@@ -175,7 +203,10 @@ fn an_add_beside_our_commits_is_never_lost() {
         }
         let staged = world.git(&["diff", "--cached", "--name-only"]);
         for path in &added {
-            assert!(staged.lines().any(|line| line == path), "{path} was added and is lost");
+            assert!(
+                staged.lines().any(|line| line == path),
+                "{path} was added and is lost"
+            );
         }
         assert!(!added.is_empty());
     });
@@ -193,7 +224,8 @@ fn several_at_once_make_one_line_of_history() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for number in 0..8 {
-                    let ended = world.orch(&["next", &format!("t{number}"), "--expect", "plan_review"]);
+                    let ended =
+                        world.orch(&["next", &format!("t{number}"), "--expect", "plan_review"]);
                     assert!([0, 4].contains(&ended.code), "{ended:?}");
                 }
             });
@@ -202,8 +234,10 @@ fn several_at_once_make_one_line_of_history() {
     world.orch(&["watch", "--once"]).succeeds();
     let subjects = world.git(&["log", "--format=%s"]);
     for number in 0..8 {
-        let moves =
-            subjects.lines().filter(|line| line.starts_with(&format!("orch(t{number}): planning"))).count();
+        let moves = subjects
+            .lines()
+            .filter(|line| line.starts_with(&format!("orch(t{number}): planning")))
+            .count();
         assert_eq!(moves, 1, "t{number} moved {moves} times");
     }
     assert_eq!(world.git(&["rev-list", "--merges", "HEAD"]), "");
@@ -225,8 +259,11 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
         .reports("cannot read tasks/t1/planning/plan.json");
     world.remove("tasks/t1/planning/plan.json");
     world.write("elsewhere.json", PLAN);
-    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json"))
-        .expect("a link");
+    std::os::unix::fs::symlink(
+        "../../../elsewhere.json",
+        world.path("tasks/t1/planning/plan.json"),
+    )
+    .expect("a link");
     world
         .orch(&["next", "t1", "--override", "go on"])
         .ends(5)
@@ -251,9 +288,13 @@ fn a_transcript_keeps_every_byte() {
     world.write("tasks/t1/transcript.jsonl", &story);
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.orch(&["next", "t1"]).ends(1);
-    assert_eq!(std::fs::read(world.path("tasks/t1/transcript.jsonl")).expect("a story"), story);
+    assert_eq!(
+        std::fs::read(world.path("tasks/t1/transcript.jsonl")).expect("a story"),
+        story
+    );
     world.orch(&["recover", "t1"]).succeeds();
-    let kept = std::fs::read(world.path("tasks/t1/transcript.jsonl.broken")).expect("what was there");
+    let kept =
+        std::fs::read(world.path("tasks/t1/transcript.jsonl.broken")).expect("what was there");
     assert_eq!(kept, story);
     world.orch(&["next", "t1"]).succeeds();
 }
@@ -291,22 +332,41 @@ fn a_journal_that_cannot_be_read_is_kept_and_reported_and_replaces_no_other() {
     world.orch(&["new", "t1"]).succeeds();
     let place = ".git/orch/journal.json";
     let wrecks: [JournalWreck; 4] = [
-        ("", |world, place| world.write(place, "{\"reference\": \"refs/he")),
+        ("", |world, place| {
+            world.write(place, "{\"reference\": \"refs/he")
+        }),
         ("-2", |world, place| world.write(place, "other")),
-        ("-3", |world, place| world.write(&format!("{place}/inside"), "")),
-        ("-4", |world, place| world.shell(&format!("ln -s nowhere {place}"))),
+        ("-3", |world, place| {
+            world.write(&format!("{place}/inside"), "")
+        }),
+        ("-4", |world, place| {
+            world.shell(&format!("ln -s nowhere {place}"))
+        }),
     ];
     for (number, wreck) in wrecks {
         wreck(&world, place);
         let kept = format!("{place}.broken{number}");
-        let told = world.orch(&["status"]).succeeds().reports(&format!("it is kept as [ROOT]/{kept}"));
-        assert!(told.stderr.contains("compare the branch with the files: git status; then: rm "), "{told:?}");
-        assert!(!world.orch(&["status"]).stderr.contains("journal"), "it is reported once");
+        let told = world
+            .orch(&["status"])
+            .succeeds()
+            .reports(&format!("it is kept as [ROOT]/{kept}"));
+        assert!(
+            told.stderr
+                .contains("compare the branch with the files: git status; then: rm "),
+            "{told:?}"
+        );
+        assert!(
+            !world.orch(&["status"]).stderr.contains("journal"),
+            "it is reported once"
+        );
         assert!(world.path(place).symlink_metadata().is_err(), "{kept}");
         assert!(world.path(&kept).symlink_metadata().is_ok(), "{kept}");
         world.orch(&["doctor"]).says(&kept);
     }
-    assert_eq!(world.read(&format!("{place}.broken")), "{\"reference\": \"refs/he");
+    assert_eq!(
+        world.read(&format!("{place}.broken")),
+        "{\"reference\": \"refs/he"
+    );
     assert_eq!(world.read(&format!("{place}.broken-2")), "other");
     // Nothing is lost with an empty one.
     world.write(place, "");
@@ -321,10 +381,14 @@ fn journal(new: &str, files: &[(&str, &str)]) -> String {
     let (files, index): (Vec<_>, Vec<_>) = files
         .map(|(path, blob)| {
             let file = json!({"path": path, "before": null, "after": blob});
-            (file, json!({"path": path, "before": null, "after": [blob, 0o100_644]}))
+            (
+                file,
+                json!({"path": path, "before": null, "after": [blob, 0o100_644]}),
+            )
         })
         .unzip();
-    json!({"reference": "refs/heads/main", "new": new.trim(), "files": files, "index": index}).to_string()
+    json!({"reference": "refs/heads/main", "new": new.trim(), "files": files, "index": index})
+        .to_string()
 }
 
 #[test]
@@ -342,11 +406,18 @@ fn a_kill_between_the_index_and_the_branch_takes_the_index_back() {
     for name in names {
         world.remove(name);
     }
-    let files: Vec<(&str, &str)> = names.into_iter().zip(blobs.iter().map(String::as_str)).collect();
+    let files: Vec<(&str, &str)> = names
+        .into_iter()
+        .zip(blobs.iter().map(String::as_str))
+        .collect();
     world.write(".git/orch/journal.json", journal(&new, &files));
     world.write("tasks/t1/.orch-tmp1234", "half of a file");
     world.orch(&["status"]).succeeds();
-    assert_eq!(world.git(&["ls-files", "-s"]), before, "what the user staged is staged, and nothing else");
+    assert_eq!(
+        world.git(&["ls-files", "-s"]),
+        before,
+        "what the user staged is staged, and nothing else"
+    );
     assert!(!world.path(".git/orch/journal.json").exists());
     assert!(!world.path("tasks/t1/.orch-tmp1234").exists());
     world.orch(&["new", "t1"]).succeeds();
@@ -368,10 +439,17 @@ fn a_commit_that_begins_while_a_move_is_under_way_undoes_nothing() {
          git commit -q --allow-empty -m mine 2> .git/said && echo committed >> .git/said\n",
     );
     executable(&world.path(".git/hooks/post-index-change"));
-    world.orch(&["next", "t1"]).succeeds().says("planning -> plan_review");
+    world
+        .orch(&["next", "t1"])
+        .succeeds()
+        .says("planning -> plan_review");
     let said = world.read(".git/said");
     assert!(said.contains("cannot lock ref"), "{said}");
-    assert!(world.git(&["log", "-1", "--format=%s"]).contains("planning -> plan_review"));
+    assert!(
+        world
+            .git(&["log", "-1", "--format=%s"])
+            .contains("planning -> plan_review")
+    );
     assert_eq!(world.dirty(), "");
     world.orch(&["audit"]).succeeds();
 }
@@ -384,13 +462,20 @@ fn commits_beside_our_moves_undo_nothing() {
         let ours = scope.spawn(|| {
             for number in 0..count {
                 // orch refuses while a `git commit` is open.
-                eventually("orch may commit", || world.orch(&["next", &format!("t{number}")]).code == 0);
+                eventually("orch may commit", || {
+                    world.orch(&["next", &format!("t{number}")]).code == 0
+                });
             }
         });
         let mut made = 0;
         while !ours.is_finished() {
             // git refuses while orch holds a lock; what it accepts must leave the tasks alone.
-            made += u32::from(world.git_ended(&["commit", "-q", "--allow-empty", "-m", "mine"]).code == 0);
+            made += u32::from(
+                world
+                    .git_ended(&["commit", "-q", "--allow-empty", "-m", "mine"])
+                    .code
+                    == 0,
+            );
         }
         assert!(made > 0);
     });
@@ -398,6 +483,10 @@ fn commits_beside_our_moves_undo_nothing() {
         assert_eq!(world.phase(&format!("t{number}")), "plan_review");
     }
     let touched = world.git(&["log", "--format=", "--name-only", "--grep=^mine$"]);
-    assert_eq!(touched.trim(), "", "an empty commit of the user changes nothing");
+    assert_eq!(
+        touched.trim(),
+        "",
+        "an empty commit of the user changes nothing"
+    );
     assert_eq!(world.dirty(), "");
 }

@@ -29,7 +29,9 @@ fn in_sha256(story: fn(&World)) {
 
 /// Runs a story in a repository with a reftable.
 fn in_reftable(story: fn(&World)) {
-    ready_with(&["--ref-format=reftable"]).iter().for_each(story);
+    ready_with(&["--ref-format=reftable"])
+        .iter()
+        .for_each(story);
 }
 
 /// Git finds nothing wrong and nothing left over, and neither does the audit.
@@ -46,11 +48,22 @@ fn a_whole_life(world: &World) {
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "test");
     world.tests("t", 1, 1);
-    world.orch(&["next", "t"]).succeeds().says("test -> codegen");
-    world.orch(&["suggest", "t"]).succeeds().says("code/diff.patch");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("test -> codegen");
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("code/diff.patch");
     world.patch("t", 2);
-    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "why"]).succeeds();
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("codegen -> review");
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "why"])
+        .succeeds();
     world.plan("t", 2);
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).succeeds();
@@ -64,7 +77,10 @@ fn a_whole_life(world: &World) {
     world.remove("tasks/t/transcript.jsonl");
     world.orch(&["suggest", "t"]).ends(1).says("orch recover t");
     world.orch(&["recover", "t"]).succeeds();
-    world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
     world.orch(&["log", "t"]).succeeds().says("rollback");
     world.orch(&["new", "u"]).succeeds();
     world.walk_to("u", "done");
@@ -87,11 +103,19 @@ fn every_id_is_one_of_the_repository(world: &World) {
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");
     let message = world.git(&["log", "-1", "--format=%B"]);
-    let record = [world.read("tasks/t/transcript.jsonl"), world.read("tasks/t/state.json"), message].concat();
+    let record = [
+        world.read("tasks/t/transcript.jsonl"),
+        world.read("tasks/t/state.json"),
+        message,
+    ]
+    .concat();
     let is_word = |letter: char| !letter.is_ascii_alphanumeric();
     let ids: Vec<Digest> = record.split(is_word).filter_map(Digest::parse).collect();
     assert!(ids.len() > 20, "{record}");
-    assert!(ids.iter().all(|id| id.format() == ObjectFormat::Sha256), "{record}");
+    assert!(
+        ids.iter().all(|id| id.format() == ObjectFormat::Sha256),
+        "{record}"
+    );
     let told = world.orch_json(&["suggest", "t"])["suggestions"][0]["inputs"].clone();
     let plan = world.git(&["rev-parse", "HEAD:tasks/t/planning/plan.json"]);
     assert!(told.to_string().contains(plan.trim()), "{told}");
@@ -123,7 +147,14 @@ fn side_by_side(world: &World) {
     }
     for task in ["a", "b", "c", "d"] {
         assert_eq!(world.phase(task), "plan_review");
-        assert_eq!(world.read(&format!("tasks/{task}/transcript.jsonl")).lines().count(), 2, "{task}");
+        assert_eq!(
+            world
+                .read(&format!("tasks/{task}/transcript.jsonl"))
+                .lines()
+                .count(),
+            2,
+            "{task}"
+        );
     }
     sound(world);
 }
@@ -131,7 +162,11 @@ fn side_by_side(world: &World) {
 /// Starts to move a task, and kills the process after this time.
 fn killed_after(world: &World, task: &str, moment: Duration) {
     let mut command = world.orch_command(&["next", task]);
-    let mut child: Child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("orch starts");
+    let mut child: Child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("orch starts");
     sleep(moment);
     let _ = child.kill();
     child.wait().expect("it ended");
@@ -159,7 +194,10 @@ fn packed_and_new(world: &World) {
     world.git(&["switch", "-q", "--orphan", "unborn"]);
     world.git(&["restore", "-s", "main", "--", "orch.toml", "system"]);
     world.orch(&["new", "first"]).succeeds();
-    assert_eq!(world.git(&["log", "--format=%s"]), "orch(first): new -> planning\n");
+    assert_eq!(
+        world.git(&["log", "--format=%s"]),
+        "orch(first): new -> planning\n"
+    );
     assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
     world.orch(&["audit"]).succeeds();
 }
@@ -174,11 +212,17 @@ fn merged(world: &World) {
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");
     world.git(&["switch", "-q", "-c", "side"]);
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "why"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "why"])
+        .succeeds();
     world.git(&["switch", "-q", "main"]);
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
-    if world.git_ended(&["merge", "-q", "side", "-m", "Merge"]).code != 0 {
+    if world
+        .git_ended(&["merge", "-q", "side", "-m", "Merge"])
+        .code
+        != 0
+    {
         world.orch(&["resolve"]).succeeds();
         world.git(&["commit", "-q", "--no-edit"]);
     }
@@ -198,17 +242,31 @@ fn merged_in_a_reftable() {
 
 #[test]
 fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
-    let Some(world) = ready_with(&[SHA256]) else { return };
+    let Some(world) = ready_with(&[SHA256]) else {
+        return;
+    };
     let old = started("codegen");
-    for file in ["state.json", "transcript.jsonl", "planning/plan.json", "review/plan-review.json"] {
-        world.write(&format!("tasks/t/{file}"), old.read(&format!("tasks/t/{file}")));
+    for file in [
+        "state.json",
+        "transcript.jsonl",
+        "planning/plan.json",
+        "review/plan-review.json",
+    ] {
+        world.write(
+            &format!("tasks/t/{file}"),
+            old.read(&format!("tasks/t/{file}")),
+        );
     }
     const CODE: &str = "other-object-format";
     world.orch(&["suggest", "t"]).ends(1).says(CODE);
     world.commit("A task from elsewhere");
     world.orch(&["suggest", "t"]).ends(1).says(CODE);
     world.orch(&["check"]).ends(1).says(CODE);
-    world.orch(&["next", "t"]).ends(1).reports("not SHA-256").reports("start a new task");
+    world
+        .orch(&["next", "t"])
+        .ends(1)
+        .reports("not SHA-256")
+        .reports("start a new task");
     let head = world.git(&["rev-parse", "HEAD"]);
     let ordered = world.orch(&["next", "t", "--override", "why", "--to", "done"]);
     assert_ne!(ordered.code, 0);
@@ -219,7 +277,10 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);
     world.git(&["rm", "-qr", "tasks/t"]);
     world.commit("Start anew");
-    world.orch(&["next", "u"]).succeeds().says("planning -> plan_review");
+    world
+        .orch(&["next", "u"])
+        .succeeds()
+        .says("planning -> plan_review");
     sound(&world);
 }
 
@@ -227,27 +288,49 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
 fn a_task_that_is_older_than_its_sha256_repository_is_adopted() {
     for phase in ["planning", "test"] {
         let world = World::without_git();
-        if world.git_ended(&["init", "-q", "--bare", SHA256, "../probe"]).code != 0 {
+        if world
+            .git_ended(&["init", "-q", "--bare", SHA256, "../probe"])
+            .code
+            != 0
+        {
             return skipped("this git knows no SHA-256");
         }
         world.orch(&["init"]).succeeds();
         world.orch(&["new", "t"]).succeeds();
         world.walk_to("t", phase);
         world.git(&["init", "-q", "-b", "main", SHA256]);
-        world.orch(&["new", "t"]).succeeds().reports("those of another object format, and are SHA-256 now");
+        world
+            .orch(&["new", "t"])
+            .succeeds()
+            .reports("those of another object format, and are SHA-256 now");
         assert_eq!(world.phase("t"), phase);
         assert!(
-            Digest::parse(world.json("tasks/t/state.json")["heads"][0].as_str().expect("an id")).is_some()
+            Digest::parse(
+                world.json("tasks/t/state.json")["heads"][0]
+                    .as_str()
+                    .expect("an id")
+            )
+            .is_some()
         );
         world.commit("all");
         world.walk_to_from("t", phase, "done");
         // Before `git init` there was no code, which a step that rests on it cannot prove.
         let audit = world.orch_json(&["audit"]);
         let changes = audit["changes"].as_array().expect("changes");
-        let standings: Vec<&str> = changes.iter().filter_map(|change| change["standing"].as_str()).collect();
-        let first = if phase == "planning" { "folded" } else { "unverifiable" };
+        let standings: Vec<&str> = changes
+            .iter()
+            .filter_map(|change| change["standing"].as_str())
+            .collect();
+        let first = if phase == "planning" {
+            "folded"
+        } else {
+            "unverifiable"
+        };
         assert_eq!(standings[0], first, "{audit:#}");
-        assert!(standings[1..].iter().all(|standing| *standing == "proven"), "{standings:?}");
+        assert!(
+            standings[1..].iter().all(|standing| *standing == "proven"),
+            "{standings:?}"
+        );
     }
 }
 
@@ -287,25 +370,50 @@ because = \"it is done\"
 fn used_up_evidence_stays_used_up_in_a_younger_repository_with_conversions() {
     for plans in [1, 2] {
         let world = World::without_git();
-        if world.git_ended(&["init", "-q", "--bare", SHA256, "../probe"]).code != 0 {
+        if world
+            .git_ended(&["init", "-q", "--bare", SHA256, "../probe"])
+            .code
+            != 0
+        {
             return skipped("this git knows no SHA-256");
         }
         world.orch(&["init"]).succeeds();
         world.write("system/workflows/plans.md", PLANS);
-        world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"plans\"\n");
+        world.write(
+            "orch.toml",
+            "[[root]]\npath = \"tasks/*\"\nworkflow = \"plans\"\n",
+        );
         world.write("tasks/.gitattributes", "*.json text\n");
         world.orch(&["new", "t"]).succeeds();
         for nth in 0..plans {
             world.write(&format!("tasks/t/plans/{nth}.json"), "{\r\n}\r\n");
         }
-        world.orch(&["next", "t"]).succeeds().says("planning -> review");
-        world.orch(&["rollback", "t", "--to", "planning", "--reason", "no"]).succeeds();
+        world
+            .orch(&["next", "t"])
+            .succeeds()
+            .says("planning -> review");
+        world
+            .orch(&["rollback", "t", "--to", "planning", "--reason", "no"])
+            .succeeds();
         let log = world.read("tasks/t/transcript.jsonl");
         world.git(&["init", "-q", "-b", "main", SHA256]);
-        world.orch(&["new", "t"]).succeeds().reports("transcript.jsonl.original");
-        assert_eq!(world.read("tasks/t/transcript.jsonl.original"), log, "the log as it was is kept");
-        world.orch(&["next", "t"]).ends(3).says("unchanged since attempt 1 was sent back");
+        world
+            .orch(&["new", "t"])
+            .succeeds()
+            .reports("transcript.jsonl.original");
+        assert_eq!(
+            world.read("tasks/t/transcript.jsonl.original"),
+            log,
+            "the log as it was is kept"
+        );
+        world
+            .orch(&["next", "t"])
+            .ends(3)
+            .says("unchanged since attempt 1 was sent back");
         world.write("tasks/t/plans/0.json", "{\"new\": 1}\n");
-        world.orch(&["next", "t"]).succeeds().says("planning -> review");
+        world
+            .orch(&["next", "t"])
+            .succeeds()
+            .says("planning -> review");
     }
 }

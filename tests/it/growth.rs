@@ -48,8 +48,18 @@ fn cost(world: &World, act: &dyn Fn(Workspace) -> Workspace) -> Counted {
 
 /// Each counter with its name.
 fn counters(cost: &Counted) -> [(&'static str, u64); 9] {
-    let Counted { looks, reads, bytes, evaluations, listed, heads, attributes, trees, tree_entries, .. } =
-        *cost;
+    let Counted {
+        looks,
+        reads,
+        bytes,
+        evaluations,
+        listed,
+        heads,
+        attributes,
+        trees,
+        tree_entries,
+        ..
+    } = *cost;
     [
         ("looks", looks),
         ("reads", reads),
@@ -74,23 +84,27 @@ fn grows(
     for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
         // What is done once for all tasks may be done once more.
         let most = (few as f64 * factor(name)).max(few as f64 + 8.0);
-        assert!(many as f64 <= most, "{what}: {name} grow from {few} to {many}");
+        assert!(
+            many as f64 <= most,
+            "{what}: {name} grow from {few} to {many}"
+        );
     }
 }
 
 #[test]
 fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
     let worlds = worlds();
-    let told = |workspace: Workspace, depth, told: &(dyn Fn(&Workspace, &orch::survey::Sight) + Sync)| {
-        let tasks = workspace.survey().expect("tasks").0;
-        let logs = workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
-            let sight = sight.expect("a look");
-            told(workspace, &sight);
-            sight.log_to_find()
-        });
-        workspace.commits_of(&logs).expect("commits");
-        workspace
-    };
+    let told =
+        |workspace: Workspace, depth, told: &(dyn Fn(&Workspace, &orch::survey::Sight) + Sync)| {
+            let tasks = workspace.survey().expect("tasks").0;
+            let logs = workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
+                let sight = sight.expect("a look");
+                told(workspace, &sight);
+                sight.log_to_find()
+            });
+            workspace.commits_of(&logs).expect("commits");
+            workspace
+        };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
     let whole: [Act<'_>; 6] = [
         ("status and suggest", &|workspace| {
@@ -101,7 +115,9 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         }),
         ("check", &|workspace| {
             let (tasks, _) = workspace.survey().expect("tasks");
-            Checker::new(&workspace, &caller()).tasks(&tasks).expect("checked");
+            Checker::new(&workspace, &caller())
+                .tasks(&tasks)
+                .expect("checked");
             workspace
         }),
         ("log --all", &|workspace| {
@@ -133,27 +149,49 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         watching.workspace().counted()
     });
     for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
-        assert!(many as f64 <= few as f64 * LINEAR, "watch --once: {name} grow from {few} to {many}");
+        assert!(
+            many as f64 <= few as f64 * LINEAR,
+            "watch --once: {name} grow from {few} to {many}"
+        );
     }
     // The directory of all tasks in HEAD is one object, which git cannot read in part.
-    let one = |name: &str| if name == "tree entries" { LINEAR } else { CONSTANT };
+    let one = |name: &str| {
+        if name == "tree entries" {
+            LINEAR
+        } else {
+            CONSTANT
+        }
+    };
     for number in [0, 2, 4] {
         let task = id(number);
         grows("suggest TASK", &worlds, one, &|workspace| {
-            let sight = workspace.look(&workspace.task(&task).expect("a task")).expect("a look");
-            let commit = workspace.committed(std::slice::from_ref(&sight)).expect("a commit").remove(0);
+            let sight = workspace
+                .look(&workspace.task(&task).expect("a task"))
+                .expect("a look");
+            let commit = workspace
+                .committed(std::slice::from_ref(&sight))
+                .expect("a commit")
+                .remove(0);
             let _ = Suggestion::of(&workspace.subject(&sight, commit));
             workspace
         });
         grows("check TASK", &worlds, one, &|workspace| {
             let task = workspace.task(&task).expect("a task");
-            Checker::new(&workspace, &caller()).tasks(&[task]).expect("checked");
+            Checker::new(&workspace, &caller())
+                .tasks(&[task])
+                .expect("checked");
             workspace
         });
         grows("next TASK", &worlds, one, &|workspace| {
             let (caller, task) = (caller(), workspace.task(&task).expect("a task"));
             let may = |_: &Transition| true;
-            let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: false, adopt: &|_| false };
+            let plan = AdvancePlan {
+                may: &may,
+                once: true,
+                own: false,
+                dry_run: false,
+                adopt: &|_| false,
+            };
             // What cannot be moved is refused at the same cost.
             let _ = Writer::new(&workspace, &caller).advance(&[task], &plan);
             workspace
@@ -177,7 +215,13 @@ fn an_audit_is_linear_in_the_steps() {
         world
     });
     // Each commit has a directory with an entry for each task, which git cannot read in part.
-    let most = |name: &str| if name == "tree entries" { LINEAR * LINEAR } else { LINEAR };
+    let most = |name: &str| {
+        if name == "tree entries" {
+            LINEAR * LINEAR
+        } else {
+            LINEAR
+        }
+    };
     grows("audit", &worlds, most, &|workspace| {
         let audit = history::audit(&workspace, AuditScope::default()).expect("audited");
         assert_eq!(audit.changes.len() % 18, 0);
@@ -204,8 +248,12 @@ fn objects_are_searched_once_for_each_boot() {
     let another_boot = |text: String| text.replacen('-', "0", 1);
     type Change<'a> = (&'a str, &'a dyn Fn());
     let changes: [Change<'_>; 4] = [
-        ("another boot", &|| world.write(WHOLE, another_boot(world.read(WHOLE)))),
-        ("a note that is cut short", &|| world.write(WHOLE, &world.read(WHOLE)[..20])),
+        ("another boot", &|| {
+            world.write(WHOLE, another_boot(world.read(WHOLE)))
+        }),
+        ("a note that is cut short", &|| {
+            world.write(WHOLE, &world.read(WHOLE)[..20])
+        }),
         ("no note", &|| world.remove(WHOLE)),
         ("an alternate", &|| {
             let objects = other.path(".git/objects").display().to_string();

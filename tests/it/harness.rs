@@ -49,11 +49,17 @@ impl World {
 
     /// A world with a plain directory instead of a repository.
     pub fn without_git() -> Self {
-        let directory =
-            tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
+        let directory = tempfile::Builder::new()
+            .prefix("orch-it-")
+            .tempdir()
+            .expect("a directory of our own");
         fs::create_dir(directory.path().join("home")).expect("a home");
         fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
-        Self { directory, seconds: AtomicU64::new(1_790_000_000), terminal: terminal::sides() }
+        Self {
+            directory,
+            seconds: AtomicU64::new(1_790_000_000),
+            terminal: terminal::sides(),
+        }
     }
 
     /// A world after `orch init`, committed.
@@ -103,9 +109,18 @@ impl World {
     pub fn lives(&self, file: &str) -> bool {
         let pid = fs::read_to_string(self.path(file)).unwrap_or_default();
         // Without a number it would be the file about all processes.
-        let shown = pid.trim().parse::<u32>().map(|pid| format!("/proc/{pid}/stat"));
-        let shown = shown.ok().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-        shown.split_whitespace().nth(2).is_some_and(|state| state != "Z")
+        let shown = pid
+            .trim()
+            .parse::<u32>()
+            .map(|pid| format!("/proc/{pid}/stat"));
+        let shown = shown
+            .ok()
+            .and_then(|file| fs::read_to_string(file).ok())
+            .unwrap_or_default();
+        shown
+            .split_whitespace()
+            .nth(2)
+            .is_some_and(|state| state != "Z")
     }
 
     pub fn remove(&self, path: &str) {
@@ -155,7 +170,12 @@ impl World {
     /// Runs `orch` as an agent does: it says so, even at a terminal.
     pub fn orch_by_agent(&self, arguments: &[&str]) -> Ended {
         let mut command = self.orch_command(arguments);
-        self.end(command.env("ORCH_ACTOR", "agent:x").output().expect("orch runs"))
+        self.end(
+            command
+                .env("ORCH_ACTOR", "agent:x")
+                .output()
+                .expect("orch runs"),
+        )
     }
 
     pub fn orch_command(&self, arguments: &[&str]) -> Command {
@@ -177,7 +197,10 @@ impl World {
         self.end(command.output().expect("git runs"))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tests start the programs that users start")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests start the programs that users start"
+    )]
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let seconds = self.seconds.fetch_add(60, Ordering::SeqCst);
         let date = format!("@{seconds} +0000");
@@ -228,7 +251,11 @@ impl World {
     #[track_caller]
     pub fn shell(&self, line: &str) {
         let line = line.replace("orch ", &format!("'{}' ", env!("CARGO_BIN_EXE_orch")));
-        let ended = self.command("sh").args(["-ec", &line]).output().expect("sh runs");
+        let ended = self
+            .command("sh")
+            .args(["-ec", &line])
+            .output()
+            .expect("sh runs");
         self.end(ended).succeeds();
     }
 
@@ -240,7 +267,10 @@ impl World {
 
     /// The phase in a task's `state.json`.
     pub fn phase(&self, task: &str) -> String {
-        self.json(&format!("tasks/{task}/state.json"))["phase"].as_str().expect("a phase").to_owned()
+        self.json(&format!("tasks/{task}/state.json"))["phase"]
+            .as_str()
+            .expect("a phase")
+            .to_owned()
     }
 
     /// The phase of a task according to `orch suggest`.
@@ -251,8 +281,12 @@ impl World {
 
     /// Everything in the repository and in the home directory: links are not followed.
     pub fn everything(&self) -> impl Iterator<Item = DirEntry> {
-        let below = [self.root(), self.path("../home")].map(|top| WalkDir::new(top).follow_root_links(false));
-        below.into_iter().flatten().map(|entry| entry.expect("nobody else is at work"))
+        let below = [self.root(), self.path("../home")]
+            .map(|top| WalkDir::new(top).follow_root_links(false));
+        below
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("nobody else is at work"))
     }
 
     /// The stamp of everything in the repository and in the home directory: equal ones mean that nothing was written,
@@ -261,8 +295,17 @@ impl World {
         let stamp = |entry: DirEntry| {
             let at = entry.metadata().expect("nobody else is at work");
             let signed = |number: u64| i64::try_from(number).expect("small");
-            let [one, two, three, four] = [at.mtime(), at.mtime_nsec(), at.ctime(), at.ctime_nsec()];
-            let stamp = [signed(at.ino()), signed(at.size()), at.mode().into(), one, two, three, four];
+            let [one, two, three, four] =
+                [at.mtime(), at.mtime_nsec(), at.ctime(), at.ctime_nsec()];
+            let stamp = [
+                signed(at.ino()),
+                signed(at.size()),
+                at.mode().into(),
+                one,
+                two,
+                three,
+                four,
+            ];
             (entry.into_path(), stamp)
         };
         self.everything().map(stamp).collect()
@@ -278,11 +321,17 @@ impl World {
 impl World {
     pub fn plan(&self, task: &str, nth: u32) {
         let text = json!({"title": "Login", "status": "final", "why": "It fails.", "what": format!("Version {nth}.")});
-        self.write(&format!("tasks/{task}/planning/plan.json"), format!("{text:#}\n"));
+        self.write(
+            &format!("tasks/{task}/planning/plan.json"),
+            format!("{text:#}\n"),
+        );
     }
 
     pub fn plan_review(&self, task: &str, ok: bool, nth: u32) {
-        self.write(&format!("tasks/{task}/review/plan-review.json"), verdict(ok, nth));
+        self.write(
+            &format!("tasks/{task}/review/plan-review.json"),
+            verdict(ok, nth),
+        );
     }
 
     /// A plan review that says which plan it judged, so that it counts although the plan is recorded after it.
@@ -301,11 +350,18 @@ impl World {
     }
 
     pub fn code_review(&self, task: &str, ok: bool, nth: u32) {
-        self.write(&format!("tasks/{task}/review/code-review.json"), verdict(ok, nth));
+        self.write(
+            &format!("tasks/{task}/review/code-review.json"),
+            verdict(ok, nth),
+        );
     }
 
     pub fn tests(&self, task: &str, failures: u32, nth: u32) {
-        let case = if failures > 0 { "<failure message=\"no\"/>" } else { "" };
+        let case = if failures > 0 {
+            "<failure message=\"no\"/>"
+        } else {
+            ""
+        };
         let text = format!(
             "<testsuite name=\"run {nth}\" tests=\"1\" failures=\"{failures}\"><testcase name=\"a\">{case}</testcase></testsuite>\n"
         );
@@ -314,7 +370,10 @@ impl World {
 
     pub fn accept(&self, task: &str) {
         let text = json!({"verdict": "accepted", "reasons": ["It works."], "decider": "Ann"});
-        self.write(&format!("tasks/{task}/accept/decision.json"), format!("{text:#}\n"));
+        self.write(
+            &format!("tasks/{task}/accept/decision.json"),
+            format!("{text:#}\n"),
+        );
     }
 
     /// Moves a task from its first phase to `phase` by writing artifacts and applying the rules.
@@ -327,7 +386,9 @@ impl World {
         type Scene = fn(&World, &str);
         let scenes: [(&str, Scene); 6] = [
             ("planning", |world, task| world.plan(task, 1)),
-            ("plan_review", |world, task| world.plan_review(task, true, 1)),
+            ("plan_review", |world, task| {
+                world.plan_review(task, true, 1)
+            }),
             ("codegen", |world, task| world.patch(task, 1)),
             ("review", |world, task| world.code_review(task, true, 1)),
             ("test", |world, task| world.tests(task, 0, 1)),
@@ -347,9 +408,12 @@ impl World {
 }
 
 fn verdict(ok: bool, nth: u32) -> String {
-    let issues = if ok { json!([]) } else { json!([{"id": "I1", "severity": "blocking", "message": "No."}]) };
-    let text =
-        json!({"ok": ok, "issues": issues, "finished_at": format!("2026-11-21T04:{:02}:00Z", nth % 60)});
+    let issues = if ok {
+        json!([])
+    } else {
+        json!([{"id": "I1", "severity": "blocking", "message": "No."}])
+    };
+    let text = json!({"ok": ok, "issues": issues, "finished_at": format!("2026-11-21T04:{:02}:00Z", nth % 60)});
     format!("{text:#}\n")
 }
 
@@ -363,7 +427,11 @@ impl Ended {
     /// Asserts the exit code.
     #[track_caller]
     pub fn ends(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code, code,
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout, self.stderr
+        );
         self
     }
 
@@ -381,7 +449,11 @@ impl Ended {
 
     #[track_caller]
     fn holds(self, stream: &str, text: &str) -> Self {
-        let held = if stream == "stdout" { &self.stdout } else { &self.stderr };
+        let held = if stream == "stdout" {
+            &self.stdout
+        } else {
+            &self.stderr
+        };
         assert!(
             held.contains(text),
             "no {text:?} on {stream} in\nstdout:\n{}\nstderr:\n{}",
@@ -402,18 +474,34 @@ pub fn program() -> String {
 pub fn copy(world: &World) -> World {
     let other = World::without_git();
     fs::remove_dir(other.root()).expect("removed");
-    let ended = other.command("cp").current_dir("/").arg("-a").args([world.root(), other.root()]).output();
+    let ended = other
+        .command("cp")
+        .current_dir("/")
+        .arg("-a")
+        .args([world.root(), other.root()])
+        .output();
     assert!(ended.expect("cp runs").status.success());
     other
 }
 
 /// The phases of the shipped lifecycle, on the way to its end.
-const PHASES: [&str; 7] = ["planning", "plan_review", "codegen", "review", "test", "accept", "done"];
+const PHASES: [&str; 7] = [
+    "planning",
+    "plan_review",
+    "codegen",
+    "review",
+    "test",
+    "accept",
+    "done",
+];
 
 /// A world with a task `t` in the given phase.
 pub fn started(phase: &str) -> World {
     prepared(&format!("started {phase}"), &|| {
-        let at = PHASES.iter().position(|known| *known == phase).expect(phase);
+        let at = PHASES
+            .iter()
+            .position(|known| *known == phase)
+            .expect(phase);
         match at.checked_sub(1).map(|before| PHASES[before]) {
             None => {
                 let world = World::ready();
@@ -434,7 +522,10 @@ pub fn started(phase: &str) -> World {
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !condition() {
-        assert!(begun.elapsed().as_secs() < 60, "still not true after a minute: {what}");
+        assert!(
+            begun.elapsed().as_secs() < 60,
+            "still not true after a minute: {what}"
+        );
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
@@ -457,7 +548,10 @@ pub fn skipped(why: &str) {
 pub fn missing(tool: &str) {
     let spared = crate::setting::setting("ORCH_TESTS_WITHOUT").unwrap_or_default();
     let hint = format!("install it, or set ORCH_TESTS_WITHOUT={tool} to skip this test");
-    assert!(spared.split(',').any(|name| name == tool), "`{tool}` is missing or does not work here; {hint}");
+    assert!(
+        spared.split(',').any(|name| name == tool),
+        "`{tool}` is missing or does not work here; {hint}"
+    );
     skipped(&format!("`{tool}` is missing or does not work here"));
 }
 

@@ -23,7 +23,9 @@ struct Scene {
 impl Scene {
     /// A scene whose `orch` finds no fault.
     fn new() -> Self {
-        let scene = Self { world: World::ready() };
+        let scene = Self {
+            world: World::ready(),
+        };
         fs::create_dir(scene.beside("bin")).expect("a directory");
         scene.orch_answers("exit 0");
         scene
@@ -31,7 +33,11 @@ impl Scene {
 
     /// A path beside the repository.
     fn beside(&self, path: &str) -> PathBuf {
-        self.world.path("..").canonicalize().expect("a place").join(path)
+        self.world
+            .path("..")
+            .canonicalize()
+            .expect("a place")
+            .join(path)
     }
 
     /// From now on `orch`, as hooks find it, notes what it is given and ends with these lines of shell.
@@ -52,12 +58,21 @@ impl Scene {
     /// Runs `git`, whose hooks search the directory of programs first.
     fn git(&self, arguments: &[&str]) -> Ended {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        self.git_with_path(&format!("{}:{}", self.beside("bin").display(), path.display()), arguments)
+        self.git_with_path(
+            &format!("{}:{}", self.beside("bin").display(), path.display()),
+            arguments,
+        )
     }
 
     fn git_with_path(&self, path: &str, arguments: &[&str]) -> Ended {
         let mut command = self.world.command("git");
-        self.world.end(command.args(arguments).env("PATH", path).output().expect("git runs"))
+        self.world.end(
+            command
+                .args(arguments)
+                .env("PATH", path)
+                .output()
+                .expect("git runs"),
+        )
     }
 
     /// Commits something new.
@@ -67,12 +82,22 @@ impl Scene {
 
     /// A program in the place of a hook, which notes its arguments and stdin.
     fn hook(&self, name: &str, then: &str) {
-        let note = format!("{{ echo \"{name} $*\"; cat; }} >>'{}'", self.beside("seen").display());
-        program(&self.world.path(&format!(".git/hooks/{name}")), &format!("{note}\n{then}"));
+        let note = format!(
+            "{{ echo \"{name} $*\"; cat; }} >>'{}'",
+            self.beside("seen").display()
+        );
+        program(
+            &self.world.path(&format!(".git/hooks/{name}")),
+            &format!("{note}\n{then}"),
+        );
     }
 
     fn commits(&self) -> usize {
-        self.world.git(&["rev-list", "--count", "HEAD"]).trim().parse().expect("a number")
+        self.world
+            .git(&["rev-list", "--count", "HEAD"])
+            .trim()
+            .parse()
+            .expect("a number")
     }
 }
 

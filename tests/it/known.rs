@@ -53,7 +53,10 @@ fn world() -> World {
 /// Gives a file other bytes of the same length and its former times.
 fn in_place(path: PathBuf) {
     let metadata = fs::metadata(&path).expect("a file");
-    let (text, times) = (fs::read_to_string(&path).expect("text"), metadata.modified().expect("a time"));
+    let (text, times) = (
+        fs::read_to_string(&path).expect("text"),
+        metadata.modified().expect("a time"),
+    );
     fs::write(&path, text.replacen("final", "draft", 1)).expect("written");
     let file = fs::File::options().write(true).open(&path).expect("opened");
     file.set_modified(times).expect("set back");
@@ -67,9 +70,15 @@ fn whatever_changes_is_seen() {
         ("bytes of the same length, with the former time", |world| {
             in_place(world.path("tasks/c/planning/planning.ai.json"));
         }),
-        ("a file in a new directory", |world| world.write("tasks/a/review/plan-review.json", "{}")),
-        ("a file in a known directory", |world| world.write("tasks/a/planning/more.json", "{}")),
-        ("a removed file", |world| world.remove("tasks/c/planning/planning.ai.json")),
+        ("a file in a new directory", |world| {
+            world.write("tasks/a/review/plan-review.json", "{}")
+        }),
+        ("a file in a known directory", |world| {
+            world.write("tasks/a/planning/more.json", "{}")
+        }),
+        ("a removed file", |world| {
+            world.remove("tasks/c/planning/planning.ai.json")
+        }),
         ("a renamed file", |world| {
             fs::rename(
                 world.path("tasks/b/planning/planning.ai.json"),
@@ -78,7 +87,10 @@ fn whatever_changes_is_seen() {
             .expect("renamed");
         }),
         ("a file replaced by a link to itself", |world| {
-            let (path, aside) = (world.path("tasks/c/planning/planning.ai.json"), world.path("plan.json"));
+            let (path, aside) = (
+                world.path("tasks/c/planning/planning.ai.json"),
+                world.path("plan.json"),
+            );
             fs::rename(&path, &aside).expect("renamed");
             symlink(aside, path).expect("linked");
         }),
@@ -91,21 +103,36 @@ fn whatever_changes_is_seen() {
             fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("set");
         }),
         ("a step", |world| drop(world.orch(&["next", "c"]))),
-        ("a step, and the record of before it in the work tree", |world| {
-            let files = ["tasks/c/state.json", "tasks/c/transcript.jsonl"];
-            let before = files.map(|file| world.read(file));
-            world.orch(&["next", "c"]).succeeds();
-            for (file, text) in files.into_iter().zip(before) {
-                world.write(file, text);
-            }
+        (
+            "a step, and the record of before it in the work tree",
+            |world| {
+                let files = ["tasks/c/state.json", "tasks/c/transcript.jsonl"];
+                let before = files.map(|file| world.read(file));
+                world.orch(&["next", "c"]).succeeds();
+                for (file, text) in files.into_iter().zip(before) {
+                    world.write(file, text);
+                }
+            },
+        ),
+        ("the record removed", |world| {
+            world.remove("tasks/a/transcript.jsonl")
         }),
-        ("the record removed", |world| world.remove("tasks/a/transcript.jsonl")),
-        ("another branch", |world| drop(world.git(&["switch", "-q", "-c", "other"]))),
+        ("another branch", |world| {
+            drop(world.git(&["switch", "-q", "-c", "other"]))
+        }),
         ("a commit that takes the record away", |world| {
-            world.git(&["rm", "-q", "--cached", "tasks/a/state.json", "tasks/a/transcript.jsonl"]);
+            world.git(&[
+                "rm",
+                "-q",
+                "--cached",
+                "tasks/a/state.json",
+                "tasks/a/transcript.jsonl",
+            ]);
             world.git(&["commit", "-q", "-m", "Untrack it"]);
         }),
-        ("an earlier commit", |world| drop(world.git(&["reset", "-q", "--soft", "HEAD~1"]))),
+        ("an earlier commit", |world| {
+            drop(world.git(&["reset", "-q", "--soft", "HEAD~1"]))
+        }),
         ("a commit of code", |world| {
             world.write("src/lib.rs", "fn main() {}\n");
             world.git(&["add", "src"]);
@@ -113,11 +140,19 @@ fn whatever_changes_is_seen() {
         }),
         ("settings", |world| {
             let settings = world.read("orch.toml");
-            world.write("orch.toml", format!("{settings}\n[git]\ncommit = \"off\"\n"));
+            world.write(
+                "orch.toml",
+                format!("{settings}\n[git]\ncommit = \"off\"\n"),
+            );
         }),
         ("another rule", |world| {
             let path = "system/workflows/global-state-machine.md";
-            world.write(path, world.read(path).replace("plan-review.json", "plan-verdict.json"));
+            world.write(
+                path,
+                world
+                    .read(path)
+                    .replace("plan-review.json", "plan-verdict.json"),
+            );
         }),
         ("a repository in a task", |world| {
             fs::create_dir_all(world.path("tasks/a/.git")).expect("made");
@@ -129,21 +164,32 @@ fn whatever_changes_is_seen() {
         ("a copied task", |world| {
             fs::create_dir_all(world.path("tasks/y")).expect("made");
             for file in ["state.json", "transcript.jsonl"] {
-                world.write(&format!("tasks/y/{file}"), world.read(&format!("tasks/a/{file}")));
+                world.write(
+                    &format!("tasks/y/{file}"),
+                    world.read(&format!("tasks/a/{file}")),
+                );
             }
         }),
-        ("attributes of git", |world| world.write(".gitattributes", "*.json filter=none ident\n")),
+        ("attributes of git", |world| {
+            world.write(".gitattributes", "*.json filter=none ident\n")
+        }),
         ("the record of a run", |world| {
             world.write("tasks/a/.orch/run.json", "{\"broken\": ");
         }),
-        ("a suggestion", |world| drop(world.orch(&["watch", "--once"]))),
+        ("a suggestion", |world| {
+            drop(world.orch(&["watch", "--once"]))
+        }),
     ];
     let mut unseen = Vec::new();
     let model = world();
     for (what, change) in changes {
         let world = World::without_git();
         fs::remove_dir(world.root()).expect("an empty directory");
-        let copied = model.command("cp").arg("-a").args([model.root(), world.root()]).status();
+        let copied = model
+            .command("cp")
+            .arg("-a")
+            .args([model.root(), world.root()])
+            .status();
         assert!(copied.expect("cp runs").success());
         let before = status(&world, what);
         change(&world);
@@ -158,7 +204,12 @@ fn whatever_changes_is_seen() {
     }
     // The user of a test may read everything.
     unseen.retain(|what| *what != "a file that nobody may read");
-    let others = ["nothing", "a file in a known directory", "attributes of git", "the record of a run"];
+    let others = [
+        "nothing",
+        "a file in a known directory",
+        "attributes of git",
+        "the record of a run",
+    ];
     assert_eq!(unseen, others);
 }
 
@@ -166,7 +217,10 @@ fn whatever_changes_is_seen() {
 fn a_task_that_is_a_file_is_seen_to_return() {
     let world = World::ready();
     let settings = world.read("orch.toml");
-    world.write("orch.toml", format!("{settings}\n[[root]]\npath = \"adr/*.md\"\nworkflow = \"backlog\"\n"));
+    world.write(
+        "orch.toml",
+        format!("{settings}\n[[root]]\npath = \"adr/*.md\"\nworkflow = \"backlog\"\n"),
+    );
     let note = "---\nstatus: To Do\n---\n# Seven\n";
     world.write("adr/seven.md", note);
     let begun = world.orch(&["new", "seven"]);
@@ -218,7 +272,11 @@ fn a_change_right_after_a_look_is_seen() {
         world.write("tasks/c/planning/planning.ai.json", plan);
         let status = status(&world, "in turn");
         let phase = |word: &str| status.contains(word);
-        assert_eq!(phase("\"direction\":\"advance\""), number % 2 == 1, "{number}");
+        assert_eq!(
+            phase("\"direction\":\"advance\""),
+            number % 2 == 1,
+            "{number}"
+        );
     }
 }
 
@@ -260,9 +318,13 @@ fn costs(world: &World) -> (usize, Counted) {
     workspace.limit_threads(1);
     workspace.know_looks("test");
     let (tasks, _) = workspace.survey().expect("tasks");
-    let keeper = Keeper { to_text: TaskStatus::to_text, of_text: TaskStatus::of_text };
-    let told = workspace
-        .tell_each(&tasks, &keeper, |workspace, sight| TaskStatus::of(&workspace.subject(sight, None)));
+    let keeper = Keeper {
+        to_text: TaskStatus::to_text,
+        of_text: TaskStatus::of_text,
+    };
+    let told = workspace.tell_each(&tasks, &keeper, |workspace, sight| {
+        TaskStatus::of(&workspace.subject(sight, None))
+    });
     assert!(told.iter().all(Result::is_ok));
     (tasks.len(), workspace.counted())
 }
@@ -274,7 +336,10 @@ fn what_has_not_changed_is_neither_listed_nor_read() {
     let (tasks, first) = costs(&world);
     assert_eq!((first.looks, first.known), (tasks as u64, 0));
     let (_, second) = costs(&world);
-    assert_eq!((second.looks, second.known, second.reads), (0, tasks as u64, 0));
+    assert_eq!(
+        (second.looks, second.known, second.reads),
+        (0, tasks as u64, 0)
+    );
     assert!(second.listed <= tasks as u64 + 4, "{second:?}");
     // Only what changed is looked at again.
     world.write("tasks/c/planning/more.json", "{}");
@@ -291,7 +356,9 @@ fn commit(world: &World, more: &[&str]) {
 }
 
 fn send_back(world: &World) {
-    world.orch(&["rollback", "c", "--to", "planning", "--reason", "again"]).succeeds();
+    world
+        .orch(&["rollback", "c", "--to", "planning", "--reason", "again"])
+        .succeeds();
 }
 
 #[test]
@@ -301,9 +368,17 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
     // Of the two tasks without a record, any commit may have removed it.
     type Change = (&'static str, fn(&World), u64);
     let changes: [Change; 9] = [
-        ("a step of one task", |world| drop(world.orch(&["next", "c"]).succeeds()), 1 + 2),
+        (
+            "a step of one task",
+            |world| drop(world.orch(&["next", "c"]).succeeds()),
+            1 + 2,
+        ),
         ("nothing", |world| commit(world, &[]), 2),
-        ("nothing, for a task", |world| commit(world, &["--trailer", "Orch-Task: a"]), 5),
+        (
+            "nothing, for a task",
+            |world| commit(world, &["--trailer", "Orch-Task: a"]),
+            5,
+        ),
         ("code", |world| world.commit_code("1", None), 5),
         (
             "code below a step",
@@ -368,10 +443,15 @@ fn what_no_commit_makes_a_difference_to_stays_known_after_many_commits() {
     let world = world();
     assert_eq!(costs(&world).0, 5);
     // More than are asked at once, but a status in between has asked the first of them.
-    let many = "alias.many=!for n in $(seq 150); do git commit -q --allow-empty -m none || exit 1; done";
+    let many =
+        "alias.many=!for n in $(seq 150); do git commit -q --allow-empty -m none || exit 1; done";
     for round in 1..=3 {
         world.git(&["-c", many, "many"]);
-        assert_eq!(costs(&world).1.looks, 2, "round {round}: only the tasks without a record");
+        assert_eq!(
+            costs(&world).1.looks,
+            2,
+            "round {round}: only the tasks without a record"
+        );
     }
     // Code counts as ever.
     world.commit_code("1", None);

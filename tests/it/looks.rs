@@ -14,9 +14,13 @@ use std::time::Duration;
 
 /// Whoever calls in this process: nothing is set but where programs are.
 pub fn caller() -> Caller {
-    let unset =
-        Caller::from_environment(|name| (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned()));
-    Caller { at_terminal: true, ..unset }
+    let unset = Caller::from_environment(|name| {
+        (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned())
+    });
+    Caller {
+        at_terminal: true,
+        ..unset
+    }
 }
 
 /// A repository with one task, `t1`, in which this process may commit.
@@ -39,7 +43,12 @@ pub fn settle() {
 }
 
 fn changed(paths: &[&str]) -> WatchEvent {
-    WatchEvent::Changed(paths.iter().map(|path| RepoPath::new(path).expect("a path")).collect())
+    WatchEvent::Changed(
+        paths
+            .iter()
+            .map(|path| RepoPath::new(path).expect("a path"))
+            .collect(),
+    )
 }
 
 const RECORD: [&str; 2] = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
@@ -57,8 +66,14 @@ fn watching_a_move(world: &World) -> (Watching, Counted) {
     let (mut watching, before) = watching(world);
     world.plan("t1", 1);
     settle();
-    let effects = taken(&mut watching, vec![changed(&["tasks/t1/planning/plan.json"])]);
-    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
+    let effects = taken(
+        &mut watching,
+        vec![changed(&["tasks/t1/planning/plan.json"])],
+    );
+    assert!(
+        matches!(effects.as_slice(), [WatchEffect::Moved(_)]),
+        "one task has moved"
+    );
     (watching, before)
 }
 
@@ -71,11 +86,22 @@ fn one_artifact_and_one_commit_are_one_look() {
     let effects = taken(&mut watching, vec![WatchEvent::Head, changed(&RECORD)]);
     assert!(effects.is_empty(), "nothing new is seen");
     let cost = watching.workspace().counted().since(&before);
-    assert_eq!((cost.looks, cost.reads), (1, 3), "plan, state and transcript, once each: {cost:?}");
-    assert_eq!((cost.evaluations, cost.locks), (2, 1), "before and after: {cost:?}");
+    assert_eq!(
+        (cost.looks, cost.reads),
+        (1, 3),
+        "plan, state and transcript, once each: {cost:?}"
+    );
+    assert_eq!(
+        (cost.evaluations, cost.locks),
+        (2, 1),
+        "before and after: {cost:?}"
+    );
     assert!(cost.heads <= 5, "{cost:?}");
     // In four directories, in the repository, and up to four of the user's and the system's.
-    assert!(cost.attributes <= 2 * 9, "once in the look and once for the commit: {cost:?}");
+    assert!(
+        cost.attributes <= 2 * 9,
+        "once in the look and once for the commit: {cost:?}"
+    );
     assert_eq!(world.phase("t1"), "plan_review");
     assert_eq!(world.dirty(), "");
 }
@@ -90,14 +116,28 @@ fn a_commit_of_the_watch_hides_none_of_others() {
     world.commit_code("1", None);
     settle();
     // The files are noticed before HEAD is, so the watch commits on top of the code.
-    let effects = taken(&mut watching, vec![changed(&["tasks/t1/planning/plan.json"])]);
-    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
+    let effects = taken(
+        &mut watching,
+        vec![changed(&["tasks/t1/planning/plan.json"])],
+    );
+    assert!(
+        matches!(effects.as_slice(), [WatchEffect::Moved(_)]),
+        "one task has moved"
+    );
     let before = watching.workspace().counted();
     taken(&mut watching, vec![WatchEvent::Head]);
-    assert_eq!(watching.workspace().counted().since(&before).looks, 2, "the code may concern each task");
+    assert_eq!(
+        watching.workspace().counted().since(&before).looks,
+        2,
+        "the code may concern each task"
+    );
     let before = watching.workspace().counted();
     taken(&mut watching, vec![WatchEvent::Head]);
-    assert_eq!(watching.workspace().counted().since(&before).looks, 0, "once");
+    assert_eq!(
+        watching.workspace().counted().since(&before).looks,
+        0,
+        "once"
+    );
 }
 
 #[test]
@@ -120,18 +160,42 @@ fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
             },
             1,
         ),
-        ("nothing is committed", |world| _ = world.git(&["commit", "-q", "--allow-empty", "-m", "none"]), 0),
+        (
+            "nothing is committed",
+            |world| _ = world.git(&["commit", "-q", "--allow-empty", "-m", "none"]),
+            0,
+        ),
         (
             "an empty commit names a task",
             |world| {
-                let named = ["commit", "-q", "--allow-empty", "-m", "none", "--trailer", "Orch-Task: t2"];
+                let named = [
+                    "commit",
+                    "-q",
+                    "--allow-empty",
+                    "-m",
+                    "none",
+                    "--trailer",
+                    "Orch-Task: t2",
+                ];
                 world.git(&named);
             },
             all,
         ),
-        ("files of a task are committed", |world| world.commit("notes"), 1),
-        ("code is committed", |world| world.commit_code("1", None), all),
-        ("a commit is taken back", |world| _ = world.git(&["reset", "-q", "--soft", "HEAD~1"]), all),
+        (
+            "files of a task are committed",
+            |world| world.commit("notes"),
+            1,
+        ),
+        (
+            "code is committed",
+            |world| world.commit_code("1", None),
+            all,
+        ),
+        (
+            "a commit is taken back",
+            |world| _ = world.git(&["reset", "-q", "--soft", "HEAD~1"]),
+            all,
+        ),
         (
             "it is made again, before another",
             |world| {
@@ -156,7 +220,11 @@ fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
         change(&world);
         settle();
         taken(&mut watching, vec![WatchEvent::Head]);
-        assert_eq!(watching.workspace().counted().since(&before).looks, looks, "{what}");
+        assert_eq!(
+            watching.workspace().counted().since(&before).looks,
+            looks,
+            "{what}"
+        );
     }
 }
 
@@ -181,12 +249,18 @@ fn what_somebody_writes_beside_our_own_is_seen() {
     world.plan_review("t1", true, 1);
     settle();
     let effects = taken(&mut watching, vec![WatchEvent::Head, changed(&RECORD)]);
-    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "the review counts");
+    assert!(
+        matches!(effects.as_slice(), [WatchEffect::Moved(_)]),
+        "the review counts"
+    );
     assert_eq!(world.phase("t1"), "codegen");
     // And one who edits the state itself is told so, though it is a file of our own.
     world.write("tasks/t1/state.json", "{");
     let effects = taken(&mut watching, vec![changed(&RECORD)]);
-    assert!(matches!(effects.as_slice(), [WatchEffect::Stands(_)]), "the state is broken");
+    assert!(
+        matches!(effects.as_slice(), [WatchEffect::Stands(_)]),
+        "the state is broken"
+    );
 }
 
 #[test]
@@ -204,13 +278,17 @@ fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
         dry_run: false,
         adopt: &|_| false,
     };
-    Writer::new(&workspace, &caller).advance(std::slice::from_ref(&task), &plan).expect("applied");
+    Writer::new(&workspace, &caller)
+        .advance(std::slice::from_ref(&task), &plan)
+        .expect("applied");
     let cost = workspace.counted().since(&before);
     assert_eq!((cost.looks, cost.locks), (1, 1), "{cost:?}");
     // A file so young that a second change could not be told is looked at once more under the lock.
     let before = workspace.counted();
     world.plan_review("t1", true, 1);
-    Writer::new(&workspace, &caller).advance(std::slice::from_ref(&task), &plan).expect("applied");
+    Writer::new(&workspace, &caller)
+        .advance(std::slice::from_ref(&task), &plan)
+        .expect("applied");
     let cost = workspace.counted().since(&before);
     assert_eq!((cost.looks, cost.locks), (2, 1), "{cost:?}");
     assert_eq!(world.phase("t1"), "codegen");
@@ -237,7 +315,10 @@ fn turns(world: &World) -> Vec<Counted> {
     let workspace = open(world);
     let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
     let command = ["sh", "agent.sh"].map(str::to_owned).to_vec();
-    let options = RunOptions { command, ..RunOptions::default() };
+    let options = RunOptions {
+        command,
+        ..RunOptions::default()
+    };
     let mut turns = Vec::new();
     let end = drive::run(
         &Writer::new(&workspace, &caller),
@@ -251,7 +332,11 @@ fn turns(world: &World) -> Vec<Counted> {
         },
     )
     .expect("it runs");
-    assert_eq!((end.ending, end.turns.0), (Ending::Waiting, 5), "to accept is for a person");
+    assert_eq!(
+        (end.ending, end.turns.0),
+        (Ending::Waiting, 5),
+        "to accept is for a person"
+    );
     turns
 }
 
@@ -264,7 +349,10 @@ fn a_turn_of_a_run_is_three_looks_at_most() {
         assert!(cost.reads <= 24, "{cost:?}");
     }
     let begun = turns[0];
-    assert_eq!(begun.locks, 1, "only to see whether anything can be committed: {begun:?}");
+    assert_eq!(
+        begun.locks, 1,
+        "only to see whether anything can be committed: {begun:?}"
+    );
 }
 
 /// A state vouches for the lines of a short log, and a long one is read whole.
@@ -273,14 +361,26 @@ fn a_turn_of_a_run_reads_only_the_new_lines_of_a_long_log() {
     let world = world();
     lengthen(&world, "t1", 300);
     let turns = turns(&world);
-    let lines: Vec<u64> = turns.windows(2).map(|turn| turn[1].since(&turn[0]).log_lines).collect();
-    assert!(lines[0] > 300, "the first step follows from all of it: {lines:?}");
-    assert!(lines[1..].iter().all(|lines| (1..=4).contains(lines)), "{lines:?}");
+    let lines: Vec<u64> = turns
+        .windows(2)
+        .map(|turn| turn[1].since(&turn[0]).log_lines)
+        .collect();
+    assert!(
+        lines[0] > 300,
+        "the first step follows from all of it: {lines:?}"
+    );
+    assert!(
+        lines[1..].iter().all(|lines| (1..=4).contains(lines)),
+        "{lines:?}"
+    );
 }
 
 /// What of a sight follows from the files and the repository alone.
 fn told(sight: &Sight) -> String {
-    format!("{:?} {:?} {} {}", sight.decision, sight.observed.facts, sight.untracked, sight.is_committed)
+    format!(
+        "{:?} {:?} {} {}",
+        sight.decision, sight.observed.facts, sight.untracked, sight.is_committed
+    )
 }
 
 #[test]
@@ -309,7 +409,9 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
     ];
     for (number, scene) in scenes.into_iter().enumerate() {
         scene(&world);
-        let outcomes = writer.advance(std::slice::from_ref(&task), &plan).expect("applied");
+        let outcomes = writer
+            .advance(std::slice::from_ref(&task), &plan)
+            .expect("applied");
         let [orch::apply::TaskOutcome::Applied(applied)] = outcomes.as_slice() else {
             panic!("nothing moved in scene {number}")
         };
@@ -317,9 +419,15 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
         assert_eq!(told(&applied.judged), told(&again), "scene {number}");
         assert_eq!(applied.judged.recorded, again.recorded, "scene {number}");
     }
-    let order = orch::apply::Order::Rollback { to: Some("planning".to_owned()), reason: "again".to_owned() };
+    let order = orch::apply::Order::Rollback {
+        to: Some("planning".to_owned()),
+        reason: "again".to_owned(),
+    };
     let applied = writer.order(&task, &order, false).expect("rolled back");
-    assert_eq!(told(&applied.judged), told(&workspace.look(&task).expect("a look")));
+    assert_eq!(
+        told(&applied.judged),
+        told(&workspace.look(&task).expect("a look"))
+    );
 }
 
 /// Makes so many steps more of a task's record, as if each had been recorded, and commits it.
@@ -353,9 +461,13 @@ fn a_task_with_ten_thousand_events_is_looked_at_as_one_with_ten() {
     assert!(size > 2 << 20, "{size}");
     let (sight, long) = cost_of_a_look(&world);
     assert_eq!((long.reads, long.looks), (short.reads, short.looks));
-    assert!(long.bytes < short.bytes + (65 << 10), "{long:?} instead of {short:?}");
+    assert!(
+        long.bytes < short.bytes + (65 << 10),
+        "{long:?} instead of {short:?}"
+    );
     assert!(sight.is_committed && !sight.untracked && sight.decision.diagnostics.is_empty());
-    let (Recorded::Known(state), true) = (&sight.recorded, sight.observed.log.end().is_some()) else {
+    let (Recorded::Known(state), true) = (&sight.recorded, sight.observed.log.end().is_some())
+    else {
         panic!("only the end is read")
     };
     assert_eq!(state.rev, 10_001);
@@ -370,8 +482,16 @@ fn found(change: impl FnOnce(&World, &str, &str)) -> (Vec<Code>, Sight, World) {
     change(&world, &state, &log);
     let (sight, _) = cost_of_a_look(&world);
     let codes = sight.decision.diagnostics.iter().map(|found| found.code);
-    let broken = if let Recorded::Broken(found) = &sight.recorded { found.as_slice() } else { &[] };
-    (codes.chain(broken.iter().map(|found| found.code)).collect(), sight, world)
+    let broken = if let Recorded::Broken(found) = &sight.recorded {
+        found.as_slice()
+    } else {
+        &[]
+    };
+    (
+        codes.chain(broken.iter().map(|found| found.code)).collect(),
+        sight,
+        world,
+    )
 }
 
 #[test]
@@ -379,19 +499,39 @@ fn a_look_at_the_end_of_a_long_log_sees_what_a_look_at_all_of_it_does() {
     let [state_path, log_path] = RECORD;
     let of_line = |log: &str, number: usize, change: &dyn Fn(&str) -> String| -> String {
         let lines = log.split_inclusive('\n').enumerate();
-        lines.map(|(at, line)| if at == number { change(line) } else { line.to_owned() }).collect()
+        lines
+            .map(|(at, line)| {
+                if at == number {
+                    change(line)
+                } else {
+                    line.to_owned()
+                }
+            })
+            .collect()
     };
     let cut = found(|world, _, log| world.write(log_path, of_line(log, 400, &|_| String::new())));
-    assert!(cut.0.contains(&Code::TranscriptCut), "the last line is gone: {:?}", cut.0);
+    assert!(
+        cut.0.contains(&Code::TranscriptCut),
+        "the last line is gone: {:?}",
+        cut.0
+    );
     let cut = found(|world, _, log| world.write(log_path, of_line(log, 3, &|_| String::new())));
-    assert!(cut.0.contains(&Code::LogIncomplete), "a line in the middle is gone: {:?}", cut.0);
+    assert!(
+        cut.0.contains(&Code::LogIncomplete),
+        "a line in the middle is gone: {:?}",
+        cut.0
+    );
     let longer = found(|world, _, log| world.write(log_path, format!("{log}<<<<<<< HEAD\n")));
     assert!(longer.0.contains(&Code::ConflictMarkers), "{:?}", longer.0);
     let longer = found(|world, _, log| world.write(log_path, format!("{log}{{}}\n")));
     assert!(longer.0.contains(&Code::LogInvalid), "{:?}", longer.0);
     let edit = |state: &str| state.replace("\"planning\"", "\"codegen\"");
     let edited = found(|world, state, _| world.write(state_path, edit(state)));
-    assert!(edited.0.contains(&Code::StateEdited), "the seal is broken: {:?}", edited.0);
+    assert!(
+        edited.0.contains(&Code::StateEdited),
+        "the seal is broken: {:?}",
+        edited.0
+    );
     let other = found(|world, _, _| {
         world.git(&["rm", "-q", "--cached", state_path]);
         world.git(&["commit", "-qm", "gone"]);
@@ -414,7 +554,10 @@ fn what_a_look_at_the_end_cannot_see_is_refused_before_a_step_is_recorded() {
         world.write(RECORD[1], log.replacen("step 7", "step 8", 1));
         world.plan("t1", 1);
     });
-    assert!(codes.is_empty() && sight.observed.log.end().is_some(), "{codes:?}");
+    assert!(
+        codes.is_empty() && sight.observed.log.end().is_some(),
+        "{codes:?}"
+    );
     let head = world.git(&["rev-parse", "HEAD"]);
     world.orch(&["next", "t1"]).reports("the line was changed");
     world.orch(&["check", "t1"]).says("the line was changed");
@@ -440,12 +583,23 @@ fn branches_that_share_trees_cost_no_more_looks() {
     world.orch(&["next", "t1"]).succeeds();
     world.git(&["switch", "-q", "main"]);
     let few = cost();
-    assert_eq!(few.looks, 3, "each task once: t1 on its branch, the others here");
+    assert_eq!(
+        few.looks, 3,
+        "each task once: t1 on its branch, the others here"
+    );
     for number in 0..12 {
-        world.git(&["branch", &format!("b{number}"), if number % 2 == 0 { "main" } else { "moved" }]);
+        world.git(&[
+            "branch",
+            &format!("b{number}"),
+            if number % 2 == 0 { "main" } else { "moved" },
+        ]);
     }
     let many = cost();
-    assert_eq!((many.looks, many.reads, many.bytes), (few.looks, few.reads, few.bytes), "{few:?} {many:?}");
+    assert_eq!(
+        (many.looks, many.reads, many.bytes),
+        (few.looks, few.reads, few.bytes),
+        "{few:?} {many:?}"
+    );
 }
 
 #[test]
@@ -461,15 +615,25 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!(world.phase("m-000"), "plan_review");
     settle();
     let (_, first) = watching(&world);
-    assert_eq!(first.looks, all, "all had moved, or got a suggestion, after the looks of the first watch");
+    assert_eq!(
+        first.looks, all,
+        "all had moved, or got a suggestion, after the looks of the first watch"
+    );
     let (mut again, second) = watching(&world);
-    assert_eq!((second.looks, second.known, second.evaluations), (0, all, 0), "all are at rest");
+    assert_eq!(
+        (second.looks, second.known, second.evaluations),
+        (0, all, 0),
+        "all are at rest"
+    );
     // What it knows is what a look would have told it.
     let path = "tasks/m-001/planning/plan.json";
     assert!(taken(&mut again, vec![changed(&[path])]).is_empty());
     assert_eq!(again.workspace().counted().looks, 0);
     world.plan_review("m-001", true, 1);
-    taken(&mut again, vec![changed(&["tasks/m-001/review/plan-review.json"])]);
+    taken(
+        &mut again,
+        vec![changed(&["tasks/m-001/review/plan-review.json"])],
+    );
     assert_eq!(world.phase("m-001"), "codegen");
 
     // What changes while no watch runs is seen by the next one.
@@ -482,10 +646,20 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!(world.phase("m-002"), "codegen");
     assert_eq!(world.phase("m-new"), "plan_review");
     assert!(world.path("tasks/m-003/suggestion.json").is_file());
-    assert!((5..12).contains(&third.looks), "five tasks, and two of them as they move: {third:?}");
+    assert!(
+        (5..12).contains(&third.looks),
+        "five tasks, and two of them as they move: {third:?}"
+    );
     let (_, fourth) = watching(&world);
-    assert_eq!(fourth.looks, 4, "m-002, m-003 and m-new were written to, and m-004 is in error: {fourth:?}");
-    assert_eq!(watching(&world).1.looks, 1, "a task in error is never at rest");
+    assert_eq!(
+        fourth.looks, 4,
+        "m-002, m-003 and m-new were written to, and m-004 is in error: {fourth:?}"
+    );
+    assert_eq!(
+        watching(&world).1.looks,
+        1,
+        "a task in error is never at rest"
+    );
 
     // Its suggestion is what a watch has written, for this branch.
     let suggestion = world.read("tasks/m-005/suggestion.json");
@@ -494,22 +668,40 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     assert_eq!(world.read("tasks/m-005/suggestion.json"), suggestion);
     let mut read_only = Watching::new(open(&world), caller(), WatchMode::Look);
     taken(&mut read_only, vec![WatchEvent::Start]);
-    assert_eq!(read_only.workspace().counted().looks, all + 1, "it writes no suggestion");
+    assert_eq!(
+        read_only.workspace().counted().looks,
+        all + 1,
+        "it writes no suggestion"
+    );
     let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
     taken(&mut only, vec![WatchEvent::Start]);
-    assert_eq!(only.workspace().counted().looks, all + 1, "a dry run writes nothing");
+    assert_eq!(
+        only.workspace().counted().looks,
+        all + 1,
+        "a dry run writes nothing"
+    );
     // It names commits of this history.
     world.git(&["commit", "-q", "--amend", "-m", "another message"]);
     assert_eq!(watching(&world).1.looks, all + 1);
     world.git(&["switch", "-q", "-c", "other"]);
     assert_eq!(watching(&world).1.looks, all + 1);
-    assert!(world.read("tasks/m-005/suggestion.json").contains("\"branch\": \"other\""));
+    assert!(
+        world
+            .read("tasks/m-005/suggestion.json")
+            .contains("\"branch\": \"other\"")
+    );
 
     // Other settings may decide otherwise, and whoever wants word of events gets it of each look.
     world.write("orch.toml", "[watch]\nadopt = false\n");
     assert_eq!(watching(&world).1.looks, all + 1);
-    world.write("orch.toml", "[[notify]]\non = [\"human\"]\ncommand = [\"true\"]\n");
-    assert_eq!([watching(&world).1.looks, watching(&world).1.looks], [all + 1; 2]);
+    world.write(
+        "orch.toml",
+        "[[notify]]\non = [\"human\"]\ncommand = [\"true\"]\n",
+    );
+    assert_eq!(
+        [watching(&world).1.looks, watching(&world).1.looks],
+        [all + 1; 2]
+    );
 }
 
 /// As in a watch, between its look at a task and what it writes of it.
@@ -517,7 +709,9 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
 fn a_task_that_is_removed_before_its_suggestion_is_written_is_no_error() {
     let world = world();
     let (workspace, caller) = (open(&world), caller());
-    let sight = workspace.look(&workspace.task("t1").expect("a task")).expect("looked at");
+    let sight = workspace
+        .look(&workspace.task("t1").expect("a task"))
+        .expect("looked at");
     let writer = Writer::new(&workspace, &caller);
     let directory = world.path("tasks/t1");
     writer.write_suggestion(&sight).expect("written");

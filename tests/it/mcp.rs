@@ -23,7 +23,10 @@ impl Client {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "scripted", "version": "1"},
         });
         let answer = client.call("initialize", hello);
-        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
+        assert_eq!(
+            answer["result"]["protocolVersion"], "2025-11-25",
+            "{answer}"
+        );
         assert_eq!(
             answer["result"]["capabilities"]["resources"],
             json!({"subscribe": true, "listChanged": true})
@@ -34,15 +37,26 @@ impl Client {
 
     fn start(world: &World) -> Self {
         let mut command = world.orch_command(&["mcp"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("orch starts");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { input: child.stdin.take(), child, output, calls: 0, told: Vec::new() }
+        Self {
+            input: child.stdin.take(),
+            child,
+            output,
+            calls: 0,
+            told: Vec::new(),
+        }
     }
 
     fn send(&mut self, line: &str) {
         let input = self.input.as_mut().expect("open");
-        input.write_all(format!("{line}\n").as_bytes()).expect("written");
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .expect("written");
     }
 
     /// The next message of the server.
@@ -56,7 +70,9 @@ impl Client {
     fn call(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let id = self.calls;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
         loop {
             let message = self.read();
             if message["id"] == json!(id) {
@@ -104,7 +120,12 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
         .iter()
         .map(|tool| tool["name"].clone())
         .collect();
-    assert_eq!(names, ["suggest", "prompt", "draft", "explain", "check", "next", "answer", "log", "schema"]);
+    assert_eq!(
+        names,
+        [
+            "suggest", "prompt", "draft", "explain", "check", "next", "answer", "log", "schema"
+        ]
+    );
     let scenes: [(&str, &dyn Fn()); 5] = [
         ("plan_review", &|| world.plan("t", 1)),
         ("codegen", &|| world.plan_review("t", true, 1)),
@@ -115,25 +136,39 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
     for (to, write) in scenes {
         let suggested = client.tool("suggest", json!({"task": "t"}));
         let expects = &suggested["structuredContent"]["suggestions"][0]["expects"][0];
-        let text =
-            client.tool("prompt", json!({}))["content"][0]["text"].as_str().expect("a text").to_owned();
-        assert!(text.contains(expects["path"].as_str().expect("a path")), "{text}");
+        let text = client.tool("prompt", json!({}))["content"][0]["text"]
+            .as_str()
+            .expect("a text")
+            .to_owned();
+        assert!(
+            text.contains(expects["path"].as_str().expect("a path")),
+            "{text}"
+        );
         let early = client.tool("next", json!({"task": "t"}));
         assert_eq!(
             (&early["isError"], &early["structuredContent"]["kind"]),
             (&json!(false), &json!("nothing"))
         );
         write();
-        assert_eq!(client.tool("check", json!({"task": "t"}))["structuredContent"]["findings"], json!([]));
+        assert_eq!(
+            client.tool("check", json!({"task": "t"}))["structuredContent"]["findings"],
+            json!([])
+        );
         let moved = client.tool("next", json!({"task": "t", "expect": to}));
-        assert_eq!(moved["structuredContent"]["transitions"][0]["to"], to, "{moved}");
+        assert_eq!(
+            moved["structuredContent"]["transitions"][0]["to"], to,
+            "{moved}"
+        );
         assert_eq!(moved["structuredContent"], from_text(&moved));
     }
     // A person decides, and what an agent writes there counts for nothing.
     world.accept("t");
     let refused = client.tool("next", json!({"task": "t"}));
     assert_eq!(
-        (&refused["isError"], &refused["structuredContent"]["error"]["code"]),
+        (
+            &refused["isError"],
+            &refused["structuredContent"]["error"]["code"]
+        ),
         (&json!(true), &json!("by-human"))
     );
     world.orch(&["approve", "t"]).succeeds();
@@ -142,7 +177,10 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
     let steps = log.as_array().expect("steps");
     assert_eq!(steps.len(), 7, "{log}");
     let explained = client.tool("explain", json!({"task": "t"}));
-    assert_eq!(explained["structuredContent"]["explanations"][0]["suggestion"]["kind"], "done");
+    assert_eq!(
+        explained["structuredContent"]["explanations"][0]["suggestion"]["kind"],
+        "done"
+    );
     assert_eq!(client.end(), (Some(0), String::new()));
     assert_eq!(world.dirty(), "");
 }
@@ -156,21 +194,38 @@ fn the_answers_are_those_of_the_command_line() {
     let world = started("codegen");
     let mut client = Client::begin(&world);
     for (tool, arguments, typed) in [
-        ("suggest", json!({"task": "t", "brief": true}), &["suggest", "t", "--brief"][..]),
+        (
+            "suggest",
+            json!({"task": "t", "brief": true}),
+            &["suggest", "t", "--brief"][..],
+        ),
         ("explain", json!({}), &["explain"]),
         ("check", json!({}), &["check"]),
         ("log", json!({"task": "t"}), &["log", "t"]),
-        ("next", json!({"expect": "done"}), &["next", "--expect", "done"]),
+        (
+            "next",
+            json!({"expect": "done"}),
+            &["next", "--expect", "done"],
+        ),
         ("next", json!({"task": "tt"}), &["next", "tt"]),
     ] {
-        let printed =
-            world.orch_command(&[typed, &["--json"]].concat()).env("ORCH_ACTOR", "agent:x").output();
+        let printed = world
+            .orch_command(&[typed, &["--json"]].concat())
+            .env("ORCH_ACTOR", "agent:x")
+            .output();
         let printed = String::from_utf8(printed.expect("orch runs").stdout).expect("text");
         let result = client.tool(tool, arguments);
-        assert_eq!(result["content"][0]["text"].as_str(), Some(printed.trim_end()), "{typed:?}");
+        assert_eq!(
+            result["content"][0]["text"].as_str(),
+            Some(printed.trim_end()),
+            "{typed:?}"
+        );
     }
     let example = client.tool("schema", json!({"name": "plan", "example": true}));
-    world.write("tasks/t/planning/plan.json", example["content"][0]["text"].as_str().expect("a text"));
+    world.write(
+        "tasks/t/planning/plan.json",
+        example["content"][0]["text"].as_str().expect("a text"),
+    );
     world.orch(&["check", "t"]).succeeds();
     client.end();
 }
@@ -178,15 +233,25 @@ fn the_answers_are_those_of_the_command_line() {
 #[test]
 fn an_order_is_that_of_an_agent_with_the_name_of_its_client() {
     let world = World::ready();
-    world.orch(&["new", "tune", "--workflow", "skill-tuning"]).succeeds();
+    world
+        .orch(&["new", "tune", "--workflow", "skill-tuning"])
+        .succeeds();
     let mut client = Client::begin(&world);
     let question =
-        client.tool("suggest", json!({"task": "tune"}))["structuredContent"]["suggestions"][0].clone();
+        client.tool("suggest", json!({"task": "tune"}))["structuredContent"]["suggestions"][0]
+            .clone();
     assert_eq!(question["do"], "answer", "{question}");
-    let answers = json!({"target_skill.path": "skills/x", "issue_description": "3", "stop_at_gate": false});
-    let refused = client.tool("answer", json!({"task": "tune", "answers": {"nonsense": 1}}));
+    let answers =
+        json!({"target_skill.path": "skills/x", "issue_description": "3", "stop_at_gate": false});
+    let refused = client.tool(
+        "answer",
+        json!({"task": "tune", "answers": {"nonsense": 1}}),
+    );
     assert_eq!(refused["isError"], true);
-    let fields = question["question"]["fields"].as_array().expect("fields").iter();
+    let fields = question["question"]["fields"]
+        .as_array()
+        .expect("fields")
+        .iter();
     let keys: Vec<&str> = fields.filter_map(|field| field["key"].as_str()).collect();
     let known: serde_json::Map<String, Value> = answers
         .as_object()
@@ -197,9 +262,18 @@ fn an_order_is_that_of_an_agent_with_the_name_of_its_client() {
         .collect();
     let moved = client.tool("answer", json!({"task": "tune", "answers": known}));
     assert_eq!(moved["isError"], false, "{moved}");
-    let last = world.read("tasks/tune/transcript.jsonl").lines().last().expect("a step").to_owned();
+    let last = world
+        .read("tasks/tune/transcript.jsonl")
+        .lines()
+        .last()
+        .expect("a step")
+        .to_owned();
     let last: Value = serde_json::from_str(&last).expect("JSON");
-    assert_eq!(last["actor"], json!({"kind": "agent", "name": "scripted"}), "{last}");
+    assert_eq!(
+        last["actor"],
+        json!({"kind": "agent", "name": "scripted"}),
+        "{last}"
+    );
     client.end();
 }
 
@@ -213,35 +287,54 @@ fn resources_are_listed_read_and_watched() {
         let page = client.call("resources/list", params)["result"].clone();
         let listed = page["resources"].as_array().expect("resources").iter();
         uris.extend(listed.map(|resource| resource["uri"].as_str().expect("a URI").to_owned()));
-        let Some(cursor) = page["nextCursor"].as_str() else { break };
+        let Some(cursor) = page["nextCursor"].as_str() else {
+            break;
+        };
         params = json!({"cursor": cursor});
     }
     for (uri, begins) in [
-        ("orch://task/t", "{\"schemaVersion\":1,\"kind\":\"suggestions\""),
+        (
+            "orch://task/t",
+            "{\"schemaVersion\":1,\"kind\":\"suggestions\"",
+        ),
         ("orch://workflow/global-state-machine", "# "),
         ("orch://schema/plan", "{"),
         ("orch://instructions/planner", "# "),
     ] {
         assert!(uris.contains(&uri.to_owned()), "{uri}: {uris:?}");
-        let read = client.call("resources/read", json!({"uri": uri}))["result"]["contents"][0].clone();
+        let read =
+            client.call("resources/read", json!({"uri": uri}))["result"]["contents"][0].clone();
         assert_eq!(read["uri"], uri);
-        assert!(read["text"].as_str().expect("a text").starts_with(begins), "{read}");
+        assert!(
+            read["text"].as_str().expect("a text").starts_with(begins),
+            "{read}"
+        );
     }
-    let templates = client.call("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
+    let templates =
+        client.call("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
     assert_eq!(templates.as_array().map(Vec::len), Some(4), "{templates}");
     for method in ["resources/read", "resources/subscribe"] {
         let unknown = client.call(method, json!({"uri": "orch://task/x"}));
         assert_eq!(unknown["error"]["code"], -32002, "{unknown}");
     }
-    assert_eq!(client.call("resources/list", json!({"cursor": "x"}))["error"]["code"], -32602);
+    assert_eq!(
+        client.call("resources/list", json!({"cursor": "x"}))["error"]["code"],
+        -32602
+    );
 
-    assert_eq!(client.call("resources/subscribe", json!({"uri": "orch://task/t"}))["result"], json!({}));
+    assert_eq!(
+        client.call("resources/subscribe", json!({"uri": "orch://task/t"}))["result"],
+        json!({})
+    );
     world.write("tasks/t/planning/plan.json", "{");
     let changed = client.hears("notifications/resources/updated");
     assert_eq!(changed["params"]["uri"], "orch://task/t");
     world.orch(&["new", "another"]).succeeds();
     client.hears("notifications/resources/list_changed");
-    assert_eq!(client.call("resources/unsubscribe", json!({"uri": "orch://task/t"}))["result"], json!({}));
+    assert_eq!(
+        client.call("resources/unsubscribe", json!({"uri": "orch://task/t"}))["result"],
+        json!({})
+    );
     assert_eq!(client.end().0, Some(0));
 }
 
@@ -256,19 +349,33 @@ fn a_client_of_the_newest_protocol_needs_no_handshake() {
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     let found = client.call("server/discover", json!({"_meta": meta}));
-    assert!(found["result"]["supportedVersions"].to_string().contains("2026-07-28"), "{found}");
+    assert!(
+        found["result"]["supportedVersions"]
+            .to_string()
+            .contains("2026-07-28"),
+        "{found}"
+    );
     let call = json!({"name": "suggest", "arguments": {"task": "t"}, "_meta": meta});
     let suggested = client.call("tools/call", call)["result"].clone();
-    assert_eq!(suggested["structuredContent"]["suggestions"][0]["currentPhase"], "planning", "{suggested}");
+    assert_eq!(
+        suggested["structuredContent"]["suggestions"][0]["currentPhase"], "planning",
+        "{suggested}"
+    );
     let filter = json!({"resourceSubscriptions": ["orch://task/t"], "resourcesListChanged": true});
     let listen = json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen", "params": {"notifications": filter, "_meta": meta}});
     client.send(&listen.to_string());
     client.hears("notifications/subscriptions/acknowledged");
     // The first look comes right after the acknowledgement.
-    client.call("tools/call", json!({"name": "suggest", "arguments": {"task": "t"}, "_meta": meta}));
+    client.call(
+        "tools/call",
+        json!({"name": "suggest", "arguments": {"task": "t"}, "_meta": meta}),
+    );
     std::thread::sleep(std::time::Duration::from_millis(200));
     world.plan("t", 1);
-    assert_eq!(client.hears("notifications/resources/updated")["params"]["uri"], "orch://task/t");
+    assert_eq!(
+        client.hears("notifications/resources/updated")["params"]["uri"],
+        "orch://task/t"
+    );
     client.end();
 }
 
@@ -280,7 +387,12 @@ fn malformed_messages_are_answered_or_passed_over_and_the_next_is_served() {
     assert_eq!(client.call("no/such", json!({}))["error"]["code"], -32601);
     let unknown = client.call("tools/call", json!({"name": "override"}));
     assert_eq!(unknown["error"]["code"], -32602);
-    assert!(unknown["error"]["message"].as_str().expect("a text").contains("there is no tool `override`"));
+    assert!(
+        unknown["error"]["message"]
+            .as_str()
+            .expect("a text")
+            .contains("there is no tool `override`")
+    );
     for (name, arguments) in [
         ("next", json!({"override": "why"})),
         ("next", json!({"task": 7})),
@@ -288,10 +400,21 @@ fn malformed_messages_are_answered_or_passed_over_and_the_next_is_served() {
         ("schema", json!({})),
         ("schema", json!({"name": "--help"})),
     ] {
-        assert_eq!(client.tool(name, arguments.clone())["isError"], true, "{arguments}");
+        assert_eq!(
+            client.tool(name, arguments.clone())["isError"],
+            true,
+            "{arguments}"
+        );
     }
     // What is no request is passed over or refused, and the server goes on.
-    for line in ["", "{", "\u{feff}", "[]", "null", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}"] {
+    for line in [
+        "",
+        "{",
+        "\u{feff}",
+        "[]",
+        "null",
+        "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+    ] {
         client.send(line);
     }
     client.send(&"x".repeat(5 * 1024 * 1024));
@@ -320,7 +443,12 @@ fn the_end_of_the_input_ends_the_server_and_no_order_is_lost() {
     // Before the handshake, and in the middle of a message.
     for line in ["", "{\"jsonrpc\":\"2.0\",\"id\":1,\"meth"] {
         let mut client = Client::start(&world);
-        client.input.as_mut().expect("open").write_all(line.as_bytes()).expect("written");
+        client
+            .input
+            .as_mut()
+            .expect("open")
+            .write_all(line.as_bytes())
+            .expect("written");
         assert_eq!(client.end(), (Some(0), String::new()), "{line}");
     }
     // While an order is carried out.
@@ -332,5 +460,8 @@ fn the_end_of_the_input_ends_the_server_and_no_order_is_lost() {
     world.orch(&["check"]).succeeds();
     let (phase, dirty) = (world.phase("t"), world.dirty());
     // The order was carried out as a whole, or not at all.
-    assert!(phase == "plan_review" && dirty.is_empty() || phase == "planning", "{phase} {dirty}");
+    assert!(
+        phase == "plan_review" && dirty.is_empty() || phase == "planning",
+        "{phase} {dirty}"
+    );
 }

@@ -37,7 +37,16 @@ pub fn coded(world: &World) {
 }
 
 pub fn rolled_back(world: &World) {
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "another plan"]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "another plan",
+        ])
+        .succeeds();
 }
 
 fn advanced(world: &World) {
@@ -46,19 +55,27 @@ fn advanced(world: &World) {
 }
 
 fn overrode(world: &World) {
-    world.orch(&["next", "t", "--override", "in a hurry", "--to", "accept"]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "in a hurry", "--to", "accept"])
+        .succeeds();
 }
 
 fn overrode_less(world: &World) {
-    world.orch(&["next", "t", "--override", "no review", "--to", "test"]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "no review", "--to", "test"])
+        .succeeds();
 }
 
 pub fn reopened(world: &World) {
-    world.orch(&["reopen", "t", "--to", "review", "--reason", "it came back"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--to", "review", "--reason", "it came back"])
+        .succeeds();
 }
 
 fn reopened_and_coded(world: &World) {
-    world.orch(&["reopen", "t", "--to", "codegen", "--reason", "it failed"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--to", "codegen", "--reason", "it failed"])
+        .succeeds();
     world.patch("t", 7);
     world.orch(&["next", "t"]).succeeds();
 }
@@ -111,8 +128,14 @@ pub fn bring_together(world: &World, way: Way) -> u32 {
         conflicts += 1;
         assert!(conflicts < 20, "{way:?}: {ended:?}");
         let resolved = world.orch(&["resolve"]);
-        assert!([0, 3].contains(&resolved.code), "{way:?}: {ended:?}\n{resolved:?}");
-        for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+        assert!(
+            [0, 3].contains(&resolved.code),
+            "{way:?}: {ended:?}\n{resolved:?}"
+        );
+        for path in world
+            .git(&["diff", "--name-only", "--diff-filter=U"])
+            .lines()
+        {
             assert!(
                 !path.ends_with("state.json") && !path.ends_with("transcript.jsonl"),
                 "{path}: {resolved:?}"
@@ -154,15 +177,25 @@ pub fn finish(world: &World) {
 #[track_caller]
 pub fn standings(world: &World) -> Vec<String> {
     let audit = world.orch_json(&["audit"]);
-    let changes = audit["changes"].as_array().unwrap_or_else(|| panic!("{audit:#}"));
-    assert!(changes.iter().all(|change| change["standing"] != "forged"), "{audit:#}");
-    changes.iter().map(|change| change["standing"].as_str().expect("a text").to_owned()).collect()
+    let changes = audit["changes"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{audit:#}"));
+    assert!(
+        changes.iter().all(|change| change["standing"] != "forged"),
+        "{audit:#}"
+    );
+    changes
+        .iter()
+        .map(|change| change["standing"].as_str().expect("a text").to_owned())
+        .collect()
 }
 
 fn kinds(world: &World) -> Vec<String> {
     let log = world.orch_json(&["log", "t"]);
     let entries = log["entries"].as_array().expect("entries").iter();
-    entries.map(|entry| entry["kind"].as_str().expect("a kind").to_owned()).collect()
+    entries
+        .map(|entry| entry["kind"].as_str().expect("a kind").to_owned())
+        .collect()
 }
 
 /// Every pair of deeds, brought together in every way, goes on to its end and is audited.
@@ -172,18 +205,27 @@ fn joins(phase: &str, deeds: [Deed; 2], stands_in: &str) {
         let mut states: Vec<Value> = Vec::new();
         for way in WAYS {
             let world = forked(phase, deeds[0], deeds[1]);
-            assert!(bring_together(&world, way) > 0, "{way:?}: there was no conflict");
+            assert!(
+                bring_together(&world, way) > 0,
+                "{way:?}: there was no conflict"
+            );
             assert_eq!(world.phase("t"), stands_in, "{way:?}");
             states.push(world.json("tasks/t/state.json"));
             world.orch(&["check"]).succeeds();
             let kinds = kinds(&world);
-            assert!(kinds.iter().all(|kind| kind != "merge"), "{way:?}: {kinds:?}");
+            assert!(
+                kinds.iter().all(|kind| kind != "merge"),
+                "{way:?}: {kinds:?}"
+            );
             standings(&world);
             finish(&world);
             standings(&world);
         }
         // Whatever brought the branches together: the log is the same, and so is what it folds to.
-        assert!(states.iter().all(|state| *state == states[0]), "{states:#?}");
+        assert!(
+            states.iter().all(|state| *state == states[0]),
+            "{states:#?}"
+        );
     }
 }
 
@@ -209,7 +251,11 @@ fn a_reopened_task_stays_open() {
 
 #[test]
 fn one_side_that_moved_is_the_state() {
-    let world = forked("plan_review", |world| world.write("other.txt", "x\n"), coded);
+    let world = forked(
+        "plan_review",
+        |world| world.write("other.txt", "x\n"),
+        coded,
+    );
     world.commit("elsewhere");
     assert_eq!(bring_together(&world, Way::Merge), 0);
     assert_eq!(world.phase("t"), "review");

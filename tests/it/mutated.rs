@@ -35,13 +35,19 @@ fn texts(directory: &str, extensions: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![project().join(directory)];
     while let Some(directory) = open.pop() {
-        let mut entries: Vec<_> =
-            fs::read_dir(&directory).expect("listed").flatten().map(|entry| entry.path()).collect();
+        let mut entries: Vec<_> = fs::read_dir(&directory)
+            .expect("listed")
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         entries.sort();
         for path in entries {
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|own| extensions.iter().any(|one| own == *one)) {
+            } else if path
+                .extension()
+                .is_some_and(|own| extensions.iter().any(|one| own == *one))
+            {
                 found.extend(fs::read_to_string(&path));
             }
         }
@@ -58,7 +64,11 @@ fn owned(texts: &[&str]) -> Vec<String> {
 fn point_into(text: &str, found: &[Diagnostic]) {
     let lines = text.lines().count().max(1) + 1;
     for finding in found {
-        let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or(1);
+        let line = finding
+            .place
+            .as_ref()
+            .and_then(|place| place.line)
+            .unwrap_or(1);
         assert!(
             line >= 1 && usize::try_from(line).is_ok_and(|line| line <= lines),
             "{finding:?} in {lines} lines"
@@ -82,8 +92,7 @@ fn targets() -> Vec<Target> {
                     ```toml orch\n[a]\n```\n";
     let log = "{\"v\":1,\"seq\":1,\"after\":[],\"from\":null,\"to\":\"planning\",\"patch\":[{\"op\":\"add\",\"path\":\"/a\",\"value\":1}]}\n";
     let result = "words\nACTION_RESULT:\n- status: success\n- state_updates: {\"a\": 1}\n```json\n{\"stateUpdates\": {\"b\": [2]}}\n```\n";
-    let message =
-        "orch(t): a -> b\n\nText.\n\nOrch-Task: t\nOrch-From: a\nOrch-To: b\nSigned-off-by: A <a@b>\n";
+    let message = "orch(t): a -> b\n\nText.\n\nOrch-Task: t\nOrch-From: a\nOrch-To: b\nSigned-off-by: A <a@b>\n";
     let conflict =
         "{\n<<<<<<< ours\n\"a\": 1\n||||||| base\n\"a\": 0\n=======\n\"a\": 2\n>>>>>>> theirs\n}\n";
     vec![
@@ -92,18 +101,37 @@ fn targets() -> Vec<Target> {
             corpus: texts("system/schemas", &["json"]),
             read: |text| read_as(Format::Json, text),
         },
-        Target { name: "jsonl", corpus: owned(&[lines, log]), read: |text| read_as(Format::Jsonl, text) },
+        Target {
+            name: "jsonl",
+            corpus: owned(&[lines, log]),
+            read: |text| read_as(Format::Jsonl, text),
+        },
         Target {
             name: "markdown",
             corpus: [owned(&[markdown]), texts("docs", &["md"])].concat(),
             read: |text| read_as(Format::Markdown, text),
         },
-        Target { name: "junit", corpus: owned(&[junit]), read: |text| read_as(Format::Junit, text) },
-        Target { name: "patch", corpus: owned(&[patch]), read: |text| read_as(Format::Patch, text) },
-        Target { name: "yaml", corpus: owned(&[yaml, markdown]), read: |text| read_as(Format::Yaml, text) },
+        Target {
+            name: "junit",
+            corpus: owned(&[junit]),
+            read: |text| read_as(Format::Junit, text),
+        },
+        Target {
+            name: "patch",
+            corpus: owned(&[patch]),
+            read: |text| read_as(Format::Patch, text),
+        },
+        Target {
+            name: "yaml",
+            corpus: owned(&[yaml, markdown]),
+            read: |text| read_as(Format::Yaml, text),
+        },
         Target {
             name: "toml",
-            corpus: owned(&[config::template(), "a = [1, {b = 'c'}]\n[d.e]\nf = 1979-05-27T07:32:00Z\n"]),
+            corpus: owned(&[
+                config::template(),
+                "a = [1, {b = 'c'}]\n[d.e]\nf = 1979-05-27T07:32:00Z\n",
+            ]),
             read: |text| read_as(Format::Toml, text),
         },
         Target {
@@ -123,7 +151,9 @@ fn targets() -> Vec<Target> {
                 let document = Document::new("w", "w.md", text);
                 let (workflow, found) = compile(&document, &System::shipped());
                 point_into(text, &found);
-                workflow.iter().for_each(|workflow| point_into(text, &check(&document, workflow)));
+                workflow
+                    .iter()
+                    .for_each(|workflow| point_into(text, &check(&document, workflow)));
             },
         },
         Target {
@@ -149,7 +179,11 @@ fn targets() -> Vec<Target> {
                 }
             },
         },
-        Target { name: "log", corpus: owned(&[log]), read: |text| drop(EventLog::parse(text.as_bytes())) },
+        Target {
+            name: "log",
+            corpus: owned(&[log]),
+            read: |text| drop(EventLog::parse(text.as_bytes())),
+        },
         Target {
             name: "state",
             corpus: owned(&[
@@ -161,17 +195,28 @@ fn targets() -> Vec<Target> {
                 }
             },
         },
-        Target { name: "conflict", corpus: owned(&[conflict]), read: |text| drop(sides(text)) },
+        Target {
+            name: "conflict",
+            corpus: owned(&[conflict]),
+            read: |text| drop(sides(text)),
+        },
         Target {
             name: "result",
-            corpus: owned(&[result, "{\"stateUpdates\": {\"a\": 1}, \"cost\": 0.1, \"continue\": true}\n"]),
+            corpus: owned(&[
+                result,
+                "{\"stateUpdates\": {\"a\": 1}, \"cost\": 0.1, \"continue\": true}\n",
+            ]),
             read: |text| {
                 if let Some(value) = ActionResult::find(text) {
                     let _ = ActionResult::read(&value);
                 }
             },
         },
-        Target { name: "trailers", corpus: owned(&[message]), read: |text| drop(trailers(text)) },
+        Target {
+            name: "trailers",
+            corpus: owned(&[message]),
+            read: |text| drop(trailers(text)),
+        },
         Target {
             name: "skill",
             corpus: texts("fixtures", &["json"]),

@@ -21,19 +21,26 @@ command = ["sh", "-c", "cat >> ../notices"]
 "#;
 
 fn configure(world: &World, entries: &str) {
-    world.write("orch.toml", format!("{}\n{entries}", world.read("orch.toml")));
+    world.write(
+        "orch.toml",
+        format!("{}\n{entries}", world.read("orch.toml")),
+    );
     world.commit("notify");
 }
 
 /// The documents that programs have read.
 fn notices(world: &World) -> Vec<Value> {
     let text = fs::read_to_string(world.path("../notices")).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 /// The events that programs have read of, in alphabetical order: several programs run at once.
 fn events(world: &World) -> Vec<String> {
-    let named = notices(world).into_iter().map(|one| one["event"].as_str().expect("an event").to_owned());
+    let named = notices(world)
+        .into_iter()
+        .map(|one| one["event"].as_str().expect("an event").to_owned());
     let mut events: Vec<String> = named.collect();
     events.sort_unstable();
     events
@@ -42,7 +49,12 @@ fn events(world: &World) -> Vec<String> {
 /// Runs `orch` where nothing is trusted by the environment.
 fn without_trust(world: &World, arguments: &[&str]) -> crate::harness::Ended {
     let mut command = world.orch_command(arguments);
-    world.end(command.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs"))
+    world.end(
+        command
+            .env_remove("ORCH_TRUST_ONCE")
+            .output()
+            .expect("orch runs"),
+    )
 }
 
 /// A watch in the background, and the lines it prints.
@@ -55,8 +67,11 @@ impl Watch {
     /// Starts a watch where nothing is trusted by the environment.
     fn start(world: &World) -> Self {
         let mut command = world.orch_command(&["watch", "--json"]);
-        let mut child =
-            command.env_remove("ORCH_TRUST_ONCE").stdout(Stdio::piped()).spawn().expect("orch starts");
+        let mut child = command
+            .env_remove("ORCH_TRUST_ONCE")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("orch starts");
         let stdout = child.stdout.take().expect("piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -82,8 +97,13 @@ impl Watch {
 }
 
 fn interrupt(child: &Child) {
-    #[expect(clippy::disallowed_methods, reason = "a test sends a signal as a person would")]
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test sends a signal as a person would"
+    )]
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(sent.expect("kill runs").success());
 }
 
@@ -97,7 +117,8 @@ impl Drop for Watch {
 #[test]
 fn the_end_of_a_run_is_told_with_what_it_means() {
     let schema = crate::harness::project().join("system/schemas/output/notice.schema.json");
-    let schema = Schema::compile("notice", &fs::read_to_string(schema).expect("readable")).expect("a schema");
+    let schema = Schema::compile("notice", &fs::read_to_string(schema).expect("readable"))
+        .expect("a schema");
     let asks = "printf 'ACTION_RESULT:\\n- status: needs_input\\n- message: which?\\n'\n";
     let idles = "echo x > tasks/t/report.md; echo '{\"summary\": \"done, I think\"}'\n";
     let grows = "echo \"{\\\"stateUpdates\\\": {\\\"notes\\\": [\\\"$(date +%N)\\\"]}}\"; echo x > tasks/t/report.md\n";
@@ -116,11 +137,21 @@ fn the_end_of_a_run_is_told_with_what_it_means() {
         assert_eq!(events(&task.world), expected, "{ending}");
         for notice in notices(&task.world) {
             assert_eq!(schema.validate(&notice), [], "{notice:#}");
-            assert_eq!((&notice["run"]["ending"], &notice["run"]["id"]), (&report["ending"], &report["run"]));
+            assert_eq!(
+                (&notice["run"]["ending"], &notice["run"]["id"]),
+                (&report["ending"], &report["run"])
+            );
             assert_eq!(notice["suggestion"]["task"], "t");
-            assert!(notice["text"].as_str().is_some_and(|text| text.starts_with("t: ")), "{notice:#}");
+            assert!(
+                notice["text"]
+                    .as_str()
+                    .is_some_and(|text| text.starts_with("t: ")),
+                "{notice:#}"
+            );
         }
-        let stalled = notices(&task.world).into_iter().find(|notice| notice["event"] == "stalled");
+        let stalled = notices(&task.world)
+            .into_iter()
+            .find(|notice| notice["event"] == "stalled");
         assert!(stalled.is_none_or(|notice| notice["suggestion"]["kind"] == "stalled"));
         // A run that does nothing has ended again; the task has come to nothing new.
         if ending == "completed" {
@@ -132,7 +163,10 @@ fn the_end_of_a_run_is_told_with_what_it_means() {
             task.world.git(&["commit", "-qm", "remove t"]);
             task.world.orch(&["new", "t"]).succeeds();
             task.run().succeeds();
-            assert_eq!(events(&task.world), ["done", "done", "run-ended", "run-ended", "run-ended"]);
+            assert_eq!(
+                events(&task.world),
+                ["done", "done", "run-ended", "run-ended", "run-ended"]
+            );
         }
         task.is_clean();
     }
@@ -142,7 +176,10 @@ fn the_end_of_a_run_is_told_with_what_it_means() {
 fn a_run_that_an_error_ends_has_ended_too() {
     let task = Loop::new(&format!("#!/bin/sh\n{GOOD}\nrm executor.sh\n"));
     executable(&task.world.path("executor.sh"));
-    let toml = task.world.read("orch.toml").replace("\"sh\", \"executor.sh\"", "\"./executor.sh\"");
+    let toml = task
+        .world
+        .read("orch.toml")
+        .replace("\"sh\", \"executor.sh\"", "\"./executor.sh\"");
     task.world.write("orch.toml", toml);
     configure(&task.world, KEEPS);
     task.run().ends(2).reports("cannot start `./executor.sh`");
@@ -150,7 +187,9 @@ fn a_run_that_an_error_ends_has_ended_too() {
     let notice = notices(&task.world)[0].clone();
     assert_eq!(notice["run"]["ending"], "error");
     assert!(
-        notice["text"].as_str().is_some_and(|text| text.contains("cannot start `./executor.sh`")),
+        notice["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("cannot start `./executor.sh`")),
         "{notice:#}"
     );
 }
@@ -178,12 +217,18 @@ fn what_a_watch_notices_is_told_once_whatever_comes_between() {
     world.git(&["checkout", "--", "tasks/t"]);
     world.orch(&["archive", "t"]).succeeds();
     watch();
-    assert_eq!(events(&world), ["done", "human"], "nobody is asked about an archived task");
+    assert_eq!(
+        events(&world),
+        ["done", "human"],
+        "nobody is asked about an archived task"
+    );
     // Another end of the task is another event.
     world.orch(&["new", "u"]).succeeds();
     world.walk_to("u", "done");
     watch();
-    world.orch(&["reopen", "u", "--to", "accept", "--reason", "look again"]).succeeds();
+    world
+        .orch(&["reopen", "u", "--to", "accept", "--reason", "look again"])
+        .succeeds();
     watch();
     assert_eq!(events(&world), ["done", "done", "human", "human"]);
     world.walk_to_from("u", "accept", "done");
@@ -215,9 +260,12 @@ fn a_program_that_was_refused_is_started_once_it_is_trusted() {
     let watch = Watch::start(&world);
     for (number, task) in ["a", "b"].into_iter().enumerate() {
         world.orch(&["new", task]).succeeds();
-        world.orch(&["next", task, "--override", "quick", "--to", "accept"]).succeeds();
-        let stands =
-            |line: &str| line.contains(&format!("\"task\":\"{task}\"")) && line.contains("\"accept\"");
+        world
+            .orch(&["next", task, "--override", "quick", "--to", "accept"])
+            .succeeds();
+        let stands = |line: &str| {
+            line.contains(&format!("\"task\":\"{task}\"")) && line.contains("\"accept\"")
+        };
         eventually("the watch has seen it", || {
             watch.lines.try_iter().any(|line| {
                 if number == 0 && line.contains("\"untrusted\"") {
@@ -229,16 +277,25 @@ fn a_program_that_was_refused_is_started_once_it_is_trusted() {
     }
     assert_eq!(events(&world), [""; 0]);
     // Every form of the answer names the program.
-    untrusted(&["trust", "--show"]).ends(1).says("not trusted  notify.1  sh -c 'cat >> ../notices'");
+    untrusted(&["trust", "--show"])
+        .ends(1)
+        .says("not trusted  notify.1  sh -c 'cat >> ../notices'");
     let shown = untrusted(&["trust", "--show", "--json"]).ends(1);
     let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     assert_eq!(
-        (&shown["trustees"][0]["name"], &shown["trustees"][0]["trusted"]),
+        (
+            &shown["trustees"][0]["name"],
+            &shown["trustees"][0]["trusted"]
+        ),
         (&"notify.1".into(), &false.into())
     );
-    untrusted(&["trust"]).succeeds().says("trusted      notify.1");
+    untrusted(&["trust"])
+        .succeeds()
+        .says("trusted      notify.1");
     world.orch(&["new", "c"]).succeeds();
-    world.orch(&["next", "c", "--override", "quick", "--to", "accept"]).succeeds();
+    world
+        .orch(&["next", "c", "--override", "quick", "--to", "accept"])
+        .succeeds();
     eventually("it is told", || events(&world) == ["human"]);
     assert_eq!(notices(&world)[0]["suggestion"]["task"], "c");
     untrusted(&["trust", "--revoke"]).succeeds();
@@ -252,8 +309,14 @@ fn a_run_starts_no_program_that_nobody_has_trusted() {
     let run = |arguments: &[&str]| without_trust(&task.world, arguments);
     let ended = run(&["run", "t", "--auto", "--", "sh", "executor.sh"]).succeeds();
     // Two events, one refusal.
-    assert_eq!(ended.stderr.matches("[notify.1] in orch.toml").count(), 1, "{ended:?}");
-    ended.reports("warning[untrusted]").reports("orch trust --show");
+    assert_eq!(
+        ended.stderr.matches("[notify.1] in orch.toml").count(),
+        1,
+        "{ended:?}"
+    );
+    ended
+        .reports("warning[untrusted]")
+        .reports("orch trust --show");
     assert_eq!(events(&task.world), [""; 0]);
     run(&["run", "t", "--trust-once"]).succeeds();
     assert_eq!(events(&task.world), ["run-ended"]);
@@ -269,19 +332,29 @@ fn a_program_that_was_replaced_while_it_waited_does_not_start() {
     );
     let waiting = waits.repeat(4);
     world.write("told.sh", "touch ../told\n");
-    configure(&world, &format!("{waiting}[[notify]]\non = [\"human\"]\ncommand = [\"sh\", \"told.sh\"]\n"));
+    configure(
+        &world,
+        &format!("{waiting}[[notify]]\non = [\"human\"]\ncommand = [\"sh\", \"told.sh\"]\n"),
+    );
     without_trust(&world, &["trust"]).succeeds();
     let watch = Watch::start(&world);
-    world.orch(&["next", "t", "--override", "quick", "--to", "accept"]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "quick", "--to", "accept"])
+        .succeeds();
     let began = || {
         let entries = fs::read_dir(world.path("..")).expect("readable").flatten();
-        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("began-")).count()
+        entries
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("began-"))
+            .count()
     };
     eventually("as many as run at once have begun", || began() == 4);
     world.write("told.sh", "touch ../replaced\n");
     world.write("../may-end", "");
     let refused = watch.hears("\"untrusted\"");
-    assert!(refused.contains("`sh told.sh` of [notify.5] in orch.toml as it is now"), "{refused}");
+    assert!(
+        refused.contains("`sh told.sh` of [notify.5] in orch.toml as it is now"),
+        "{refused}"
+    );
     watch.stop();
     assert!(!world.path("../told").exists());
     assert!(!world.path("../replaced").exists());
@@ -291,9 +364,16 @@ fn a_program_that_was_replaced_while_it_waited_does_not_start() {
 #[test]
 fn trust_in_an_executor_is_none_in_the_same_command_as_a_notification() {
     let task = Loop::new(GOOD);
-    configure(&task.world, "[[notify]]\non = [\"run-ended\"]\ncommand = [\"sh\", \"executor.sh\"]\n");
+    configure(
+        &task.world,
+        "[[notify]]\non = [\"run-ended\"]\ncommand = [\"sh\", \"executor.sh\"]\n",
+    );
     // The run remembers the command that a person gave it.
-    let given = without_trust(&task.world, &["run", "t", "--auto", "--", "sh", "executor.sh"]).succeeds();
+    let given = without_trust(
+        &task.world,
+        &["run", "t", "--auto", "--", "sh", "executor.sh"],
+    )
+    .succeeds();
     given.reports("nobody has trusted `sh executor.sh` of [notify.1] in orch.toml as it is now");
     let shown = without_trust(&task.world, &["trust", "--show"]).ends(1);
     shown.says("not trusted  notify.1");
@@ -314,7 +394,9 @@ fn of_a_watch_and_a_run_only_one_tells() {
     watch.hears("\"task\":\"u\"");
     watch.stop();
     assert_eq!(events(&task.world), ["done", "human", "run-ended"]);
-    let asked = notices(&task.world).into_iter().find(|notice| notice["event"] == "human");
+    let asked = notices(&task.world)
+        .into_iter()
+        .find(|notice| notice["event"] == "human");
     assert_eq!(asked.expect("it is there")["suggestion"]["task"], "u");
     assert!(!task.world.path("../other").exists());
 }
@@ -336,15 +418,26 @@ fn a_program_ends_at_its_limit_with_all_that_it_started() {
         .reports("of [notify.1] in orch.toml failed: it took longer than 300ms")
         .reports("of [notify.2] in orch.toml failed: it exited with code 7: no network")
         .reports("`./nowhere` of [notify.3] in orch.toml failed: cannot start `./nowhere`");
-    assert_eq!(ended.stderr.matches("notify-failed").count(), 3, "{ended:?}");
-    assert_eq!(events(&task.world), ["done", "run-ended"], "the others are not affected");
+    assert_eq!(
+        ended.stderr.matches("notify-failed").count(),
+        3,
+        "{ended:?}"
+    );
+    assert_eq!(
+        events(&task.world),
+        ["done", "run-ended"],
+        "the others are not affected"
+    );
     task.is_clean();
 }
 
 /// A program with this script, and a limit that no test reaches.
 fn program(world: &World, script: &str, input: String) -> LimitedProgram {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let times = Times { hard: Some(Period::from_seconds(300)), ..Times::default() };
+    let times = Times {
+        hard: Some(Period::from_seconds(300)),
+        ..Times::default()
+    };
     LimitedProgram {
         argv,
         directory: world.root(),
@@ -356,7 +449,10 @@ fn program(world: &World, script: &str, input: String) -> LimitedProgram {
 }
 
 fn mark(name: &str) -> (String, String) {
-    ("ORCH_NOTICE".to_owned(), format!("test-{name}-{}", std::process::id()))
+    (
+        "ORCH_NOTICE".to_owned(),
+        format!("test-{name}-{}", std::process::id()),
+    )
 }
 
 /// More than a pipe holds, for a program that reads nothing, with descendants that keep the pipe open.
@@ -364,8 +460,9 @@ fn mark(name: &str) -> (String, String) {
 fn a_pipe_that_nobody_reads_holds_nothing_up() {
     let world = World::ready();
     let script = "sleep 70 <&0 & setsid sleep 71 <&0 & echo there";
-    let (ended, last) =
-        program(&world, script, "x".repeat(1 << 20)).run(&mark("pipe")).expect("it can be waited for");
+    let (ended, last) = program(&world, script, "x".repeat(1 << 20))
+        .run(&mark("pipe"))
+        .expect("it can be waited for");
     assert_eq!((ended, last.as_deref()), (Ended::Well, Some("there")));
     assert_eq!(processes_in(&world.root()), [""; 0]);
 }
@@ -382,7 +479,10 @@ fn a_program_that_ends_leaves_the_others_alone() {
         let long = scope.spawn(move || long.run(&mark("long")).expect("it can be waited for"));
         for _ in 0..3 {
             let short = program(&world, "setsid sleep 70 & true", String::new());
-            assert_eq!(short.run(&mark("short")).expect("it can be waited for").0, Ended::Well);
+            assert_eq!(
+                short.run(&mark("short")).expect("it can be waited for").0,
+                Ended::Well
+            );
         }
         world.write("may-end", "");
         assert_eq!(long.join().expect("no panic").0, Ended::Well);
@@ -421,7 +521,11 @@ fn what_a_watch_finds_left_may_come_again() {
     configure(&world, KEEPS);
     let log = world.read("tasks/t/transcript.jsonl");
     let watch = |damaged: bool| {
-        let text = if damaged { format!("damage\n{log}") } else { log.clone() };
+        let text = if damaged {
+            format!("damage\n{log}")
+        } else {
+            log.clone()
+        };
         world.write("tasks/t/transcript.jsonl", text);
         world.orch(&["watch", "--once"]);
         events(&world)
@@ -449,8 +553,13 @@ fn a_watch_that_gets_its_first_notification_later_is_the_first_watch() {
 
 /// The names of the files that say what was told.
 fn kept(world: &World) -> Vec<String> {
-    let entries = fs::read_dir(world.path(".git/orch/notices")).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    let entries = fs::read_dir(world.path(".git/orch/notices"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 #[test]
@@ -466,8 +575,13 @@ fn what_was_told_takes_one_file_per_task_and_goes_with_it() {
     assert_eq!(kept(&world).len(), 2, "{:?}", kept(&world));
     let old = |name: &str| {
         let path = world.path(&format!(".git/orch/notices/{name}"));
-        let file = fs::File::options().create(true).append(true).open(path).expect("a file");
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
+        let file = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .expect("a file");
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .expect("set");
     };
     kept(&world).iter().for_each(|name| old(name));
     let before = kept(&world);
@@ -487,7 +601,11 @@ fn what_cannot_be_kept_is_reported_and_not_told() {
     fs::remove_dir_all(world.path(".git/orch/notices")).expect("removed");
     world.write(".git/orch/notices", "in the way");
     let ended = world.orch(&["watch", "--once"]);
-    assert_eq!(ended.stdout.matches(".git/orch/notices").count(), 1, "{ended:?}");
+    assert_eq!(
+        ended.stdout.matches(".git/orch/notices").count(),
+        1,
+        "{ended:?}"
+    );
     assert_eq!(events(&world), [""; 0]);
 }
 
@@ -514,7 +632,14 @@ fn a_second_signal_ends_a_watch_and_its_programs_at_once() {
     let world = started("accept");
     configure(&world, ENDLESS);
     let mut trust = world.orch_command(&["trust"]);
-    world.end(trust.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs")).succeeds();
+    world
+        .end(
+            trust
+                .env_remove("ORCH_TRUST_ONCE")
+                .output()
+                .expect("orch runs"),
+        )
+        .succeeds();
     let mut watch = Watch::start(&world);
     world.walk_to_from("t", "accept", "done");
     eventually("the program works", || world.path("../began").exists());
@@ -527,7 +652,8 @@ fn a_second_signal_ends_a_watch_and_its_programs_at_once() {
 
 #[test]
 fn the_scripts_of_the_documentation_pass_the_document_on() {
-    let page = fs::read_to_string(crate::harness::project().join("docs/notify.md")).expect("a page");
+    let page =
+        fs::read_to_string(crate::harness::project().join("docs/notify.md")).expect("a page");
     let task = Loop::new(GOOD);
     let world = &task.world;
     for tool in ["jq", "openssl"] {
@@ -561,7 +687,8 @@ fn the_scripts_of_the_documentation_pass_the_document_on() {
         let line = format!(
             "PATH=\\\"$PWD/../bin:$PATH\\\" ORCH_WEBHOOK=https://hook ORCH_WEBHOOK_KEY=k NTFY_TOPIC=topic sh ../script-{number}"
         );
-        entries += &format!("[[notify]]\non = [\"done\"]\ncommand = [\"sh\", \"-c\", \"{line}\"]\n");
+        entries +=
+            &format!("[[notify]]\non = [\"done\"]\ncommand = [\"sh\", \"-c\", \"{line}\"]\n");
     }
     configure(world, &entries);
     let ended = task.run().succeeds();

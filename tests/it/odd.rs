@@ -16,11 +16,23 @@ type Row = (&'static str, fn());
 #[test]
 fn each_row_of_the_table_has_a_test_and_each_test_a_row() {
     let page = std::fs::read_to_string(project().join("docs/git.md")).expect("readable");
-    let table = page.split("\n## Odd repositories\n").nth(1).expect("a section");
-    let told: BTreeSet<&str> =
-        table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).skip(2).collect();
-    let parts: [&[Row]; 6] =
-        [&content::ROWS, &environment::ROWS, &formats::ROWS, &index::ROWS, &machine::ROWS, &places::ROWS];
+    let table = page
+        .split("\n## Odd repositories\n")
+        .nth(1)
+        .expect("a section");
+    let told: BTreeSet<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .skip(2)
+        .collect();
+    let parts: [&[Row]; 6] = [
+        &content::ROWS,
+        &environment::ROWS,
+        &formats::ROWS,
+        &index::ROWS,
+        &machine::ROWS,
+        &places::ROWS,
+    ];
     let rows = parts.concat();
     let held: BTreeSet<&str> = rows.iter().map(|(name, _)| *name).collect();
     assert_eq!(told, held);
@@ -30,7 +42,9 @@ fn each_row_of_the_table_has_a_test_and_each_test_a_row() {
 
 /// A task is created and moved at a place; git finds nothing wrong and nothing left over.
 fn works(world: &World, at: &str) {
-    works_by(world, at, |arguments| world.orch(&[&["-C", at], arguments].concat()));
+    works_by(world, at, |arguments| {
+        world.orch(&[&["-C", at], arguments].concat())
+    });
     sound(world, at);
 }
 
@@ -39,13 +53,22 @@ fn works_by(world: &World, at: &str, orch: impl Fn(&[&str]) -> Ended) {
     orch(&["new", "t"]).succeeds();
     world.plan(&format!("../{at}/tasks/t"), 1);
     orch(&["suggest", "t"]).succeeds().says("plan_review");
-    orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+    orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
 }
 
 /// Git finds nothing wrong, nothing left over, and our two commits on top.
 fn sound(world: &World, at: &str) {
     assert_eq!(world.git(&["-C", at, "status", "--porcelain"]), "", "{at}");
-    assert_eq!(world.git(&["-C", at, "fsck", "--strict", "--no-dangling"]), "", "{at}");
+    assert_eq!(
+        world.git(&["-C", at, "fsck", "--strict", "--no-dangling"]),
+        "",
+        "{at}"
+    );
     let subjects = world.git(&["-C", at, "log", "-2", "--format=%s"]);
-    assert_eq!(subjects, "orch(t): planning -> plan_review\norch(t): new -> planning\n", "{at}");
+    assert_eq!(
+        subjects, "orch(t): planning -> plan_review\norch(t): new -> planning\n",
+        "{at}"
+    );
 }

@@ -9,7 +9,8 @@ use std::fs;
 
 fn schema(kind: &str) -> Schema {
     let path = project().join(format!("system/schemas/output/{kind}.schema.json"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Schema::compile(kind, &text).unwrap_or_else(|problems| panic!("{kind}: {problems:#?}"))
 }
 
@@ -25,9 +26,14 @@ pub fn fits(value: &Value) {
 fn answers_fit_for_none_one_and_many() {
     let world = World::ready();
     let ask = |world: &World| {
-        for command in
-            [&["suggest"][..], &["status"], &["check"], &["log"], &["audit"], &["check", "--staged"]]
-        {
+        for command in [
+            &["suggest"][..],
+            &["status"],
+            &["check"],
+            &["log"],
+            &["audit"],
+            &["check", "--staged"],
+        ] {
             fits(&world.orch_json(command));
         }
     };
@@ -65,7 +71,12 @@ fn answers_fit_for_none_one_and_many() {
         fits(&world.orch_json(&["hook", command]));
     }
     ask(&world);
-    for command in [&["suggest"][..], &["status"], &["check"], &["explain", "t2"]] {
+    for command in [
+        &["suggest"][..],
+        &["status"],
+        &["check"],
+        &["explain", "t2"],
+    ] {
         fits(&world.orch_json(&[command, &["--at", "HEAD~1"]].concat()));
     }
     world.write("tasks/t2/state.json", "{}");
@@ -91,7 +102,11 @@ fn rare_events_fit_too() {
     let (task, reason) = (|| "t1".to_owned(), || "a merge is in progress".to_owned());
     for happening in [
         Happening::Started { tasks: 0 },
-        Happening::Held { task: task(), reason: reason(), hint: None },
+        Happening::Held {
+            task: task(),
+            reason: reason(),
+            hint: None,
+        },
         Happening::Gone { task: task() },
         Happening::Stopped { reason: reason() },
     ] {
@@ -112,7 +127,8 @@ fn the_same_files_give_the_same_bytes() {
 fn states_fit_their_schema() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    let text = fs::read_to_string(project().join("system/schemas/state.schema.json")).expect("a schema");
+    let text =
+        fs::read_to_string(project().join("system/schemas/state.schema.json")).expect("a schema");
     let schema = Schema::compile("state", &text).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let problems = schema.validate(&world.json("tasks/t1/state.json"));
     assert!(problems.is_empty(), "{problems:#?}");

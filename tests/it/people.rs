@@ -18,7 +18,10 @@ const ORDERS: [&[&str]; 8] = [
 
 fn settings(world: &World, people: &str) {
     let text = world.read("orch.toml");
-    world.write("orch.toml", text.replace("[people]\n", &format!("[people]\n{people}\n")));
+    world.write(
+        "orch.toml",
+        text.replace("[people]\n", &format!("[people]\n{people}\n")),
+    );
 }
 
 fn people(phase: &str, settled: &str) -> World {
@@ -48,17 +51,30 @@ fn orders_are_refused_to_agents_and_programs_and_say_who_must_type_what() {
     let before = (head(&world), world.dirty());
     for order in ORDERS {
         let typed = format!("ask a person to type at a terminal: orch {}", order[0]);
-        world.orch_by_agent(order).ends(6).reports("an agent ordered it").reports(&typed);
-        world.orch_by_program(order).ends(6).reports("a program ordered it").reports(&typed);
+        world
+            .orch_by_agent(order)
+            .ends(6)
+            .reports("an agent ordered it")
+            .reports(&typed);
+        world
+            .orch_by_program(order)
+            .ends(6)
+            .reports("a program ordered it")
+            .reports(&typed);
         let mut marked = world.orch_command(order);
-        world.end(marked.env("CLAUDECODE", "1").output().expect("orch runs")).ends(6).reports("an agent");
+        world
+            .end(marked.env("CLAUDECODE", "1").output().expect("orch runs"))
+            .ends(6)
+            .reports("an agent");
         let refused = world.orch_by_agent(&[order, &["--json"]].concat()).ends(6);
         let error: Value = serde_json::from_str(&refused.stdout).expect("JSON");
         assert_eq!(error["error"]["code"], "by-human", "{error:#}");
         assert_eq!((head(&world), world.dirty()), before, "{order:?}");
     }
     // Anybody may take the moves of the rules, and look at what an order would do.
-    world.orch_by_agent(&["next", "t", "--override", "why", "--dry-run"]).succeeds();
+    world
+        .orch_by_agent(&["next", "t", "--override", "why", "--dry-run"])
+        .succeeds();
     world.patch("t", 1);
     world.orch_by_agent(&["next", "t"]).succeeds();
     world.orch(ORDERS[0]).succeeds().says("review -> test");
@@ -70,19 +86,35 @@ fn a_program_with_the_mark_of_an_agent_is_an_agent_also_at_a_terminal() {
     let world = started("accept");
     world.accept("t");
     let before = (head(&world), world.dirty());
-    let orders: [&[&str]; 3] = [&["approve", "t"], &["next", "t", "--override", "in a hurry"], &["trust"]];
-    for mark in ["QWEN_CODE", "COPILOT_CLI", "AI_AGENT", "CODEX_CI", "AGENT", "CURSOR_AGENT"] {
+    let orders: [&[&str]; 3] = [
+        &["approve", "t"],
+        &["next", "t", "--override", "in a hurry"],
+        &["trust"],
+    ];
+    for mark in [
+        "QWEN_CODE",
+        "COPILOT_CLI",
+        "AI_AGENT",
+        "CODEX_CI",
+        "AGENT",
+        "CURSOR_AGENT",
+    ] {
         for order in orders {
             let mut marked = world.orch_command(order);
             marked.env(mark, "1").env("ORCH_ACTOR", "human:Ann");
             let because = format!("an agent ordered it ({mark} is set)");
-            world.end(marked.output().expect("orch runs")).ends(6).reports(&because);
+            world
+                .end(marked.output().expect("orch runs"))
+                .ends(6)
+                .reports(&because);
         }
     }
     assert_eq!((head(&world), world.dirty()), before);
     // What is set and empty marks nothing.
     let mut person = world.orch_command(&["approve", "t"]);
-    world.end(person.env("QWEN_CODE", "").output().expect("orch runs")).succeeds();
+    world
+        .end(person.env("QWEN_CODE", "").output().expect("orch runs"))
+        .succeeds();
 }
 
 /// A program whose hook has called orch, at a terminal and without any mark: first as the shell that runs the hook,
@@ -97,20 +129,30 @@ fn what_a_hook_has_announced_is_an_agent_and_so_is_what_it_starts() {
     for hook in [
         format!("echo '{{}}' | {orch} hook agent session-start > /dev/null"),
         format!("echo '{{}}' > ../event; sh -c '{orch} hook agent stop < ../event' > /dev/null"),
-        format!("cd ../other; echo '{{}}' | {orch} hook agent user-prompt-submit > /dev/null; cd ../repo"),
+        format!(
+            "cd ../other; echo '{{}}' | {orch} hook agent user-prompt-submit > /dev/null; cd ../repo"
+        ),
     ] {
         for order in ["approve t", "next t --override hurry", "trust"] {
             let script = format!("{hook}; sh -c '{orch} {order}; exit $?'");
             world.write("../agent.sh", script);
             let mut agent = world.command("sh");
-            let agent = agent.arg("../agent.sh").stdin(world.keyboard()).output().expect("sh runs");
+            let agent = agent
+                .arg("../agent.sh")
+                .stdin(world.keyboard())
+                .output()
+                .expect("sh runs");
             let ended = world.end(agent).ends(6).reports("an agent ordered it");
             ended.reports("which has called `orch hook agent`");
         }
     }
     assert_eq!((head(&world), world.dirty()), before);
     // What has ended is forgotten, and others are not meant.
-    let kept = || std::fs::read_dir(world.path(".git/orch/agents")).expect("a directory").count();
+    let kept = || {
+        std::fs::read_dir(world.path(".git/orch/agents"))
+            .expect("a directory")
+            .count()
+    };
     assert_eq!(kept(), 1);
     world.orch(&["approve", "t"]).succeeds();
 }
@@ -120,7 +162,10 @@ fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
     let world = started("planning");
     settings(&world, "orders = \"anyone\"");
     let order = ["next", "t", "--override", "why"];
-    world.orch_by_agent(&order).ends(6).reports("commit orch.toml");
+    world
+        .orch_by_agent(&order)
+        .ends(6)
+        .reports("commit orch.toml");
     world.commit("anyone may order");
     world.orch_by_agent(&order).succeeds();
     assert_eq!(
@@ -129,7 +174,10 @@ fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
     );
     world.orch(&["audit"]).succeeds();
     assert_eq!(last(&world)["standing"], "overridden");
-    world.write("orch.toml", world.read("orch.toml").replace("orders = \"anyone\"\n", ""));
+    world.write(
+        "orch.toml",
+        world.read("orch.toml").replace("orders = \"anyone\"\n", ""),
+    );
     world.commit("a person again");
     // Settings that stood only for a while prove nothing.
     world.orch(&["audit"]).succeeds();
@@ -138,7 +186,10 @@ fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
     world.git(&["rebase", "-q", "--onto", "HEAD~3", "HEAD~2", "HEAD~1"]);
     let forged = last(&world);
     assert_eq!(forged["standing"], "forged", "{forged:#}");
-    assert_eq!(forged["why"], "`override` needs a person, and the record names an agent: x");
+    assert_eq!(
+        forged["why"],
+        "`override` needs a person, and the record names an agent: x"
+    );
 }
 
 #[test]
@@ -146,8 +197,12 @@ fn confirming_may_be_left_to_agents() {
     let world = people("plan_review", "agents_may = [\"confirm\"]");
     world.plan_review("t", false, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch_by_agent(&["confirm", "t", "plan", "--reason", "it is right"]).succeeds();
-    world.orch_by_agent(&["rollback", "t", "--reason", "again"]).ends(6);
+    world
+        .orch_by_agent(&["confirm", "t", "plan", "--reason", "it is right"])
+        .succeeds();
+    world
+        .orch_by_agent(&["rollback", "t", "--reason", "again"])
+        .ends(6);
     assert_eq!(last(&world)["standing"], "claimed");
 }
 
@@ -159,14 +214,24 @@ fn a_trusted_signature_stands_for_a_person() {
     world.commit("orders are signed");
     let order = ["next", "t", "--override", "in a hurry"];
     // A marked agent is none, whatever key it has.
-    world.orch_by_agent(&order).ends(6).reports("an agent ordered it");
+    world
+        .orch_by_agent(&order)
+        .ends(6)
+        .reports("an agent ordered it");
     world.git(&["config", "commit.gpgSign", "false"]);
-    world.orch(&order).ends(6).reports("someone whose commits git does not verify ordered it");
+    world
+        .orch(&order)
+        .ends(6)
+        .reports("someone whose commits git does not verify ordered it");
     world.git(&["config", "commit.gpgSign", "true"]);
     let signers = world.path("../allowed");
     world.git(&["config", "gpg.ssh.allowedSignersFile", "/dev/null"]);
     world.orch(&order).ends(6).reports("allowed signer");
-    world.git(&["config", "gpg.ssh.allowedSignersFile", &signers.to_string_lossy()]);
+    world.git(&[
+        "config",
+        "gpg.ssh.allowedSignersFile",
+        &signers.to_string_lossy(),
+    ]);
     world.orch_by_program(&order).succeeds();
     let change = last(&world);
     assert_eq!(
@@ -176,7 +241,12 @@ fn a_trusted_signature_stands_for_a_person() {
     world.git(&["commit", "-q", "--amend", "--no-edit", "--no-gpg-sign"]);
     let change = last(&world);
     assert_eq!(change["standing"], "forged", "{change:#}");
-    assert!(change["why"].as_str().is_some_and(|why| why.contains("is not signed")), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("is not signed")),
+        "{change:#}"
+    );
 }
 
 /// An executor that gives an order, and takes no variable along.
@@ -201,12 +271,15 @@ fn a_run_whose_executor_gives_an_order_waits_and_names_it() {
         world.write(".git/info/exclude", "agent.sh\nsaid\n");
         world.write("agent.sh", ordering(way, order));
         let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
-        let named =
-            "the executor of `planner` ordered `orch next t --override ok --to done`, which needs a person";
+        let named = "the executor of `planner` ordered `orch next t --override ok --to done`, which needs a person";
         run.says("waiting after 1 turn").says(named);
         assert_eq!(world.phase("t"), phase, "{way} {}", world.read("said"));
         if phase == "planning" {
-            assert!(world.read("said").contains("an agent ordered it"), "{way}: {}", world.read("said"));
+            assert!(
+                world.read("said").contains("an agent ordered it"),
+                "{way}: {}",
+                world.read("said")
+            );
         } else {
             assert_eq!(last(&world)["steps"][0]["actor"]["kind"], "agent");
         }
@@ -224,13 +297,17 @@ fn a_decision_that_an_executor_wrote_is_a_proposal() {
         echo '<testsuite tests="1"><testcase name="a"/></testsuite>' > eval/junit.xml"#,
     );
     let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
-    run.says("waiting after 1 turn: a person decides: the result was accepted").reports("orch approve t");
+    run.says("waiting after 1 turn: a person decides: the result was accepted")
+        .reports("orch approve t");
     assert_eq!(world.phase("t"), "accept");
     world.orch(&["watch", "--once"]).succeeds();
     world.orch(&["next", "t"]).ends(6);
     assert_eq!(world.phase("t"), "accept");
     let at_accept = head(&world);
-    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("accept -> done");
     assert_eq!(
         world.read("tasks/t/accept/decision.json"),
         "{\"verdict\": \"accepted\"}\n",
@@ -239,7 +316,10 @@ fn a_decision_that_an_executor_wrote_is_a_proposal() {
     assert_eq!(last(&world)["steps"][0]["approval"], "claimed");
     // Or it is refused, and kept for whoever wants to see it.
     world.git(&["reset", "-q", "--hard", at_accept.trim()]);
-    world.write("tasks/t/accept/decision.json", "{\"verdict\": \"accepted\", \"target\": \"test\"}\n");
+    world.write(
+        "tasks/t/accept/decision.json",
+        "{\"verdict\": \"accepted\", \"target\": \"test\"}\n",
+    );
     world
         .orch(&["reject", "t", "--reason", "No test of blanks."])
         .succeeds()
@@ -249,7 +329,10 @@ fn a_decision_that_an_executor_wrote_is_a_proposal() {
         world.read("tasks/t/accept/decision.json.replaced"),
         "{\"verdict\": \"accepted\", \"target\": \"test\"}\n"
     );
-    assert_eq!(world.json("tasks/t/accept/decision.json")["reasons"], json!(["No test of blanks."]));
+    assert_eq!(
+        world.json("tasks/t/accept/decision.json")["reasons"],
+        json!(["No test of blanks."])
+    );
     assert_eq!(last(&world)["standing"], "proven");
 }
 
@@ -300,21 +383,33 @@ fn an_executor_does_not_act_in_a_phase_that_a_person_owns() {
     world.write("system/workflows/article.md", ARTICLE);
     world.write("system/agents/writer.md", "Write.\n");
     world.commit("a workflow");
-    world.orch(&["new", "t", "--workflow", "article"]).succeeds();
+    world
+        .orch(&["new", "t", "--workflow", "article"])
+        .succeeds();
     world.write(".git/info/exclude", "agent.sh\n");
-    world.write("agent.sh", "cat > /dev/null; echo '# T' > tasks/t/text.md; echo '{}' > tasks/t/review.json");
+    world.write(
+        "agent.sh",
+        "cat > /dev/null; echo '# T' > tasks/t/text.md; echo '{}' > tasks/t/review.json",
+    );
     let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
     run.says("an executor wrote the decision of `review`, which a person owns");
     assert_eq!(world.phase("t"), "review");
     world.orch_by_agent(&["approve", "t"]).ends(6);
-    world.orch(&["approve", "t"]).succeeds().says("review -> published");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("review -> published");
     world.orch(&["audit"]).succeeds();
 }
 
 #[test]
 fn approve_and_reject_write_the_decision_and_take_the_move_in_one_commit() {
     for (order, to, decision) in [
-        (&["approve", "t"][..], "done", json!({"verdict": "accepted"})),
+        (
+            &["approve", "t"][..],
+            "done",
+            json!({"verdict": "accepted"}),
+        ),
         (
             &["reject", "t", "--reason", "Too slow."],
             "codegen",
@@ -334,25 +429,50 @@ fn approve_and_reject_write_the_decision_and_take_the_move_in_one_commit() {
         let world = started("accept");
         let offered = world.orch_json(&["suggest", "t"]);
         let offered = &offered["suggestions"][0];
-        let ids: Vec<_> =
-            offered["options"].as_array().expect("a list").iter().map(|option| &option["id"]).collect();
+        let ids: Vec<_> = offered["options"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|option| &option["id"])
+            .collect();
         assert_eq!(ids, ["approve", "reject"]);
-        assert_eq!((&offered["do"], &offered["owner"]), (&json!("decide"), &json!("human")));
+        assert_eq!(
+            (&offered["do"], &offered["owner"]),
+            (&json!("decide"), &json!("human"))
+        );
         let before = (head(&world), world.dirty());
-        world.orch(&[order, &["--dry-run"]].concat()).succeeds().says(&format!("accept -> {to}"));
+        world
+            .orch(&[order, &["--dry-run"]].concat())
+            .succeeds()
+            .says(&format!("accept -> {to}"));
         assert_eq!((head(&world), world.dirty()), before);
         assert!(!world.path("tasks/t/accept").exists());
-        world.orch(order).succeeds().says(&format!("accept -> {to}"));
-        assert_eq!((world.phase("t").as_str(), world.git(&["rev-parse", "HEAD~1"])), (to, before.0));
+        world
+            .orch(order)
+            .succeeds()
+            .says(&format!("accept -> {to}"));
+        assert_eq!(
+            (
+                world.phase("t").as_str(),
+                world.git(&["rev-parse", "HEAD~1"])
+            ),
+            (to, before.0)
+        );
         let written = world.json("tasks/t/accept/decision.json");
         for (key, value) in decision.as_object().expect("an object") {
             assert_eq!(written[key], *value, "{written:#}");
         }
         assert_eq!(written["decider"], "Ann");
-        assert!(written["of"]["patch"].is_string() && written["finished_at"].is_string(), "{written:#}");
+        assert!(
+            written["of"]["patch"].is_string() && written["finished_at"].is_string(),
+            "{written:#}"
+        );
         assert_eq!(world.dirty(), "");
         assert_eq!(
-            (&last(&world)["standing"], &last(&world)["steps"][0]["approval"]),
+            (
+                &last(&world)["standing"],
+                &last(&world)["steps"][0]["approval"]
+            ),
             (&json!("proven"), &json!("claimed"))
         );
         world.orch(&["check"]).succeeds();
@@ -368,7 +488,10 @@ fn where_nothing_is_decided_there_is_nothing_to_approve_and_nothing_is_left_behi
     let world = started("accept");
     world.write("tasks/t/planning/plan.json", "{");
     let before = (head(&world), world.dirty());
-    world.orch(&["approve", "t"]).ends(3).says("nothing to approve");
+    world
+        .orch(&["approve", "t"])
+        .ends(3)
+        .says("nothing to approve");
     assert_eq!((head(&world), world.dirty()), before);
     // A commit that is refused leaves no decision either.
     world.git(&["restore", "tasks"]);
@@ -389,16 +512,26 @@ fn an_override_goes_where_the_work_goes_or_asks_where() {
         let order = world.orch(&["next", "t", "--override", "why"]);
         match to {
             Some(to) => drop(order.succeeds().says(&format!("{phase} -> {to}"))),
-            None => {
-                drop(order.ends(1).reports("needs a target").reports("name the phase with --to: running, "))
-            }
+            None => drop(
+                order
+                    .ends(1)
+                    .reports("needs a target")
+                    .reports("name the phase with --to: running, "),
+            ),
         }
     }
     let world = World::ready();
-    world.orch(&["new", "t", "--workflow", "ccw-loop"]).succeeds();
-    world.orch(&["next", "t", "--override", "why", "--to", "running"]).succeeds();
+    world
+        .orch(&["new", "t", "--workflow", "ccw-loop"])
+        .succeeds();
+    world
+        .orch(&["next", "t", "--override", "why", "--to", "running"])
+        .succeeds();
     // Neither `paused` nor `failed`, which come first in the document.
-    world.orch(&["next", "t", "--override", "why"]).succeeds().says("running -> completed");
+    world
+        .orch(&["next", "t", "--override", "why"])
+        .succeeds()
+        .says("running -> completed");
 }
 
 #[test]
@@ -413,11 +546,16 @@ fn a_run_says_who_decided_while_its_executor_worked() {
     while !world.path("begun").exists() {
         std::thread::yield_now();
     }
-    world.orch(&["approve", "t"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("plan_review -> codegen");
     let ended = world.end(run.wait_with_output().expect("ended"));
     let told = format!("{}{}", ended.stdout, ended.stderr);
     assert!(
-        told.contains("Ann moved the task while the executor worked: plan_review -> codegen (plan-accepted)"),
+        told.contains(
+            "Ann moved the task while the executor worked: plan_review -> codegen (plan-accepted)"
+        ),
         "{told}"
     );
 }
@@ -435,18 +573,34 @@ fn the_files_of_a_set_that_is_gone_are_named_as_they_were() {
     let suggested = world.orch_json(&["suggest", "t"]);
     let suggestion = &suggested["suggestions"][0];
     let options = suggestion["options"].as_array().expect("a list");
-    let restores: Vec<&Value> = options.iter().filter(|option| option["id"] == "restore").collect();
+    let restores: Vec<&Value> = options
+        .iter()
+        .filter(|option| option["id"] == "restore")
+        .collect();
     assert_eq!(restores.len(), 2, "{suggestion:#}");
-    assert!(options.iter().any(|option| option["id"] == "reject"), "{suggestion:#}");
+    assert!(
+        options.iter().any(|option| option["id"] == "reject"),
+        "{suggestion:#}"
+    );
     let shown = suggestion.to_string();
-    assert!(shown.contains("eval/a-report.xml is missing") && !shown.contains("eval/junit.xml"), "{shown}");
+    assert!(
+        shown.contains("eval/a-report.xml is missing") && !shown.contains("eval/junit.xml"),
+        "{shown}"
+    );
     world.orch(&["approve", "t"]).ends(3);
     for option in restores {
-        let argv: Vec<&str> =
-            option["argv"].as_array().expect("argv").iter().filter_map(Value::as_str).collect();
+        let argv: Vec<&str> = option["argv"]
+            .as_array()
+            .expect("argv")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         world.git(&argv[1..]);
     }
-    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("accept -> done");
     world.orch(&["audit"]).succeeds();
 }
 
@@ -454,26 +608,59 @@ fn the_files_of_a_set_that_is_gone_are_named_as_they_were() {
 fn a_verdict_of_a_person_moves_a_phase_of_an_agent_and_is_proven() {
     let world = started("plan_review");
     world.orch_by_agent(&["approve", "t"]).ends(6);
-    world.orch_by_agent(&["reject", "t", "--reason", "no"]).ends(6);
-    world.orch(&["reject", "t", "--reason", "no", "--issue", "blocking: "]).ends(2).reports("says nothing");
+    world
+        .orch_by_agent(&["reject", "t", "--reason", "no"])
+        .ends(6);
+    world
+        .orch(&["reject", "t", "--reason", "no", "--issue", "blocking: "])
+        .ends(2)
+        .reports("says nothing");
     assert_eq!(world.dirty(), "");
-    let order =
-        ["reject", "t", "--reason", "Vague.", "--issue", "blocking: src/a.rs:12: Says nothing of errors."];
-    world.orch(&order).succeeds().says("plan_review -> planning");
+    let order = [
+        "reject",
+        "t",
+        "--reason",
+        "Vague.",
+        "--issue",
+        "blocking: src/a.rs:12: Says nothing of errors.",
+    ];
+    world
+        .orch(&order)
+        .succeeds()
+        .says("plan_review -> planning");
     let verdict = world.json("tasks/t/review/plan-review.json");
-    assert_eq!((&verdict["ok"], &verdict["reviewer"]), (&json!(false), &json!("Ann")));
+    assert_eq!(
+        (&verdict["ok"], &verdict["reviewer"]),
+        (&json!(false), &json!("Ann"))
+    );
     assert_eq!(verdict["issues"][0]["line"], 12);
     assert_eq!(last(&world)["standing"], "proven");
     assert_eq!(last(&world)["steps"][0]["actor"]["kind"], "human");
     let prompt = world.orch(&["prompt", "t"]).succeeds();
-    assert!(prompt.stdout.contains("Says nothing of errors."), "{}", prompt.stdout);
+    assert!(
+        prompt.stdout.contains("Says nothing of errors."),
+        "{}",
+        prompt.stdout
+    );
     world.plan("t", 2);
-    world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
-    world.orch(&["approve", "t"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("plan_review -> codegen");
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["approve", "t", "--issue", "note: README.md: Name it."]).succeeds().says("review -> test");
-    assert_eq!(world.json("tasks/t/review/code-review.json")["issues"][0]["file"], "README.md");
+    world
+        .orch(&["approve", "t", "--issue", "note: README.md: Name it."])
+        .succeeds()
+        .says("review -> test");
+    assert_eq!(
+        world.json("tasks/t/review/code-review.json")["issues"][0]["file"],
+        "README.md"
+    );
     assert_eq!(world.dirty(), "");
     world.orch(&["audit"]).succeeds();
 }
@@ -485,46 +672,98 @@ fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it(
     world.tests("t", 0, 1);
     world.orch(&["next", "t"]).succeeds().says("test -> accept");
     let change = last(&world);
-    let why = "evidence of earlier phases is gone: review/plan-review.json, review/code-review.json";
-    assert_eq!((&change["standing"], &change["why"]), (&json!("proven"), &json!(why)), "{change:#}");
+    let why =
+        "evidence of earlier phases is gone: review/plan-review.json, review/code-review.json";
+    assert_eq!(
+        (&change["standing"], &change["why"]),
+        (&json!("proven"), &json!(why)),
+        "{change:#}"
+    );
     let suggested = world.orch_json(&["suggest", "t"]);
     let suggestion = &suggested["suggestions"][0];
     let gone = suggestion["diagnostics"].as_array().expect("a list");
-    assert_eq!(gone.iter().filter(|found| found["code"] == "evidence-gone").count(), 2, "{suggestion:#}");
+    assert_eq!(
+        gone.iter()
+            .filter(|found| found["code"] == "evidence-gone")
+            .count(),
+        2,
+        "{suggestion:#}"
+    );
     let options = suggestion["options"].as_array().expect("a list");
-    assert!(options[..2].iter().all(|option| option["id"] == "restore"), "{suggestion:#}");
+    assert!(
+        options[..2].iter().all(|option| option["id"] == "restore"),
+        "{suggestion:#}"
+    );
     // What is gone, since when and how it comes back stands before what is asked for.
     let reason = suggestion["reason"].as_str().expect("a text");
-    let restore = options[0]["argv"].as_array().expect("a list").iter().filter_map(|word| word.as_str());
+    let restore = options[0]["argv"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|word| word.as_str());
     let restore = restore.collect::<Vec<_>>().join(" ");
     let (first, then) = reason.split_once("; then: ").expect("both");
     assert!(
-        first.starts_with("review/plan-review.json is missing, although the task left `plan_review` with it"),
+        first.starts_with(
+            "review/plan-review.json is missing, although the task left `plan_review` with it"
+        ),
         "{reason}"
     );
-    assert!(restore.starts_with("git restore -s ") && first.contains(&restore), "{reason}");
+    assert!(
+        restore.starts_with("git restore -s ") && first.contains(&restore),
+        "{reason}"
+    );
     assert_eq!(then, "accept/decision.json is missing");
-    let hint = gone.iter().find_map(|found| found["hint"].as_str().filter(|hint| hint.contains(&restore)));
+    let hint = gone.iter().find_map(|found| {
+        found["hint"]
+            .as_str()
+            .filter(|hint| hint.contains(&restore))
+    });
     assert!(hint.is_some(), "{gone:#?}");
     world.orch(&["check", "t"]).says("evidence-gone");
     world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone: plan_review (review/plan-review.json) is missing (the task left `plan_review` with it)");
     world.accept("t");
-    world.orch(&["approve", "t"]).ends(3).says("review/plan-review.json");
-    world.orch(&["explain", "t"]).succeeds().says("evidence-gone");
+    world
+        .orch(&["approve", "t"])
+        .ends(3)
+        .says("review/plan-review.json");
+    world
+        .orch(&["explain", "t"])
+        .succeeds()
+        .says("evidence-gone");
     assert_eq!(world.phase("t"), "accept");
     let accept = head(&world);
     // A person may do without it, and the record says so.
-    world.orch(&["next", "t", "--override", "read in the mail", "--to", "done"]).succeeds();
+    world
+        .orch(&[
+            "next",
+            "t",
+            "--override",
+            "read in the mail",
+            "--to",
+            "done",
+        ])
+        .succeeds();
     let waived = &world.json("tasks/t/state.json")["waived"];
-    assert!(waived["plan_review"].is_number() && waived["code_review"].is_number(), "{waived}");
+    assert!(
+        waived["plan_review"].is_number() && waived["code_review"].is_number(),
+        "{waived}"
+    );
     // Or it comes back.
     world.git(&["reset", "-q", "--hard", accept.trim()]);
     for option in options.iter().filter(|option| option["id"] == "restore") {
-        let argv: Vec<&str> =
-            option["argv"].as_array().expect("argv").iter().filter_map(Value::as_str).collect();
+        let argv: Vec<&str> = option["argv"]
+            .as_array()
+            .expect("argv")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         world.git(&argv[1..]);
     }
-    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+    world
+        .orch(&["approve", "t"])
+        .succeeds()
+        .says("accept -> done");
 }
 
 #[test]
@@ -534,21 +773,32 @@ fn what_advances_the_work_comes_first_and_an_agent_is_offered_no_order() {
     world.orch(&["next", "t"]).succeeds();
     let ids = |world: &World| -> Vec<String> {
         let suggested = world.orch_json(&["suggest", "t"]);
-        let options = suggested["suggestions"][0]["options"].as_array().cloned().expect("a list");
-        options.iter().map(|option| option["id"].as_str().expect("an id").to_owned()).collect()
+        let options = suggested["suggestions"][0]["options"]
+            .as_array()
+            .cloned()
+            .expect("a list");
+        options
+            .iter()
+            .map(|option| option["id"].as_str().expect("an id").to_owned())
+            .collect()
     };
     assert_eq!(ids(&world), ["prompt", "confirm", "override"]);
     let told = world.orch(&["suggest", "t"]).succeeds().stdout;
     let (prompt, order) = (told.find("orch prompt t"), told.find("--override"));
     assert!(prompt.is_some() && prompt < order, "{told}");
-    for agent in [world.orch_by_agent(&["suggest", "t"]), world.orch(&["prompt", "t"])] {
+    for agent in [
+        world.orch_by_agent(&["suggest", "t"]),
+        world.orch(&["prompt", "t"]),
+    ] {
         assert!(
             !agent.stdout.contains("override") && !agent.stdout.contains("confirm t"),
             "{}",
             agent.stdout
         );
     }
-    let refused = world.orch_by_agent(&["next", "t", "--to", "codegen"]).ends(1);
+    let refused = world
+        .orch_by_agent(&["next", "t", "--to", "codegen"])
+        .ends(1);
     assert!(!refused.stderr.contains("override"), "{}", refused.stderr);
 }
 
@@ -557,13 +807,20 @@ fn a_decision_is_never_written_through_a_link_nor_over_what_is_kept() {
     let world = started("accept");
     world.write("outside/decision.json", "precious");
     std::os::unix::fs::symlink("../../outside", world.path("tasks/t/accept")).expect("a link");
-    world.orch(&["approve", "t"]).ends(2).reports("is behind a link");
+    world
+        .orch(&["approve", "t"])
+        .ends(2)
+        .reports("is behind a link");
     assert_eq!(world.read("outside/decision.json"), "precious");
     world.remove("tasks/t/accept");
     // A decision that is a link is left alone too.
     world.write("tasks/t/accept/other.json", "{}");
-    std::os::unix::fs::symlink("other.json", world.path("tasks/t/accept/decision.json")).expect("a link");
-    world.orch(&["approve", "t"]).ends(2).reports("is not a regular file");
+    std::os::unix::fs::symlink("other.json", world.path("tasks/t/accept/decision.json"))
+        .expect("a link");
+    world
+        .orch(&["approve", "t"])
+        .ends(2)
+        .reports("is not a regular file");
     assert!(world.path("tasks/t/accept/decision.json").is_symlink());
     world.remove("tasks/t/accept/decision.json");
     // What an earlier decision left is not overwritten.
@@ -571,19 +828,30 @@ fn a_decision_is_never_written_through_a_link_nor_over_what_is_kept() {
         r#"{"verdict": "needs_changes", "target": "codegen", "reasons": ["no"], "decider": "Ann"}"#;
     world.write("tasks/t/accept/decision.json", opposite);
     world.write("tasks/t/accept/decision.json.replaced", "precious");
-    let refused = world.orch(&["approve", "t"]).reports("keeps an earlier decision");
+    let refused = world
+        .orch(&["approve", "t"])
+        .reports("keeps an earlier decision");
     assert_ne!(refused.code, 0);
     assert_eq!(world.read("tasks/t/accept/decision.json"), opposite);
-    assert_eq!(world.read("tasks/t/accept/decision.json.replaced"), "precious");
-    world.orch(&["reject", "t", "--reason", "x", "--to", "done"]).ends(3);
+    assert_eq!(
+        world.read("tasks/t/accept/decision.json.replaced"),
+        "precious"
+    );
+    world
+        .orch(&["reject", "t", "--reason", "x", "--to", "done"])
+        .ends(3);
 }
 
 #[test]
 fn an_executor_that_hides_its_run_is_still_no_person() {
     let world = started("accept");
-    let script = "rm -rf tasks/t/.orch; env -u ORCH_ACTOR -u ORCH_TASK ORCH approve t > said 2>&1; exit 0";
+    let script =
+        "rm -rf tasks/t/.orch; env -u ORCH_ACTOR -u ORCH_TASK ORCH approve t > said 2>&1; exit 0";
     let orch = env!("CARGO_BIN_EXE_orch");
-    world.write("executor.sh", script.replace("ORCH approve", &format!("'{orch}' approve")));
+    world.write(
+        "executor.sh",
+        script.replace("ORCH approve", &format!("'{orch}' approve")),
+    );
     world.write(".gitignore", "said\n");
     world.commit("an executor");
     let shell = "script -qec 'sh executor.sh' /dev/null < /dev/null";

@@ -27,7 +27,11 @@ impl Prepared {
         let base = world.base();
         let place = world.root();
         let place = place.as_os_str().as_bytes();
-        let mut prepared = Self { directories: Vec::new(), files: Vec::new(), seconds: world.seconds() };
+        let mut prepared = Self {
+            directories: Vec::new(),
+            files: Vec::new(),
+            seconds: world.seconds(),
+        };
         for entry in WalkDir::new(base).min_depth(1).sort_by_file_name() {
             let entry = entry.expect("an entry");
             let path = entry.path().strip_prefix(base).expect("below").to_owned();
@@ -38,7 +42,11 @@ impl Prepared {
             assert!(entry.file_type().is_file(), "{} is no file", path.display());
             let bytes = fs::read(entry.path()).expect("readable");
             let names_place = bytes.windows(place.len()).any(|part| part == place);
-            assert!(!names_place, "{} names the place of its world, so it cannot be copied", path.display());
+            assert!(
+                !names_place,
+                "{} names the place of its world, so it cannot be copied",
+                path.display()
+            );
             let mode = entry.metadata().expect("there").permissions().mode();
             prepared.files.push(PreparedFile { path, mode, bytes });
         }

@@ -15,7 +15,12 @@ fn a_report_decides_by_what_its_runner_means() {
     let junit = "eval/junit.xml";
     let eval = "eval/eval-report.json";
     for (path, text, phase, says) in [
-        (junit, "<testsuite><testcase name='a'/></testsuite>", "accept", "tests-passed"),
+        (
+            junit,
+            "<testsuite><testcase name='a'/></testsuite>",
+            "accept",
+            "tests-passed",
+        ),
         (
             junit,
             "<testsuite tests='2' failures='1'><testcase name='a'><flakyFailure/></testcase></testsuite>",
@@ -48,30 +53,60 @@ fn a_report_decides_by_what_its_runner_means() {
             "`eval/unit/junit.xml` does not count: `junit` is read from `eval/*.xml`",
         ),
         (junit, "<testsuite/> 1 failed", "test", "eval/junit.xml"),
-        (eval, r#"{"overall_pass": true, "suites": [{"status": "passed"}]}"#, "accept", "tests-passed"),
+        (
+            eval,
+            r#"{"overall_pass": true, "suites": [{"status": "passed"}]}"#,
+            "accept",
+            "tests-passed",
+        ),
         (
             eval,
             r#"{"results": [{"status": "ok", "code": 0}, {"status": "skipped"}]}"#,
             "accept",
             "tests-passed",
         ),
-        (eval, r#"{"results": [{"status": "ok", "code": 101}]}"#, "codegen", "tests-failed"),
-        (eval, r#"{"overall_pass": true, "code": 101}"#, "codegen", "tests-failed"),
-        (eval, r#"{"overall_pass": true, "suites": [{"code": 2}]}"#, "codegen", "tests-failed"),
+        (
+            eval,
+            r#"{"results": [{"status": "ok", "code": 101}]}"#,
+            "codegen",
+            "tests-failed",
+        ),
+        (
+            eval,
+            r#"{"overall_pass": true, "code": 101}"#,
+            "codegen",
+            "tests-failed",
+        ),
+        (
+            eval,
+            r#"{"overall_pass": true, "suites": [{"code": 2}]}"#,
+            "codegen",
+            "tests-failed",
+        ),
         (
             eval,
             r#"{"overall_pass": true, "summary": {"passed": 0, "skipped": 3}}"#,
             "test",
             "nothing to apply",
         ),
-        (eval, r#"{"overall_pass": true, "suites": [{"status": "skipped"}]}"#, "test", "nothing to apply"),
+        (
+            eval,
+            r#"{"overall_pass": true, "suites": [{"status": "skipped"}]}"#,
+            "test",
+            "nothing to apply",
+        ),
         (
             eval,
             r#"{"overall_pass": true, "suites": [{"cases": [{"status": "skipped"}]}]}"#,
             "test",
             "nothing to apply",
         ),
-        (eval, r#"{"results": [{"status": "skipped"}]}"#, "test", "nothing to apply"),
+        (
+            eval,
+            r#"{"results": [{"status": "skipped"}]}"#,
+            "test",
+            "nothing to apply",
+        ),
     ] {
         let world = in_test();
         world.write(&format!("tasks/t/{path}"), text);
@@ -100,7 +135,9 @@ fn written(world: &World, watching: &mut Watching, path: &str, text: &str) -> Op
 }
 
 fn complete() -> Vec<WatchEvent> {
-    vec![WatchEvent::Complete(vec![RepoPath::new("tasks/t").expect("a path")])]
+    vec![WatchEvent::Complete(vec![
+        RepoPath::new("tasks/t").expect("a path"),
+    ])]
 }
 
 const PASSED: &str = "<testsuite><testcase name='a'/></testsuite>";
@@ -111,9 +148,16 @@ fn a_watch_decides_once_all_reports_of_a_run_are_there() {
     let world = in_test();
     let mut watching = watched(&world);
     let held = written(&world, &mut watching, "eval/TEST-A.xml", PASSED);
-    assert_eq!(held.as_deref(), Some("eval/*.xml: waiting until no report has changed for 3s"));
+    assert_eq!(
+        held.as_deref(),
+        Some("eval/*.xml: waiting until no report has changed for 3s")
+    );
     assert_eq!(world.phase("t"), "test");
-    assert_eq!(written(&world, &mut watching, "eval/TEST-B.xml", FAILED), None, "it is told once");
+    assert_eq!(
+        written(&world, &mut watching, "eval/TEST-B.xml", FAILED),
+        None,
+        "it is told once"
+    );
     assert_eq!(world.phase("t"), "test");
     taken(&mut watching, complete());
     assert_eq!(world.phase("t"), "codegen");
@@ -137,7 +181,10 @@ fn only_the_watch_waits_for_quiet() {
     let world = in_test();
     let mut watching = watched(&world);
     assert!(written(&world, &mut watching, "eval/TEST-A.xml", PASSED).is_some());
-    world.orch(&["prompt", "t"]).succeeds().says("waits until none of them has changed for 3s");
+    world
+        .orch(&["prompt", "t"])
+        .succeeds()
+        .says("waits until none of them has changed for 3s");
     let told = world.orch_json(&["suggest", "t"]);
     assert_eq!(told["suggestions"][0]["kind"], "transition", "{told:#}");
     world.orch(&["next", "t"]).succeeds();
@@ -147,10 +194,19 @@ fn only_the_watch_waits_for_quiet() {
 #[test]
 fn nothing_is_complete_until_the_file_is_there_that_marks_the_end() {
     let world = World::ready();
-    let workflow = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
-    let marked = workflow.replacen("format = \"junit\"", "format = \"junit\"\ncomplete = \"eval/done\"", 1);
+    let workflow = world
+        .orch(&["workflow", "show", "global-state-machine"])
+        .succeeds()
+        .stdout;
+    let marked = workflow.replacen(
+        "format = \"junit\"",
+        "format = \"junit\"\ncomplete = \"eval/done\"",
+        1,
+    );
     world.write("system/workflows/global-state-machine.md", &marked);
-    world.orch(&["workflow", "check", "global-state-machine"]).succeeds();
+    world
+        .orch(&["workflow", "check", "global-state-machine"])
+        .succeeds();
     world.commit("mark the end");
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "test");
@@ -163,15 +219,23 @@ fn nothing_is_complete_until_the_file_is_there_that_marks_the_end() {
     world.orch(&["prompt", "t"]).succeeds().says(mark);
     taken(&mut watching, complete());
     assert_eq!(world.phase("t"), "test", "no time brings the file");
-    world.orch(&["run", "t", "--", "true"]).says("waiting for eval/done");
+    world
+        .orch(&["run", "t", "--", "true"])
+        .says("waiting for eval/done");
     assert_eq!(world.phase("t"), "test");
     written(&world, &mut watching, "eval/done", "done\n");
     assert_eq!(world.phase("t"), "accept");
 
-    let refused = [("eval/*", "neither a quiet time nor a path"), ("quiet soon", "neither a quiet time")];
+    let refused = [
+        ("eval/*", "neither a quiet time nor a path"),
+        ("quiet soon", "neither a quiet time"),
+    ];
     for (value, told) in refused {
         let text = marked.replacen("\"eval/done\"", &format!("\"{value}\""), 1);
         world.write("system/workflows/global-state-machine.md", text);
-        world.orch(&["workflow", "check", "global-state-machine"]).ends(1).says(told);
+        world
+            .orch(&["workflow", "check", "global-state-machine"])
+            .ends(1)
+            .says(told);
     }
 }

@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::fs;
 
 fn schema(path: &str) -> Schema {
-    let text = fs::read_to_string(project().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text =
+        fs::read_to_string(project().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     Schema::compile(path, &text).unwrap_or_else(|problems| panic!("{path}: {problems:#?}"))
 }
 
@@ -22,12 +23,17 @@ fn worlds() -> Vec<World> {
     one.orch(&["new", "t", "--title", "Login"]).succeeds();
     one.walk_to("t", "test");
     let many = World::ready();
-    for id in ["due", "draft", "gap", "stale", "done", "invalid", "broken", "lost"] {
+    for id in [
+        "due", "draft", "gap", "stale", "done", "invalid", "broken", "lost",
+    ] {
         many.orch(&["new", id]).succeeds();
     }
     many.plan("unborn", 1);
     many.plan("due", 1);
-    many.write("tasks/draft/planning/plan.json", "{\"status\": \"draft\"}\n");
+    many.write(
+        "tasks/draft/planning/plan.json",
+        "{\"status\": \"draft\"}\n",
+    );
     many.walk_to("gap", "review");
     many.remove("tasks/gap/code/diff.patch");
     many.walk_to("stale", "test");
@@ -70,7 +76,11 @@ fn every_answer_fits_its_schema() {
                 for task in &tasks {
                     let named = [*command, &[task]].concat();
                     let answer = world.orch_json(&named);
-                    let schema = if answer["kind"] == "error" { &error } else { schema };
+                    let schema = if answer["kind"] == "error" {
+                        &error
+                    } else {
+                        schema
+                    };
                     fits(schema, &format!("{named:?}"), &answer);
                 }
             }
@@ -85,25 +95,49 @@ fn transitions_errors_and_events_fit_their_schemas() {
     let error = schema("system/schemas/output/error.schema.json");
     let event = schema("system/schemas/output/event.schema.json");
     let world = World::ready();
-    fits(&transitions, "new", &world.orch_json(&["new", "t", "--title", "Login"]));
+    fits(
+        &transitions,
+        "new",
+        &world.orch_json(&["new", "t", "--title", "Login"]),
+    );
     world.plan("t", 1);
-    fits(&transitions, "dry", &world.orch_json(&["next", "t", "--dry-run"]));
+    fits(
+        &transitions,
+        "dry",
+        &world.orch_json(&["next", "t", "--dry-run"]),
+    );
     fits(&transitions, "next", &world.orch_json(&["next", "t"]));
-    fits(&error, "refused", &world.orch_json(&["next", "t", "--to", "test"]));
+    fits(
+        &error,
+        "refused",
+        &world.orch_json(&["next", "t", "--to", "test"]),
+    );
     fits(&error, "unknown", &world.orch_json(&["next", "nope"]));
     fits(&error, "usage", &world.orch_json(&["next", "--nope"]));
-    fits(&transitions, "override", &world.orch_json(&["next", "t", "--override", "why", "--to", "test"]));
+    fits(
+        &transitions,
+        "override",
+        &world.orch_json(&["next", "t", "--override", "why", "--to", "test"]),
+    );
     fits(
         &transitions,
         "rollback",
         &world.orch_json(&["rollback", "t", "--to", "planning", "--reason", "why"]),
     );
-    fits(&transitions, "confirm", &world.orch_json(&["confirm", "t", "plan", "--reason", "why"]));
+    fits(
+        &transitions,
+        "confirm",
+        &world.orch_json(&["confirm", "t", "plan", "--reason", "why"]),
+    );
     world.write("tasks/broken/state.json", "{");
     let ended = world.orch(&["watch", "--once", "--json"]).ends(1);
     assert!(ended.stdout.lines().count() >= 2, "{ended:?}");
     for line in ended.stdout.lines() {
-        fits(&event, "event", &serde_json::from_str(line).expect("a document"));
+        fits(
+            &event,
+            "event",
+            &serde_json::from_str(line).expect("a document"),
+        );
     }
 }
 
@@ -113,15 +147,25 @@ fn what_is_written_into_a_task_fits_its_schema() {
     let suggestions = schema("system/schemas/output/suggestions.schema.json");
     for world in worlds() {
         world.orch(&["watch", "--once"]).succeeds();
-        for task in
-            fs::read_dir(world.path("tasks")).expect("tasks").flatten().filter(|entry| entry.path().is_dir())
+        for task in fs::read_dir(world.path("tasks"))
+            .expect("tasks")
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
         {
             let task = task.file_name().to_string_lossy().into_owned();
             if task != "unborn" {
-                fits(&suggestions, &task, &world.json(&format!("tasks/{task}/suggestion.json")));
+                fits(
+                    &suggestions,
+                    &task,
+                    &world.json(&format!("tasks/{task}/suggestion.json")),
+                );
             }
             if !["unborn", "broken", "lost"].contains(&task.as_str()) {
-                fits(&state, &task, &world.json(&format!("tasks/{task}/state.json")));
+                fits(
+                    &state,
+                    &task,
+                    &world.json(&format!("tasks/{task}/state.json")),
+                );
             }
         }
     }
@@ -150,8 +194,16 @@ fn a_plan_part_of_another_shape_is_not_valid() {
         plan
     };
     let cases = [
-        ("work", r#"{"milestones": [{"tasks": "x"}]}"#, r#"{"milestones": ["m", {"tasks": ["x"]}]}"#),
-        ("file_impacts", r#"[{"path": 4}]"#, r#"["a", {"path": "a"}, {}]"#),
+        (
+            "work",
+            r#"{"milestones": [{"tasks": "x"}]}"#,
+            r#"{"milestones": ["m", {"tasks": ["x"]}]}"#,
+        ),
+        (
+            "file_impacts",
+            r#"[{"path": 4}]"#,
+            r#"["a", {"path": "a"}, {}]"#,
+        ),
         ("draft_files", r"[4]", r#"["a", {"path": "a"}]"#),
     ];
     for (key, bad, good) in cases {

@@ -1,7 +1,10 @@
 //! What the caller of the tests may set in the environment; the one door to it.
 
 /// The text of a setting, for example `UPDATE` or `ORCH_MODEL_HISTORIES`.
-#[expect(clippy::disallowed_methods, reason = "tests have no main that the environment could come through")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests have no main that the environment could come through"
+)]
 pub fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

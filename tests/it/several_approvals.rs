@@ -64,30 +64,44 @@ fn at_accept() -> World {
 /// A command of a person with this address.
 fn by(world: &World, person: &str, arguments: &[&str]) -> Ended {
     let mut command = world.orch_command(arguments);
-    command.env("GIT_AUTHOR_NAME", person).env("GIT_AUTHOR_EMAIL", format!("{person}@example.com"));
+    command
+        .env("GIT_AUTHOR_NAME", person)
+        .env("GIT_AUTHOR_EMAIL", format!("{person}@example.com"));
     world.end(command.output().expect("orch runs"))
 }
 
 fn reason(world: &World) -> String {
-    world.orch_json(&["suggest", "t"])["suggestions"][0]["reason"].as_str().expect("a reason").to_owned()
+    world.orch_json(&["suggest", "t"])["suggestions"][0]["reason"]
+        .as_str()
+        .expect("a reason")
+        .to_owned()
 }
 
 fn standings(world: &World) -> Vec<String> {
     let audit = world.orch_json(&["audit"]);
     let changes = audit["changes"].as_array().expect("changes");
-    changes.iter().map(|change| change["standing"].as_str().expect("a text").to_owned()).collect()
+    changes
+        .iter()
+        .map(|change| change["standing"].as_str().expect("a text").to_owned())
+        .collect()
 }
 
 #[test]
 fn two_people_of_two_teams_suffice_and_one_counts_once() {
     let world = at_accept();
     let before = reason(&world);
-    assert!(before.contains("0 of 2 approvals; missing: security, platform"), "{before}");
+    assert!(
+        before.contains("0 of 2 approvals; missing: security, platform"),
+        "{before}"
+    );
     world.orch(&["next", "t"]).ends(3);
     by(&world, "bea", &["approve", "t"]).succeeds();
     assert_eq!(world.phase("t"), "accept");
     let file = world.json("tasks/t/accept/by/bea@example.com.json");
-    assert_eq!((&file["ruling"], &file["person"]), (&"approve".into(), &"bea@example.com".into()));
+    assert_eq!(
+        (&file["ruling"], &file["person"]),
+        (&"approve".into(), &"bea@example.com".into())
+    );
     assert!(
         reason(&world).contains("1 of 2 approvals; by bea@example.com; missing: platform"),
         "{}",
@@ -95,15 +109,24 @@ fn two_people_of_two_teams_suffice_and_one_counts_once() {
     );
     world.orch(&["suggest", "t"]).says("missing: platform");
     world.orch(&["explain", "t"]).says("missing: platform");
-    by(&world, "bea", &["approve", "t"]).ends(3).says("did so already");
+    by(&world, "bea", &["approve", "t"])
+        .ends(3)
+        .says("did so already");
     world.orch(&["next", "t"]).ends(3);
     // Bea moves to the other team, so that Ann can stand for this one.
     by(&world, "ann", &["approve", "t"]).succeeds();
     world.orch(&["next", "t"]);
     assert_eq!(world.phase("t"), "done");
     let found = standings(&world);
-    assert_eq!(found.iter().filter(|one| *one == "claimed").count(), 2, "{found:?}");
-    assert!(found.iter().all(|one| one == "claimed" || one == "proven"), "{found:?}");
+    assert_eq!(
+        found.iter().filter(|one| *one == "claimed").count(),
+        2,
+        "{found:?}"
+    );
+    assert!(
+        found.iter().all(|one| one == "claimed" || one == "proven"),
+        "{found:?}"
+    );
     world.orch(&["audit", "--strict"]).succeeds();
     world.orch(&["check", "--strict"]).succeeds();
     assert_eq!(world.dirty(), "");
@@ -131,7 +154,11 @@ fn approvals_of_two_branches_suffice_together() {
     assert_eq!(people, ["ann@example.com", "cem@example.com"]);
     world.orch(&["next", "t"]);
     assert_eq!(world.phase("t"), "done");
-    assert!(!standings(&world).contains(&"forged".to_owned()), "{:?}", standings(&world));
+    assert!(
+        !standings(&world).contains(&"forged".to_owned()),
+        "{:?}",
+        standings(&world)
+    );
 }
 
 #[test]
@@ -139,7 +166,11 @@ fn an_approval_counts_while_what_it_rests_on_stands() {
     let world = at_accept();
     by(&world, "ann", &["approve", "t"]).succeeds();
     world.write("tasks/t/text.md", "Two.\n");
-    assert!(reason(&world).contains("ann@example.com judged something else"), "{}", reason(&world));
+    assert!(
+        reason(&world).contains("ann@example.com judged something else"),
+        "{}",
+        reason(&world)
+    );
     by(&world, "cem", &["approve", "t"]).succeeds();
     world.orch(&["next", "t"]).ends(3);
     // A file that somebody writes says nothing.
@@ -157,28 +188,51 @@ fn an_approval_counts_while_what_it_rests_on_stands() {
 fn a_rejection_holds_and_a_send_back_uses_up_what_was_said() {
     let world = at_accept();
     by(&world, "ann", &["approve", "t"]).succeeds();
-    by(&world, "cem", &["reject", "t", "--reason", "it is too short"]).succeeds();
+    by(
+        &world,
+        "cem",
+        &["reject", "t", "--reason", "it is too short"],
+    )
+    .succeeds();
     world.orch(&["next", "t"]);
     assert_eq!(world.phase("t"), "write");
     world.write("tasks/t/text.md", "Three.\n");
     world.orch(&["next", "t"]).succeeds();
-    assert!(reason(&world).contains("0 of 2 approvals"), "{}", reason(&world));
-    assert_eq!(world.json("tasks/t/state.json")["actors"]["accept"]["approvals"], Value::Null);
+    assert!(
+        reason(&world).contains("0 of 2 approvals"),
+        "{}",
+        reason(&world)
+    );
+    assert_eq!(
+        world.json("tasks/t/state.json")["actors"]["accept"]["approvals"],
+        Value::Null
+    );
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
 #[test]
 fn who_is_no_person_or_in_no_team_does_not_count() {
     let world = at_accept();
-    world.orch_by_agent(&["approve", "t"]).ends(6).reports("needs a person");
+    world
+        .orch_by_agent(&["approve", "t"])
+        .ends(6)
+        .reports("needs a person");
     by(&world, "dan", &["approve", "t"]).succeeds();
     by(&world, "eva", &["approve", "t"]).succeeds();
     world.orch(&["next", "t"]).ends(3);
-    assert!(reason(&world).contains("missing: security, platform"), "{}", reason(&world));
+    assert!(
+        reason(&world).contains("missing: security, platform"),
+        "{}",
+        reason(&world)
+    );
     // Whoever puts himself into a team has to commit that.
     let settings = world.read("orch.toml");
     world.write("orch.toml", settings.replace("cem@", "dan@"));
-    assert!(reason(&world).contains("missing: security, platform"), "{}", reason(&world));
+    assert!(
+        reason(&world).contains("missing: security, platform"),
+        "{}",
+        reason(&world)
+    );
 }
 
 #[test]
@@ -186,15 +240,25 @@ fn what_was_said_can_be_taken_back() {
     let world = at_accept();
     by(&world, "ann", &["approve", "t"]).succeeds();
     by(&world, "ann", &["undo", "t"]).succeeds();
-    assert!(reason(&world).contains("0 of 2 approvals"), "{}", reason(&world));
+    assert!(
+        reason(&world).contains("0 of 2 approvals"),
+        "{}",
+        reason(&world)
+    );
     world.orch(&["audit", "--strict"]).succeeds();
 }
 
 #[test]
 fn whoever_wrote_what_others_judge_does_not_count() {
     let world = World::new();
-    world.write("orch.toml", format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}"));
-    let rules = RULES.replace("needs = [\"text\"]", "needs = [\"text\"]\nnot_by = [\"text\"]");
+    world.write(
+        "orch.toml",
+        format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}"),
+    );
+    let rules = RULES.replace(
+        "needs = [\"text\"]",
+        "needs = [\"text\"]\nnot_by = [\"text\"]",
+    );
     world.write("system/workflows/text.md", rules);
     world.commit("setup");
     world.orch(&["new", "t"]).succeeds();
@@ -223,8 +287,12 @@ fn an_approval_that_nobody_gave_is_forged() {
     type Edit = fn(&mut Value);
     let edits: [(&str, Edit); 5] = [
         ("an agent", |event| event["actor"]["kind"] = "agent".into()),
-        ("another person", |event| event["approve"]["person"] = "bea@example.com".into()),
-        ("another ruling", |event| event["approve"]["ruling"] = "reject".into()),
+        ("another person", |event| {
+            event["approve"]["person"] = "bea@example.com".into()
+        }),
+        ("another ruling", |event| {
+            event["approve"]["ruling"] = "reject".into()
+        }),
         ("another text", |event| {
             event["evidence"]["text.md"] = "0000000000000000000000000000000000000001".into()
         }),
@@ -239,7 +307,11 @@ fn an_approval_that_nobody_gave_is_forged() {
         });
         tell_lines(&world, &lines);
         world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
-        assert_eq!(standings(&world).last().map(String::as_str), Some("forged"), "{what}");
+        assert_eq!(
+            standings(&world).last().map(String::as_str),
+            Some("forged"),
+            "{what}"
+        );
     }
 }
 
@@ -249,7 +321,10 @@ fn an_approval_of_code_counts_while_the_change_stands() {
     let world = World::new();
     let settings = format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"text\"\n\n{TEAMS}");
     world.write("orch.toml", settings);
-    world.write("system/workflows/text.md", RULES.replace("path = \"text.md\"", "tree = [\"src/**\"]"));
+    world.write(
+        "system/workflows/text.md",
+        RULES.replace("path = \"text.md\"", "tree = [\"src/**\"]"),
+    );
     world.write("src/a.rs", "0\n");
     world.commit("setup");
     world.orch(&["new", "t"]).succeeds();
@@ -258,11 +333,17 @@ fn an_approval_of_code_counts_while_the_change_stands() {
     assert_eq!(world.phase("t"), "accept");
     by(&world, "bea", &["approve", "t"]).succeeds();
     world.commit_code("2", None);
-    world.orch(&["suggest", "t"]).says("bea@example.com judged something else than what is there now");
+    world
+        .orch(&["suggest", "t"])
+        .says("bea@example.com judged something else than what is there now");
     by(&world, "bea", &["approve", "t"]).succeeds();
     world.write("src/b.rs", "of others\n");
     world.commit("code of others");
-    assert!(reason(&world).contains("1 of 2 approvals; by bea@example.com"), "{}", reason(&world));
+    assert!(
+        reason(&world).contains("1 of 2 approvals; by bea@example.com"),
+        "{}",
+        reason(&world)
+    );
     by(&world, "ann", &["approve", "t"]).succeeds();
     world.write("src/c.rs", "of others\n");
     world.commit("more code of others");
@@ -280,7 +361,9 @@ fn a_person_may_override_what_keeps_enough_approvals_from_counting() {
     let review = "[artifact.verdict]\npath = \"verdict.json\"\njudges = [\"text\"]\n\n[phase.review]\nneeds = [\"text\"]\n\
                   produces = [\"verdict\"]\n\n[[rule]]\nid = \"reviewed\"\nfrom = \"review\"\nwhen = \"verdict.ready\"\n\
                   to = \"accept\"\nbecause = \"it is reviewed\"\n\n[phase.accept]";
-    let rules = RULES.replace("to = \"accept\"", "to = \"review\"").replace("[phase.accept]", review);
+    let rules = RULES
+        .replace("to = \"accept\"", "to = \"review\"")
+        .replace("[phase.accept]", review);
     world.write("system/workflows/text.md", rules);
     world.commit("setup");
     world.orch(&["new", "t"]).succeeds();
@@ -295,9 +378,20 @@ fn a_person_may_override_what_keeps_enough_approvals_from_counting() {
     by(&world, "ann", &approve).succeeds();
     assert_eq!(world.phase("t"), "accept", "one person is not enough");
     by(&world, "bea", &["approve", "t"]).succeeds();
-    world.orch(&["next", "t"]).ends(3).says("`verdict` judged another version of `text`");
+    world
+        .orch(&["next", "t"])
+        .ends(3)
+        .says("`verdict` judged another version of `text`");
     by(&world, "bea", &approve).succeeds().says("only a comma");
     assert_eq!(world.phase("t"), "done");
-    assert!(standings(&world).contains(&"overridden".to_owned()), "{:?}", standings(&world));
-    assert!(!standings(&world).contains(&"forged".to_owned()), "{:?}", standings(&world));
+    assert!(
+        standings(&world).contains(&"overridden".to_owned()),
+        "{:?}",
+        standings(&world)
+    );
+    assert!(
+        !standings(&world).contains(&"forged".to_owned()),
+        "{:?}",
+        standings(&world)
+    );
 }

@@ -31,23 +31,37 @@ pub fn ssh() -> Option<World> {
     let world = World::ready();
     let key = world.path("../key");
     let mut keygen = world.command("ssh-keygen");
-    keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f"]).arg(&key);
+    keygen
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f"])
+        .arg(&key);
     if !keygen.status().is_ok_and(|status| status.success()) {
         missing("ssh-keygen");
         return None;
     }
     let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
-    fs::write(world.path("../allowed"), format!("ann@example.com {public}")).expect("written");
+    fs::write(
+        world.path("../allowed"),
+        format!("ann@example.com {public}"),
+    )
+    .expect("written");
     world.git(&["config", "gpg.format", "ssh"]);
     world.git(&["config", "user.signingKey", &key.to_string_lossy()]);
-    world.git(&["config", "gpg.ssh.allowedSignersFile", &world.path("../allowed").to_string_lossy()]);
+    world.git(&[
+        "config",
+        "gpg.ssh.allowedSignersFile",
+        &world.path("../allowed").to_string_lossy(),
+    ]);
     world.git(&["config", "commit.gpgSign", "true"]);
     Some(world)
 }
 
 /// How git judges the signatures of the newest commits, newest first.
 fn judged(world: &World, count: usize) -> String {
-    world.git(&["log", &format!("-{count}"), "--format=%G?%GS"]).replace('\n', " ").trim_end().to_owned()
+    world
+        .git(&["log", &format!("-{count}"), "--format=%G?%GS"])
+        .replace('\n', " ")
+        .trim_end()
+        .to_owned()
 }
 
 fn head(world: &World) -> Digest {
@@ -55,7 +69,9 @@ fn head(world: &World) -> Digest {
 }
 
 fn store(world: &World) -> Store {
-    Store::discover(&world.root(), &Environment::default()).expect("opened").expect("a repository")
+    Store::discover(&world.root(), &Environment::default())
+        .expect("opened")
+        .expect("a repository")
 }
 
 #[test]
@@ -72,7 +88,10 @@ fn every_commit_of_a_batch_is_signed_by_ssh() {
     assert_eq!(world.dirty(), "");
     assert_eq!(world.git(&["fsck", "--strict"]), "");
     let message = world.git(&["log", "-1", "--format=%B"]);
-    assert!(message.starts_with("orch(t): codegen -> review\n\n"), "{message}");
+    assert!(
+        message.starts_with("orch(t): codegen -> review\n\n"),
+        "{message}"
+    );
     assert!(message.contains("\nOrch-Rule: "), "{message}");
 }
 
@@ -97,7 +116,11 @@ fn keys_are_named_in_every_way_that_git_knows() {
     world.git(&["config", "user.signingKey", &literal]);
     world.orch(&["new", "literal"]).succeeds();
     world.git(&["config", "--unset", "user.signingKey"]);
-    world.git(&["config", "gpg.ssh.defaultKeyCommand", &format!("echo {literal}")]);
+    world.git(&[
+        "config",
+        "gpg.ssh.defaultKeyCommand",
+        &format!("echo {literal}"),
+    ]);
     world.orch(&["new", "command"]).succeeds();
     assert_eq!(judged(&world, 3), ["Gann@example.com"; 3].join(" "));
 }
@@ -107,24 +130,51 @@ fn what_cannot_be_signed_is_not_committed() {
     let Some(world) = ssh() else { return };
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
-    let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
-    world.git(&["config", "user.signingKey", "/no/such/key"]);
-    let refused = world.orch(&["next", "t"]).ends(5).reports("cannot sign the commit: ");
-    assert!(
-        refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: check user.signingKey")
+    let before = (
+        world.git(&["rev-parse", "HEAD"]),
+        world.dirty(),
+        world.read("tasks/t/state.json"),
     );
-    assert_eq!(world.orch_json(&["next", "t"])["error"]["code"], "signing-failed");
+    world.git(&["config", "user.signingKey", "/no/such/key"]);
+    let refused = world
+        .orch(&["next", "t"])
+        .ends(5)
+        .reports("cannot sign the commit: ");
+    assert!(
+        refused.stderr.contains("/no/such/key")
+            && refused.stderr.contains("hint: check user.signingKey")
+    );
+    assert_eq!(
+        world.orch_json(&["next", "t"])["error"]["code"],
+        "signing-failed"
+    );
     world.orch(&["watch", "--once"]).ends(5);
-    for wrong in [["gpg.format", "wax"], ["gpg.ssh.program", "/no/such/program"]] {
+    for wrong in [
+        ["gpg.format", "wax"],
+        ["gpg.ssh.program", "/no/such/program"],
+    ] {
         world.git(&["config", wrong[0], wrong[1]]);
-        world.orch(&["next", "t"]).ends(5).reports("cannot sign the commit: ");
+        world
+            .orch(&["next", "t"])
+            .ends(5)
+            .reports("cannot sign the commit: ");
         world.git(&["config", "gpg.format", "ssh"]);
     }
-    let after = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
+    let after = (
+        world.git(&["rev-parse", "HEAD"]),
+        world.dirty(),
+        world.read("tasks/t/state.json"),
+    );
     assert_eq!(after, before);
-    assert!(!world.path(".git/index.lock").exists() && !world.path(".git/orch/journal.json").exists());
+    assert!(
+        !world.path(".git/index.lock").exists() && !world.path(".git/orch/journal.json").exists()
+    );
     world.git(&["config", "--unset", "gpg.ssh.program"]);
-    world.git(&["config", "user.signingKey", &world.path("../key").to_string_lossy()]);
+    world.git(&[
+        "config",
+        "user.signingKey",
+        &world.path("../key").to_string_lossy(),
+    ]);
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(judged(&world, 1), "Gann@example.com");
 }
@@ -134,8 +184,11 @@ fn a_first_commit_is_signed_and_settings_of_the_environment_count() {
     let Some(world) = ssh() else { return };
     world.git(&["switch", "-q", "--orphan", "new"]);
     world.git(&["config", "commit.gpgSign", "false"]);
-    let given =
-        [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "commit.gpgsign"), ("GIT_CONFIG_VALUE_0", "true")];
+    let given = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "commit.gpgsign"),
+        ("GIT_CONFIG_VALUE_0", "true"),
+    ];
     let mut command = world.orch_command(&["new", "t"]);
     command.envs(given);
     world.end(command.output().expect("orch runs")).succeeds();
@@ -151,18 +204,35 @@ fn signatures_are_told_as_git_tells_them() {
     world.orch(&["new", "t"]).succeeds();
     let good = head(&world);
     // The same signature over another message.
-    let forged =
-        world.git(&["cat-file", "commit", "HEAD"]).replace("the task was created", "the task was bought");
+    let forged = world
+        .git(&["cat-file", "commit", "HEAD"])
+        .replace("the task was created", "the task was bought");
     world.write("../forged", forged);
     let forged = world.git(&["hash-object", "-t", "commit", "-w", "../forged"]);
     let forged = Digest::parse(forged.trim()).expect("a commit");
-    let known = store(&world).signatures(&[forged, unsigned, good, forged]).expect("told");
+    let known = store(&world)
+        .signatures(&[forged, unsigned, good, forged])
+        .expect("told");
     let signer = "ann@example.com".to_owned();
-    assert_eq!(known, [Signature::Bad, Signature::None, Signature::Good { signer }, Signature::Bad]);
+    assert_eq!(
+        known,
+        [
+            Signature::Bad,
+            Signature::None,
+            Signature::Good { signer },
+            Signature::Bad
+        ]
+    );
     world.write("../allowed", "");
-    assert_eq!(store(&world).signatures(&[good]).expect("told"), [Signature::Unknown]);
+    assert_eq!(
+        store(&world).signatures(&[good]).expect("told"),
+        [Signature::Unknown]
+    );
     world.git(&["config", "--unset", "gpg.ssh.allowedSignersFile"]);
-    assert_eq!(store(&world).signatures(&[good]).expect("told"), [Signature::Unknown]);
+    assert_eq!(
+        store(&world).signatures(&[good]).expect("told"),
+        [Signature::Unknown]
+    );
 }
 
 /// Where people must sign, nobody acknowledges a forgery without signing, whatever he sets at the same time.
@@ -172,21 +242,38 @@ fn an_acknowledgement_is_signed_where_orders_are() {
     world.write("orch.toml", "[people]\norders = \"signed\"\n");
     world.commit("settings");
     world.orch(&["new", "t"]).succeeds();
-    let state = world.read("tasks/t/state.json").replace("\"phase\": \"planning\"", "\"phase\": \"done\"");
+    let state = world
+        .read("tasks/t/state.json")
+        .replace("\"phase\": \"planning\"", "\"phase\": \"done\"");
     world.write("tasks/t/state.json", state);
     world.commit("forged");
     let forged = world.git(&["rev-parse", "HEAD"]);
     world.git(&["revert", "--no-edit", "HEAD"]);
-    let entry =
-        format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", forged.trim());
+    let entry = format!(
+        "\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n",
+        forged.trim()
+    );
     for orders in ["signed", "anyone"] {
-        world.write("orch.toml", format!("[people]\norders = \"{orders}\"\n{entry}"));
+        world.write(
+            "orch.toml",
+            format!("[people]\norders = \"{orders}\"\n{entry}"),
+        );
         world.git(&["add", "-A"]);
-        world.git(&["-c", "commit.gpgSign=false", "commit", "-q", "-m", "acknowledged"]);
+        world.git(&[
+            "-c",
+            "commit.gpgSign=false",
+            "commit",
+            "-q",
+            "-m",
+            "acknowledged",
+        ]);
         world.orch(&["audit"]).ends(1);
         world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     }
-    world.write("orch.toml", format!("[people]\norders = \"signed\"\n{entry}"));
+    world.write(
+        "orch.toml",
+        format!("[people]\norders = \"signed\"\n{entry}"),
+    );
     world.commit("acknowledged");
     world.orch(&["audit"]).succeeds().says("I know.");
 }
@@ -198,11 +285,21 @@ fn an_openpgp_key_signs_too() {
     fs::create_dir(&home).expect("made");
     let gpg = |arguments: &[&str]| {
         let mut command = world.command("gpg");
-        command.env("GNUPGHOME", &home).args(["--batch", "-q"]).args(arguments);
+        command
+            .env("GNUPGHOME", &home)
+            .args(["--batch", "-q"])
+            .args(arguments);
         command
     };
-    let made =
-        gpg(&["--passphrase", "", "--quick-gen-key", "Ann <ann@example.com>", "ed25519", "sign"]).output();
+    let made = gpg(&[
+        "--passphrase",
+        "",
+        "--quick-gen-key",
+        "Ann <ann@example.com>",
+        "ed25519",
+        "sign",
+    ])
+    .output();
     if !made.is_ok_and(|made| made.status.success()) {
         return missing("gpg");
     }
@@ -217,11 +314,17 @@ fn an_openpgp_key_signs_too() {
     world.end(new.output().expect("orch runs")).succeeds();
     let mut log = in_home("git");
     log.args(["log", "-1", "--format=%G?%GS"]);
-    assert_eq!(world.end(log.output().expect("git runs")).stdout, "GAnn <ann@example.com>\n");
+    assert_eq!(
+        world.end(log.output().expect("git runs")).stdout,
+        "GAnn <ann@example.com>\n"
+    );
     // A program in gpg's place is asked in the same way, and its refusal is told.
     world.git(&["config", "gpg.program", "false"]);
     world.plan("t", 1);
-    world.orch(&["next", "t"]).ends(5).reports("gpg failed to sign the data");
+    world
+        .orch(&["next", "t"])
+        .ends(5)
+        .reports("gpg failed to sign the data");
     run({
         let mut kill = world.command("gpgconf");
         kill.env("GNUPGHOME", &home).args(["--kill", "all"]);
@@ -245,18 +348,36 @@ fn author_and_committer_are_whom_git_would_name() {
     let inside = format!("includeIf.gitdir:{}/.path", world.root().display());
     let steps: [(&str, &str, Variables<'_>); 9] = [
         ("user.name", "Uma", &[]),
-        ("user.name", "Uma", &[("GIT_AUTHOR_NAME", "Al"), ("GIT_COMMITTER_EMAIL", "c@example.com")]),
         (
             "user.name",
             "Uma",
-            &[("GIT_AUTHOR_DATE", "1700000000 +0200"), ("GIT_COMMITTER_DATE", "1700000001 -0100")],
+            &[
+                ("GIT_AUTHOR_NAME", "Al"),
+                ("GIT_COMMITTER_EMAIL", "c@example.com"),
+            ],
+        ),
+        (
+            "user.name",
+            "Uma",
+            &[
+                ("GIT_AUTHOR_DATE", "1700000000 +0200"),
+                ("GIT_COMMITTER_DATE", "1700000001 -0100"),
+            ],
         ),
         (inside.leak(), "../../by-dir", &[]),
         ("includeIf.onbranch:main.path", "../../by-branch", &[]),
-        ("includeIf.hasconfig:remote.*.url:https://host/**.path", "../../by-remote", &[]),
+        (
+            "includeIf.hasconfig:remote.*.url:https://host/**.path",
+            "../../by-remote",
+            &[],
+        ),
         ("remote.origin.url", "https://host/a/b", &[]),
         ("author.name", "Writer", &[]),
-        ("committer.email", "committer@example.com", &[("GIT_AUTHOR_EMAIL", "w@example.com")]),
+        (
+            "committer.email",
+            "committer@example.com",
+            &[("GIT_AUTHOR_EMAIL", "w@example.com")],
+        ),
     ];
     let mut named = std::collections::BTreeSet::new();
     for (nth, (key, value, variables)) in steps.into_iter().enumerate() {
@@ -269,23 +390,40 @@ fn author_and_committer_are_whom_git_would_name() {
                 command.env_remove(format!("GIT_{name}_{field}"));
             }
         }
-        command.envs(variables.iter().copied()).args(["commit", "-q", "--allow-empty", "-m", "Mine"]);
+        command.envs(variables.iter().copied()).args([
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "Mine",
+        ]);
         run(command);
-        assert_eq!(ours, world.git(&["log", "-1", people]), "{key} {variables:?}");
+        assert_eq!(
+            ours,
+            world.git(&["log", "-1", people]),
+            "{key} {variables:?}"
+        );
         named.insert(ours);
         if nth == 2 {
             let dates = world.git(&["log", "-1", "--skip=1", "--format=%ad, %cd", "--date=raw"]);
             assert_eq!(dates, "1700000000 +0200, 1700000001 -0100\n");
         }
     }
-    assert_eq!(named.len(), 7, "each setting names somebody else: {named:#?}");
+    assert_eq!(
+        named.len(),
+        7,
+        "each setting names somebody else: {named:#?}"
+    );
 }
 
 #[test]
 fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
     let world = World::ready();
     let nobody = orch_as(&world, &[("EMAIL", "e@example.com")], &["new", "t"]);
-    nobody.ends(5).reports("git does not know who you are").reports("git config user.name");
+    nobody
+        .ends(5)
+        .reports("git does not know who you are")
+        .reports("git config user.name");
     world.write("orch.toml", "[git]\nsign_off = true\n");
     let names = [
         ("GIT_AUTHOR_NAME", "Al"),
@@ -294,7 +432,11 @@ fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
         ("GIT_COMMITTER_EMAIL", "cy@example.com"),
     ];
     orch_as(&world, &names, &["new", "t"]).succeeds();
-    let message = world.git(&["log", "-1", "--format=%an %cn %(trailers:key=Signed-off-by)"]);
+    let message = world.git(&[
+        "log",
+        "-1",
+        "--format=%an %cn %(trailers:key=Signed-off-by)",
+    ]);
     assert_eq!(message.trim(), "Al Cy Signed-off-by: Cy <cy@example.com>");
 }
 
@@ -304,22 +446,41 @@ fn a_name_that_no_commit_can_hold_is_refused_with_a_hint() {
     let world = World::ready();
     world.git(&["config", "user.email", "ann@example.com"]);
     let before = world.git(&["rev-parse", "HEAD"]);
-    for name in ["Ann\nauthor x", "Ann <root", "Ann>", "<>", "\u{1}", ",;", "\"\"", " "] {
+    for name in [
+        "Ann\nauthor x",
+        "Ann <root",
+        "Ann>",
+        "<>",
+        "\u{1}",
+        ",;",
+        "\"\"",
+        " ",
+    ] {
         world.git(&["config", "user.name", name]);
         let refused = orch_as(&world, &[], &["new", "t"]).ends(5);
         assert!(
             refused.stderr.contains("no commit can name you")
-                || refused.stderr.contains("no character that a commit can hold"),
+                || refused
+                    .stderr
+                    .contains("no character that a commit can hold"),
             "{name:?}: {refused:?}"
         );
         refused.reports("hint: git config user.name NAME");
         let given = [("GIT_AUTHOR_NAME", "Ann"), ("GIT_COMMITTER_NAME", name)];
-        orch_as(&world, &given, &["new", "t"]).ends(5).reports("hint: git config user.name NAME");
+        orch_as(&world, &given, &["new", "t"])
+            .ends(5)
+            .reports("hint: git config user.name NAME");
     }
     world.git(&["config", "user.name", "Ann"]);
     world.git(&["config", "user.email", "ann@example.com\n<root>"]);
-    orch_as(&world, &[], &["new", "t"]).ends(5).reports("no commit can name you");
+    orch_as(&world, &[], &["new", "t"])
+        .ends(5)
+        .reports("no commit can name you");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
-    assert_eq!(world.git(&["fsck", "--strict"]), "", "nothing malformed is left");
+    assert_eq!(
+        world.git(&["fsck", "--strict"]),
+        "",
+        "nothing malformed is left"
+    );
     assert!(!world.path("tasks/t").exists());
 }

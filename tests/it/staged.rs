@@ -16,17 +16,31 @@ fn staged(world: &World) -> Ended {
 
 /// Everything in a directory: path, size, time, inode and bytes.
 fn picture(directory: &Path, found: &mut Vec<(PathBuf, u64, i64, u64, Vec<u8>)>) {
-    let mut entries: Vec<_> =
-        fs::read_dir(directory).expect("listed").map(|entry| entry.expect("an entry")).collect();
+    let mut entries: Vec<_> = fs::read_dir(directory)
+        .expect("listed")
+        .map(|entry| entry.expect("an entry"))
+        .collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let (path, metadata) = (entry.path(), entry.metadata().expect("metadata"));
         if metadata.is_dir() {
-            found.push((path.clone(), 0, metadata.mtime_nsec(), metadata.ino(), Vec::new()));
+            found.push((
+                path.clone(),
+                0,
+                metadata.mtime_nsec(),
+                metadata.ino(),
+                Vec::new(),
+            ));
             picture(&path, found);
         } else {
             let bytes = fs::read(&path).expect("read");
-            found.push((path, metadata.len(), metadata.mtime_nsec(), metadata.ino(), bytes));
+            found.push((
+                path,
+                metadata.len(),
+                metadata.mtime_nsec(),
+                metadata.ino(),
+                bytes,
+            ));
         }
     }
 }
@@ -59,8 +73,14 @@ fn only_staged_bytes_count() {
     staged(&world).succeeds().reports("0 tasks");
     world.git(&["add", PLAN]);
     let found = staged(&world).ends(1);
-    assert!(found.stdout.contains(&format!("--> {PLAN}:1:")), "{found:?}");
-    assert!(found.stdout.contains(BROKEN), "the staged text is shown: {found:?}");
+    assert!(
+        found.stdout.contains(&format!("--> {PLAN}:1:")),
+        "{found:?}"
+    );
+    assert!(
+        found.stdout.contains(BROKEN),
+        "the staged text is shown: {found:?}"
+    );
     world.plan("t", 1);
     staged(&world).ends(1);
     world.git(&["add", PLAN]);
@@ -77,7 +97,11 @@ fn part_of_a_file_is_judged_as_it_is_staged() {
     world.git(&["add", PLAN]);
     world.git(&["commit", "-q", "-m", "a plan"]);
     let text = world.read(PLAN);
-    world.write(PLAN, text.replace("\"title\"", "\"unknown_first\"").replace("\"what\"", "\"unknown_last\""));
+    world.write(
+        PLAN,
+        text.replace("\"title\"", "\"unknown_first\"")
+            .replace("\"what\"", "\"unknown_last\""),
+    );
     let mut process = world
         .command("git")
         .args(["add", "-p", PLAN])
@@ -85,10 +109,18 @@ fn part_of_a_file_is_judged_as_it_is_staged() {
         .stdout(Stdio::null())
         .spawn()
         .expect("git runs");
-    process.stdin.take().expect("a pipe").write_all(b"s\ny\nn\n").expect("told");
+    process
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(b"s\ny\nn\n")
+        .expect("told");
     assert!(process.wait().expect("ended").success());
     let half = world.git(&["show", &format!(":{PLAN}")]);
-    assert!(half.contains("unknown_first") && !half.contains("unknown_last"), "the first of two: {half}");
+    assert!(
+        half.contains("unknown_first") && !half.contains("unknown_last"),
+        "the first of two: {half}"
+    );
     let found = staged(&world).ends(1).says("unknown_first");
     assert!(!found.stdout.contains("unknown_last"), "{found:?}");
 }
@@ -115,7 +147,8 @@ fn renames_deletions_modes_and_submodules_are_what_they_are() {
     world.git(&["update-index", "--add", "--cacheinfo", &link]);
     staged(&world).succeeds();
     fs::create_dir_all(world.path("tasks/t/code")).expect("a directory");
-    std::os::unix::fs::symlink("/etc/passwd", world.path("tasks/t/code/diff.patch")).expect("linked");
+    std::os::unix::fs::symlink("/etc/passwd", world.path("tasks/t/code/diff.patch"))
+        .expect("linked");
     world.git(&["add", "tasks/t/code/diff.patch"]);
     staged(&world).ends(1).says("symbolic link");
 }
@@ -131,7 +164,11 @@ fn the_middle_of_a_merge_is_told_and_its_end_is_judged() {
     world.git(&["switch", "-q", "main"]);
     world.plan("t", 3);
     world.commit("ours");
-    assert_ne!(world.git_ended(&["merge", "other"]).code, 0, "the test needs a conflict");
+    assert_ne!(
+        world.git_ended(&["merge", "other"]).code,
+        0,
+        "the test needs a conflict"
+    );
     staged(&world).ends(1).says("unmerged");
     world.plan("t", 4);
     world.git(&["add", PLAN]);
@@ -146,8 +183,8 @@ fn the_settings_are_the_staged_ones() {
     world.write("work/x/planning/plan.json", BROKEN);
     world.git(&["add", "work"]);
     staged(&world).succeeds();
-    let settings =
-        world.read("orch.toml") + "\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n";
+    let settings = world.read("orch.toml")
+        + "\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n";
     world.write("orch.toml", settings);
     staged(&world).succeeds();
     world.git(&["add", "orch.toml"]);
@@ -162,12 +199,17 @@ fn the_settings_are_the_staged_ones() {
 fn a_step_by_orch_may_be_staged_and_committed_by_hand() {
     let world = World::ready();
     let settings = world.read("orch.toml");
-    world.write("orch.toml", format!("{settings}\n[git]\ncommit = \"off\"\n").replace("[git]\n# ", "# "));
+    world.write(
+        "orch.toml",
+        format!("{settings}\n[git]\ncommit = \"off\"\n").replace("[git]\n# ", "# "),
+    );
     let settings = world.read("orch.toml");
     if world.orch(&["status"]).code != 0 {
         world.write(
             "orch.toml",
-            settings.replace("\n[git]\ncommit = \"off\"\n", "").replace("[git]", "[git]\ncommit = \"off\""),
+            settings
+                .replace("\n[git]\ncommit = \"off\"\n", "")
+                .replace("[git]", "[git]\ncommit = \"off\""),
         );
     }
     world.commit("settings");
@@ -195,7 +237,10 @@ fn every_form_of_the_index_is_read() {
         ("untracked cache", &[&["update-index", "--untracked-cache"]]),
         (
             "sparse",
-            &[&["sparse-checkout", "init", "--cone", "--sparse-index"], &["sparse-checkout", "add", "tasks"]],
+            &[
+                &["sparse-checkout", "init", "--cone", "--sparse-index"],
+                &["sparse-checkout", "add", "tasks"],
+            ],
         ),
     ];
     for (form, commands) in forms {
@@ -219,14 +264,25 @@ fn every_form_of_the_index_is_read() {
 #[test]
 fn the_hook_judges_what_git_is_about_to_commit() {
     let world = started("planning");
-    let bin = Path::new(env!("CARGO_BIN_EXE_orch")).parent().expect("a directory");
-    let path = format!("{}:{}", bin.display(), crate::setting::setting("PATH").expect("a path"));
+    let bin = Path::new(env!("CARGO_BIN_EXE_orch"))
+        .parent()
+        .expect("a directory");
+    let path = format!(
+        "{}:{}",
+        bin.display(),
+        crate::setting::setting("PATH").expect("a path")
+    );
     let commit = |arguments: &[&str]| {
         let mut command = world.command("git");
-        command.env("PATH", &path).args(["commit", "-q", "-m", "x"]).args(arguments);
+        command
+            .env("PATH", &path)
+            .args(["commit", "-q", "-m", "x"])
+            .args(arguments);
         world.end(command.output().expect("git runs"))
     };
-    world.orch(&["hook", "install", "--pre-commit", "--pre-push"]).succeeds();
+    world
+        .orch(&["hook", "install", "--pre-commit", "--pre-push"])
+        .succeeds();
     world.plan("t", 1);
     world.git(&["add", "-A"]);
     commit(&[]).succeeds();
@@ -239,7 +295,9 @@ fn the_hook_judges_what_git_is_about_to_commit() {
     commit(&[]).succeeds();
     world.git(&["checkout", "-q", "--", PLAN]);
     world.orch(&["next", "t"]).succeeds();
-    let text = world.read("tasks/t/state.json").replace("\"phase\": \"plan_review\"", "\"phase\": \"done\"");
+    let text = world
+        .read("tasks/t/state.json")
+        .replace("\"phase\": \"plan_review\"", "\"phase\": \"done\"");
     world.write("tasks/t/state.json", text);
     commit(&["-a"]).ends(1).reports("edited by hand");
     commit(&["-a", "--no-verify"]).succeeds();
@@ -249,7 +307,12 @@ fn the_hook_judges_what_git_is_about_to_commit() {
     world.git(&["init", "-q", "--bare", "-b", "main", server]);
     let push = |revision: &str| {
         let mut command = world.command("git");
-        command.env("PATH", &path).args(["push", "-q", server, &format!("{revision}:refs/heads/main")]);
+        command.env("PATH", &path).args([
+            "push",
+            "-q",
+            server,
+            &format!("{revision}:refs/heads/main"),
+        ]);
         world.end(command.output().expect("git runs"))
     };
     push("HEAD~1").succeeds();
@@ -267,7 +330,10 @@ fn a_server_refuses_what_a_push_forges() {
     let server = world.path("../server.git");
     let at = server.to_str().expect("UTF-8");
     world.git(&["clone", "-q", "--bare", ".", at]);
-    let hook = format!("#!/bin/sh\nexec '{}' check --stdin-refs\n", env!("CARGO_BIN_EXE_orch"));
+    let hook = format!(
+        "#!/bin/sh\nexec '{}' check --stdin-refs\n",
+        env!("CARGO_BIN_EXE_orch")
+    );
     let file = server.join("hooks/pre-receive");
     fs::write(&file, hook).expect("written");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("executable");
@@ -276,36 +342,64 @@ fn a_server_refuses_what_a_push_forges() {
     world.orch(&["next", "t"]).succeeds();
     world.git(&["push", "-q", "origin", "main", "main:refs/heads/fresh"]);
     world.git(&["switch", "-q", "-c", "forged"]);
-    let text = world.read("tasks/t/state.json").replace("\"phase\": \"codegen\"", "\"phase\": \"done\"");
+    let text = world
+        .read("tasks/t/state.json")
+        .replace("\"phase\": \"codegen\"", "\"phase\": \"done\"");
     world.write("tasks/t/state.json", text);
     world.commit("forged");
     for target in ["main", "elsewhere"] {
-        let refused = world.git_ended(&["push", "-q", "origin", &format!("forged:refs/heads/{target}")]);
+        let refused = world.git_ended(&[
+            "push",
+            "-q",
+            "origin",
+            &format!("forged:refs/heads/{target}"),
+        ]);
         assert_ne!(refused.code, 0, "{target}: {refused:?}");
-        assert!(refused.stderr.contains("edited by hand"), "{target}: {refused:?}");
+        assert!(
+            refused.stderr.contains("edited by hand"),
+            "{target}: {refused:?}"
+        );
     }
     world.git(&["push", "-q", "origin", ":fresh"]);
     world.git(&["reset", "-q", "--hard", "main"]);
     world.git(&["push", "-q", "origin", "forged:refs/heads/elsewhere"]);
     world.orch(&["-C", at, "audit", "main"]).succeeds();
-    world.orch(&["-C", at, "status"]).ends(2).reports("no work tree");
+    world
+        .orch(&["-C", at, "status"])
+        .ends(2)
+        .reports("no work tree");
 }
 
 #[test]
 fn a_revision_is_judged_as_it_stood() {
     let world = started("review");
     let status = world.orch_json(&["status", "--at", "HEAD~2"]);
-    assert_eq!(status["tasks"][0]["currentPhase"], "plan_review", "{status:#}");
+    assert_eq!(
+        status["tasks"][0]["currentPhase"], "plan_review",
+        "{status:#}"
+    );
     assert_eq!(
         status["repository"]["source"],
         format!("commit:{}", world.git(&["rev-parse", "HEAD~2"]).trim())
     );
     let suggested = world.orch_json(&["suggest", "t", "--at", "HEAD~1"]);
-    assert_eq!(suggested["suggestions"][0]["currentPhase"], "codegen", "{suggested:#}");
-    assert_eq!(suggested["suggestions"][0]["committed"], world.git(&["rev-parse", "HEAD~1"]).trim());
-    world.orch(&["explain", "t", "--at", "HEAD~1"]).succeeds().says("codegen");
+    assert_eq!(
+        suggested["suggestions"][0]["currentPhase"], "codegen",
+        "{suggested:#}"
+    );
+    assert_eq!(
+        suggested["suggestions"][0]["committed"],
+        world.git(&["rev-parse", "HEAD~1"]).trim()
+    );
+    world
+        .orch(&["explain", "t", "--at", "HEAD~1"])
+        .succeeds()
+        .says("codegen");
     world.orch(&["check", "--at", "HEAD~1"]).succeeds();
-    world.orch(&["status", "--at", "nowhere"]).ends(2).reports("no commit `nowhere`");
+    world
+        .orch(&["status", "--at", "nowhere"])
+        .ends(2)
+        .reports("no commit `nowhere`");
     world.orch(&["suggest", "t", "--at", "HEAD~9"]).ends(2);
 }
 
@@ -313,7 +407,10 @@ fn a_revision_is_judged_as_it_stood() {
 fn a_phase_says_which_code_may_change() {
     let world = World::ready();
     let path = "system/workflows/global-state-machine.md";
-    let document = world.read(path).replace("[phase.codegen]\n", "[phase.codegen]\ntouches = [\"src/**\"]\n");
+    let document = world.read(path).replace(
+        "[phase.codegen]\n",
+        "[phase.codegen]\ntouches = [\"src/**\"]\n",
+    );
     assert!(document.contains("touches"), "the test needs the phase");
     world.write(path, document);
     world.commit("gates");
@@ -328,16 +425,31 @@ fn a_phase_says_which_code_may_change() {
         "message",
         "Code\n\nOrch-Task: t\n# a comment\n# ------------------------ >8 ------------------------\nx\n",
     );
-    world.orch(&["check", "--staged", "--message", "message"]).ends(1).says(told);
+    world
+        .orch(&["check", "--staged", "--message", "message"])
+        .ends(1)
+        .says(told);
     world.write("message", "Code\n\nOrch-Task: tt\n");
-    world.orch(&["check", "--staged", "--message", "message"]).ends(1).says("did you mean `t`?");
+    world
+        .orch(&["check", "--staged", "--message", "message"])
+        .ends(1)
+        .says("did you mean `t`?");
     let mut command = world.orch_command(&["check", "--staged"]);
-    world.end(command.env("ORCH_TASK", "t").output().expect("orch runs")).ends(1).says(told);
+    world
+        .end(command.env("ORCH_TASK", "t").output().expect("orch runs"))
+        .ends(1)
+        .says(told);
     world.git(&["switch", "-q", "-c", "task/t"]);
     staged(&world).ends(1).says(told);
     world.git(&["commit", "-q", "-m", "too early\n\nOrch-Task: t"]);
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says(told);
-    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says(told);
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says(told);
+    world
+        .orch(&["check", "--range", "HEAD~1..HEAD"])
+        .ends(1)
+        .says(told);
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     world.git(&["stash", "-q"]);
     world.walk_to("t", "codegen");
@@ -348,10 +460,20 @@ fn a_phase_says_which_code_may_change() {
 
 /// Runs the command of the hint.
 fn restored(world: &World, found: &Ended) {
-    let at = found.stdout.find("git --literal-pathspecs").expect("a hint");
+    let at = found
+        .stdout
+        .find("git --literal-pathspecs")
+        .expect("a hint");
     let hint = found.stdout[at..].lines().next().expect("a line");
     let mut shell = world.command("sh");
-    assert!(shell.args(["-c", hint]).status().expect("sh runs").success(), "{hint}");
+    assert!(
+        shell
+            .args(["-c", hint])
+            .status()
+            .expect("sh runs")
+            .success(),
+        "{hint}"
+    );
 }
 
 #[test]
@@ -365,7 +487,10 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     world.orch(&["next", "t"]).succeeds();
     staged(&world).succeeds();
     fs::write(&index, old).expect("written");
-    let found = staged(&world).ends(1).says("[index-behind]").says("would take back the last step");
+    let found = staged(&world)
+        .ends(1)
+        .says("[index-behind]")
+        .says("would take back the last step");
     restored(&world, &found);
     assert_eq!(world.dirty(), "A  mine.txt\n");
     staged(&world).succeeds();
@@ -374,7 +499,9 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     world.orch(&["next", "t"]).succeeds();
     world.remove("tasks/t/review/plan-review.json");
     let old = fs::read(&index).expect("read");
-    world.orch(&["next", "t", "--override", "It is urgent."]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "It is urgent."])
+        .succeeds();
     assert_eq!(world.dirty(), "A  mine.txt\n");
     fs::write(&index, old).expect("written");
     let found = staged(&world).ends(1).says("[index-behind]");
@@ -390,7 +517,9 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     world.write("tasks/t/a.md", "n\n");
     world.git(&["rm", "-q", "--cached", "--", ":(literal)tasks/t/*.md"]);
     let (mine, old) = (world.dirty(), fs::read(&index).expect("read"));
-    world.orch(&["next", "t", "--override", "It is urgent."]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "It is urgent."])
+        .succeeds();
     fs::write(&index, old).expect("written");
     let found = staged(&world).ends(1).says("[index-behind]");
     restored(&world, &found);

@@ -15,14 +15,27 @@ fn mine(world: &World) -> String {
         &["status", "--porcelain=v2", "--", ".", ":!tasks"],
         &["stash", "list"],
     ];
-    asked.iter().map(|arguments| world.git(arguments)).collect::<Vec<_>>().join("\n---\n")
+    asked
+        .iter()
+        .map(|arguments| world.git(arguments))
+        .collect::<Vec<_>>()
+        .join("\n---\n")
 }
 
 /// A repository in which the user is in the middle of everything at once.
 fn busy() -> World {
     let world = World::ready();
-    for name in ["staged", "unstaged", "both", "moved", "deleted", "forgotten", "mode", "assumed", "skipped"]
-    {
+    for name in [
+        "staged",
+        "unstaged",
+        "both",
+        "moved",
+        "deleted",
+        "forgotten",
+        "mode",
+        "assumed",
+        "skipped",
+    ] {
         world.write(&format!("src/{name}.txt"), format!("{name}\n"));
     }
     world.commit("Begin");
@@ -55,11 +68,16 @@ fn the_users_work_is_exactly_as_before() {
     assert_eq!(mine(&world), before);
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "again"])
+        .succeeds();
     assert_eq!(mine(&world), before);
     let files = world.git(&["log", "--name-only", "--format=", "HEAD~7..HEAD"]);
     assert!(
-        files.lines().filter(|line| !line.is_empty()).all(|path| path.starts_with("tasks/t/")),
+        files
+            .lines()
+            .filter(|line| !line.is_empty())
+            .all(|path| path.starts_with("tasks/t/")),
         "{files}"
     );
     assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
@@ -95,7 +113,11 @@ fn another_staged_version_of_an_artifact_is_left_and_told() {
         .reports("you have staged another version")
         .reports("git restore --staged");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t/planning"]), staged);
-    assert!(world.git(&["show", "HEAD:tasks/t/planning/plan.json"]).contains("Version 2"));
+    assert!(
+        world
+            .git(&["show", "HEAD:tasks/t/planning/plan.json"])
+            .contains("Version 2")
+    );
     assert_eq!(world.dirty(), "MM tasks/t/planning/plan.json\n");
 }
 
@@ -108,7 +130,10 @@ fn another_staged_version_of_the_state_is_left_and_told() {
     let staged = world.git(&["ls-files", "-s", "tasks/t/state.json"]);
     world.write("tasks/t/state.json", whole);
     world.plan("t", 1);
-    world.orch(&["next", "t"]).succeeds().reports("tasks/t/state.json: you have staged another version");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .reports("tasks/t/state.json: you have staged another version");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t/state.json"]), staged);
     assert_eq!(world.phase("t"), "plan_review");
 }
@@ -125,12 +150,28 @@ fn a_burst_of_transitions_writes_the_index_once() {
     let count = world.path("../written");
     let hook = world.path(".git/hooks/post-index-change");
     fs::create_dir_all(hook.parent().expect("a parent")).expect("hooks");
-    fs::write(&hook, format!("#!/bin/sh\necho once >> '{}'\n", count.display())).expect("written");
+    fs::write(
+        &hook,
+        format!("#!/bin/sh\necho once >> '{}'\n", count.display()),
+    )
+    .expect("written");
     executable(&hook);
-    let before = world.git(&["rev-list", "--count", "HEAD"]).trim().parse::<u32>().expect("a number");
+    let before = world
+        .git(&["rev-list", "--count", "HEAD"])
+        .trim()
+        .parse::<u32>()
+        .expect("a number");
     world.orch(&["watch", "--once"]).succeeds();
-    let after = world.git(&["rev-list", "--count", "HEAD"]).trim().parse::<u32>().expect("a number");
-    assert_eq!(after - before, 9, "three transitions of three tasks, a commit each");
+    let after = world
+        .git(&["rev-list", "--count", "HEAD"])
+        .trim()
+        .parse::<u32>()
+        .expect("a number");
+    assert_eq!(
+        after - before,
+        9,
+        "three transitions of three tasks, a commit each"
+    );
     assert_eq!(fs::read_to_string(&count).expect("the hook ran"), "once\n");
     fs::remove_file(&hook).expect("removed");
     assert_eq!(world.dirty(), "");
@@ -142,14 +183,26 @@ fn a_plain_index_is_kept_true_without_the_git_command() {
     let world = busy();
     world.plan("t", 1);
     let before = mine(&world);
-    let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
-    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let ended = world
+        .orch_command(&["next", "t"])
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("orch runs");
+    assert!(
+        ended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
     assert_eq!(mine(&world), before);
     assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
     // In another format it is git's, which is missed before anything has happened.
     world.git(&["update-index", "--split-index"]);
     world.plan_review("t", true, 1);
-    let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
+    let ended = world
+        .orch_command(&["next", "t"])
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("orch runs");
     assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index"));
     assert_eq!(world.phase("t"), "plan_review");
     world.orch(&["next", "t"]).succeeds();

@@ -22,11 +22,19 @@ pub struct Terminal {
 
 /// Both sides of a new terminal: what the user holds, and what programs read and write.
 pub fn sides() -> (File, File) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+    let master =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&master).expect("granted");
     unlockpt(&master).expect("unlocked");
-    let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("plain");
-    let slave = File::options().read(true).write(true).open(name).expect("the other side");
+    let name = ptsname(&master, Vec::new())
+        .expect("a name")
+        .into_string()
+        .expect("plain");
+    let slave = File::options()
+        .read(true)
+        .write(true)
+        .open(name)
+        .expect("the other side");
     (File::from(master), slave)
 }
 
@@ -39,9 +47,16 @@ impl Terminal {
     /// Starts a program with all three streams on a terminal of this many columns and rows.
     pub fn start_on(mut command: Command, (columns, rows): (u16, u16)) -> Self {
         let (keyboard, slave) = sides();
-        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
         tcsetwinsize(&slave, size).expect("sized");
-        command.stdin(slave.try_clone().expect("cloned")).stdout(slave.try_clone().expect("cloned"));
+        command
+            .stdin(slave.try_clone().expect("cloned"))
+            .stdout(slave.try_clone().expect("cloned"));
         let child = command.stderr(slave).spawn().expect("it starts");
         // The command holds the other side open as long as it is there.
         drop(command);
@@ -51,13 +66,23 @@ impl Terminal {
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = shown.read(&mut buffer) {
                 // A terminal says where the cursor is.
-                if buffer[..count].windows(CURSOR.len()).any(|part| part == CURSOR) {
+                if buffer[..count]
+                    .windows(CURSOR.len())
+                    .any(|part| part == CURSOR)
+                {
                     shown.write_all(b"\x1b[1;1R").expect("answered");
                 }
-                kept.lock().expect("no panic").extend_from_slice(&buffer[..count]);
+                kept.lock()
+                    .expect("no panic")
+                    .extend_from_slice(&buffer[..count]);
             }
         });
-        Self { child, keyboard, screen, reader }
+        Self {
+            child,
+            keyboard,
+            screen,
+            reader,
+        }
     }
 
     /// Everything that was shown so far.
@@ -68,7 +93,9 @@ impl Terminal {
     /// Waits until something is shown.
     #[track_caller]
     pub fn shows(&self, text: &str) {
-        eventually(&format!("{text:?} is shown"), || self.shown().contains(text));
+        eventually(&format!("{text:?} is shown"), || {
+            self.shown().contains(text)
+        });
     }
 
     /// Types something.
@@ -95,7 +122,9 @@ impl Terminal {
     /// Waits for the end, and returns the exit code.
     #[track_caller]
     pub fn ends(&mut self) -> Option<i32> {
-        eventually("it ends", || self.child.try_wait().expect("asked").is_some());
+        eventually("it ends", || {
+            self.child.try_wait().expect("asked").is_some()
+        });
         self.child.wait().expect("ends").code()
     }
 }

@@ -33,7 +33,10 @@ fn told(ended: &Ended) -> String {
 #[test]
 fn a_document_with_errors_hides_no_task() {
     let broken: [(&str, &str); 3] = [
-        ("plan_review.ready && plan_review.ok", "plan_review.reddy && plan_review.ok"),
+        (
+            "plan_review.ready && plan_review.ok",
+            "plan_review.reddy && plan_review.ok",
+        ),
         ("initial = \"planning\"", "initial = \"plannning\""),
         ("from = \"plan_review\"", "from = \"plan_review"),
     ];
@@ -42,20 +45,33 @@ fn a_document_with_errors_hides_no_task() {
         world.write(WORKFLOW, world.read(WORKFLOW).replacen(from, to, 1));
         world.git(&["add", "-A"]);
         let staged = world.orch(&["check", "--staged"]).ends(1).says(WORKFLOW);
-        assert!(staged.stdout.contains("it governs t, u"), "{to}: {staged:?}");
+        assert!(
+            staged.stdout.contains("it governs t, u"),
+            "{to}: {staged:?}"
+        );
         world.commit("Break the rules");
-        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("it governs t, u");
+        world
+            .orch(&["check", "--range", "HEAD~1..HEAD"])
+            .ends(1)
+            .says("it governs t, u");
         for command in ABOUT_ALL {
             let ended = world.orch(command).ends(1);
             let said = told(&ended);
             for part in [WORKFLOW, "`u`"] {
-                assert!(said.contains(part) || command[0] == "suggest", "{to}: {command:?}: {said}");
+                assert!(
+                    said.contains(part) || command[0] == "suggest",
+                    "{to}: {command:?}: {said}"
+                );
             }
             assert!(said.contains("has errors"), "{to}: {command:?}: {said}");
         }
         let listed = world.orch(&["suggest", "--all", "--json"]).ends(1);
         let listed: Value = serde_json::from_str(&listed.stdout).expect("JSON");
-        assert_eq!(listed["suggestions"].as_array().map(Vec::len), Some(2), "{listed:#}");
+        assert_eq!(
+            listed["suggestions"].as_array().map(Vec::len),
+            Some(2),
+            "{listed:#}"
+        );
         // Repaired, it is as before.
         world.git(&["checkout", "-q", "HEAD~1", "--", WORKFLOW]);
         world.orch(&["check", "--staged"]).succeeds();
@@ -66,40 +82,65 @@ fn a_document_with_errors_hides_no_task() {
 #[test]
 fn what_was_broken_before_does_not_hold_back_work_elsewhere() {
     let world = two_tasks();
-    world.write(WORKFLOW, world.read(WORKFLOW).replacen("plan_review.ok", "plan_review.okay", 1));
+    world.write(
+        WORKFLOW,
+        world
+            .read(WORKFLOW)
+            .replacen("plan_review.ok", "plan_review.okay", 1),
+    );
     world.commit("Break the rules");
     world.write("notes.md", "words\n");
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).succeeds();
     world.plan("u", 2);
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("it governs t, u");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("it governs t, u");
 }
 
 #[test]
 fn a_root_that_shows_nothing_while_git_has_records_is_an_error_everywhere() {
     type Change = fn(&World);
     let changes: [(&str, Change); 3] = [
-        ("a misspelt root", |world| world.write("orch.toml", "[[root]]\npath = \"taskz/*\"\n")),
-        ("a moved directory", |world| drop(world.git(&["mv", "tasks", "work"]))),
+        ("a misspelt root", |world| {
+            world.write("orch.toml", "[[root]]\npath = \"taskz/*\"\n")
+        }),
+        ("a moved directory", |world| {
+            drop(world.git(&["mv", "tasks", "work"]))
+        }),
         ("a second root that is misspelt", |world| {
             world.git(&["mv", "tasks/t", "other"]);
-            world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\n\n[[root]]\npath = \"othr*\"\n");
+            world.write(
+                "orch.toml",
+                "[[root]]\npath = \"tasks/*\"\n\n[[root]]\npath = \"othr*\"\n",
+            );
         }),
     ];
     for (what, change) in changes {
         let world = two_tasks();
         change(&world);
         world.git(&["add", "-A"]);
-        for command in
-            [&["status"][..], &["suggest", "--all"], &["check"], &["watch", "--once"], &["check", "--staged"]]
-        {
+        for command in [
+            &["status"][..],
+            &["suggest", "--all"],
+            &["check"],
+            &["watch", "--once"],
+            &["check", "--staged"],
+        ] {
             let ended = world.orch(command).ends(2);
-            assert!(told(&ended).contains("nothing-to-judge"), "{what}: {command:?}: {ended:?}");
+            assert!(
+                told(&ended).contains("nothing-to-judge"),
+                "{what}: {command:?}: {ended:?}"
+            );
         }
         world.git(&["commit", "-q", "-m", what]);
-        for command in [&["check"][..], &["check", "--range", "HEAD~1..HEAD"], &["check", "--commit", "HEAD"]]
-        {
+        for command in [
+            &["check"][..],
+            &["check", "--range", "HEAD~1..HEAD"],
+            &["check", "--commit", "HEAD"],
+        ] {
             world.orch(command).ends(2).says("nothing-to-judge");
         }
         // The commits after it are judged no more than this one.
@@ -123,7 +164,10 @@ fn records_that_are_excluded_or_removed_or_of_another_program_are_no_tasks() {
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).succeeds();
     world.commit("Begin anew");
-    world.orch(&["status"]).succeeds().says("There are no tasks yet.");
+    world
+        .orch(&["status"])
+        .succeeds()
+        .says("There are no tasks yet.");
 }
 
 #[test]
@@ -151,13 +195,20 @@ fn a_wildcard_may_begin_a_root_and_an_id_may_be_deep() {
         ("tasks/**", "tasks/a/b/c/d/e/f/g/h/i/j"),
     ] {
         let world = World::ready();
-        world.write("orch.toml", format!("[[root]]\npath = \"{root}\"\nexclude = [\"system\"]\n"));
+        world.write(
+            "orch.toml",
+            format!("[[root]]\npath = \"{root}\"\nexclude = [\"system\"]\n"),
+        );
         world.write("tasks/README", "words\n");
         world.commit("A root");
         world.orch(&["new", task]).succeeds();
         world.write(&format!("{task}/planning/plan.json"), "{");
         let status = world.orch_json(&["status"]);
-        assert_eq!(status["tasks"].as_array().map(Vec::len), Some(1), "{root}: {status:#}");
+        assert_eq!(
+            status["tasks"].as_array().map(Vec::len),
+            Some(1),
+            "{root}: {status:#}"
+        );
         world.orch(&["check"]).ends(1).says("json-syntax");
     }
 }
@@ -165,19 +216,37 @@ fn a_wildcard_may_begin_a_root_and_an_id_may_be_deep() {
 #[test]
 fn where_nothing_says_that_there_are_tasks_there_is_nothing_to_judge() {
     let nowhere = World::without_git();
-    nowhere.orch(&["status"]).succeeds().reports("not a git repository");
-    for command in [&["suggest"][..], &["check"], &["watch", "--once"], &["log"], &["board", "--html", "-"]] {
+    nowhere
+        .orch(&["status"])
+        .succeeds()
+        .reports("not a git repository");
+    for command in [
+        &["suggest"][..],
+        &["check"],
+        &["watch", "--once"],
+        &["log"],
+        &["board", "--html", "-"],
+    ] {
         let ended = nowhere.orch(command).ends(2);
-        assert!(told(&ended).contains("neither a git repository"), "{command:?}: {ended:?}");
+        assert!(
+            told(&ended).contains("neither a git repository"),
+            "{command:?}: {ended:?}"
+        );
     }
     nowhere.plan("t", 1);
     nowhere.orch(&["check"]).succeeds();
     let plain = World::new();
     plain.write("a", "a\n");
     plain.git(&["add", "-A"]);
-    plain.orch(&["check", "--staged"]).ends(2).says("nothing is set up");
+    plain
+        .orch(&["check", "--staged"])
+        .ends(2)
+        .says("nothing is set up");
     plain.commit("a");
-    plain.orch(&["check", "--range", "HEAD"]).ends(2).says("nothing is set up");
+    plain
+        .orch(&["check", "--range", "HEAD"])
+        .ends(2)
+        .says("nothing is set up");
     plain.orch(&["check"]).succeeds();
     plain.orch(&["check", "--strict"]).ends(2);
     plain.orch(&["audit", "--strict"]).ends(2);
@@ -210,7 +279,8 @@ fn a_range_without_commits_is_nothing_and_one_from_zeros_is_what_the_branch_adds
         let ended = world.orch(&["check", "--range", range]).ends(2);
         assert!(told(&ended).contains("range"), "{ended:?}");
         let failure: Value =
-            serde_json::from_str(&world.orch(&["check", "--json", "--range", range]).stdout).expect("JSON");
+            serde_json::from_str(&world.orch(&["check", "--json", "--range", range]).stdout)
+                .expect("JSON");
         assert_eq!(failure["error"]["code"], "nothing-to-judge", "{range}");
     }
     let new = format!("{ZEROS}..HEAD");
@@ -218,11 +288,21 @@ fn a_range_without_commits_is_nothing_and_one_from_zeros_is_what_the_branch_adds
     let log = "tasks/t/transcript.jsonl";
     world.write(log, world.read(log).replace("plan-ready", "plan-steady"));
     world.commit("By hand");
-    world.orch(&["check", "--range", &new]).ends(1).says("forged");
+    world
+        .orch(&["check", "--range", &new])
+        .ends(1)
+        .says("forged");
     // What the default branch of the remote has is not new.
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    world.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
-    world.orch(&["check", "--range", &new]).ends(1).says("forged");
+    world.git(&[
+        "symbolic-ref",
+        "refs/remotes/origin/HEAD",
+        "refs/remotes/origin/main",
+    ]);
+    world
+        .orch(&["check", "--range", &new])
+        .ends(1)
+        .says("forged");
     world.write("a", "a\n");
     world.commit("a");
     world.orch(&["check", "--range", &new]).succeeds();
@@ -234,21 +314,41 @@ fn a_commit_at_the_end_of_a_shallow_clone_is_not_fine() {
     let log = "tasks/t/transcript.jsonl";
     world.write(log, world.read(log).replace("plan-ready", "plan-steady"));
     world.commit("By hand");
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("forged");
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says("forged");
     let clone = world.path("../clone");
     let at = clone.to_str().expect("UTF-8");
-    world.git(&["clone", "-q", "--depth", "1", &format!("file://{}", world.root().display()), at]);
+    world.git(&[
+        "clone",
+        "-q",
+        "--depth",
+        "1",
+        &format!("file://{}", world.root().display()),
+        at,
+    ]);
     let (zeros, head) = (format!("{ZEROS}..HEAD"), world.git(&["rev-parse", "HEAD"]));
-    for what in [["--commit", "HEAD"], ["--range", "HEAD"], ["--range", &zeros]] {
+    for what in [
+        ["--commit", "HEAD"],
+        ["--range", "HEAD"],
+        ["--range", &zeros],
+    ] {
         let ended = world.orch(&["-C", at, "check", what[0], what[1]]).ends(1);
         assert!(ended.stdout.contains("not-in-clone"), "{ended:?}");
         assert!(ended.stdout.contains("git fetch --unshallow"), "{ended:?}");
     }
-    world.write("../push", format!("refs/heads/new {} refs/heads/new {ZEROS}\n", head.trim()));
+    world.write(
+        "../push",
+        format!("refs/heads/new {} refs/heads/new {ZEROS}\n", head.trim()),
+    );
     world.git(&["-C", at, "remote", "rm", "origin"]);
     let mut command = world.orch_command(&["-C", at, "check", "--stdin-refs"]);
     command.stdin(std::fs::File::open(world.path("../push")).expect("lines"));
-    world.end(command.output().expect("orch runs")).ends(1).says("not-in-clone");
+    world
+        .end(command.output().expect("orch runs"))
+        .ends(1)
+        .says("not-in-clone");
 }
 
 #[test]
@@ -262,11 +362,26 @@ fn a_task_in_error_is_named_with_its_file_and_keeps_no_other_from_moving() {
     world.write(log, world.read(log).replace("was created", "was made"));
     let moved = world.orch(&["next", "*"]).ends(1);
     for task in ["a", "c"] {
-        assert!(moved.stdout.contains(&format!("{task}: planning -> plan_review")), "{moved:?}");
+        assert!(
+            moved
+                .stdout
+                .contains(&format!("{task}: planning -> plan_review")),
+            "{moved:?}"
+        );
     }
-    assert!(moved.stderr.contains(&format!("{log}:1:1")) && moved.stderr.contains("`b`"), "{moved:?}");
-    for command in [&["next", "b"][..], &["log", "b"], &["next", "b", "--override", "I say so."]] {
+    assert!(
+        moved.stderr.contains(&format!("{log}:1:1")) && moved.stderr.contains("`b`"),
+        "{moved:?}"
+    );
+    for command in [
+        &["next", "b"][..],
+        &["log", "b"],
+        &["next", "b", "--override", "I say so."],
+    ] {
         let ended = world.orch(command);
-        assert!(ended.code != 0 && ended.stderr.contains(log), "{command:?}: {ended:?}");
+        assert!(
+            ended.code != 0 && ended.stderr.contains(log),
+            "{command:?}: {ended:?}"
+        );
     }
 }

@@ -15,9 +15,16 @@ const PATCH: &str = "--- a/src/login.rs\n+++ b/src/login.rs\n@@ -1 +1 @@\n-old\n
 /// Writes a report with the `of` map that orch hands out.
 fn report(world: &World, path: &str, mut value: Value) {
     let answer = world.orch_json(&["suggest", "t1"]);
-    let expected = answer["suggestions"][0]["expects"].as_array().cloned().unwrap_or_default();
+    let expected = answer["suggestions"][0]["expects"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let full = format!("tasks/t1/{path}");
-    if let Some(of) = expected.iter().find(|one| one["path"] == full.as_str()).map(|one| one["of"].clone()) {
+    if let Some(of) = expected
+        .iter()
+        .find(|one| one["path"] == full.as_str())
+        .map(|one| one["of"].clone())
+    {
         value["of"] = of;
     }
     world.write(&full, format!("{value:#}\n"));
@@ -25,17 +32,30 @@ fn report(world: &World, path: &str, mut value: Value) {
 
 fn plan_accepted(world: &World, minute: u32) {
     let at = format!("2026-01-01T00:{minute:02}:00Z");
-    report(world, "review/plan-review.json", json!({"ok": true, "issues": [], "finished_at": at}));
+    report(
+        world,
+        "review/plan-review.json",
+        json!({"ok": true, "issues": [], "finished_at": at}),
+    );
 }
 
 fn code_accepted(world: &World, minute: u32) {
     let at = format!("2026-01-01T01:{minute:02}:00Z");
-    report(world, "review/code-review.json", json!({"ok": true, "issues": [], "finished_at": at}));
+    report(
+        world,
+        "review/code-review.json",
+        json!({"ok": true, "issues": [], "finished_at": at}),
+    );
 }
 
 fn tests(world: &World, failures: u32, name: &str) {
-    let failure = if failures > 0 { "<failure message='no'/>" } else { "" };
-    let xml = format!("<testsuite name='{name}'><testcase name='a'>{failure}</testcase></testsuite>\n");
+    let failure = if failures > 0 {
+        "<failure message='no'/>"
+    } else {
+        ""
+    };
+    let xml =
+        format!("<testsuite name='{name}'><testcase name='a'>{failure}</testcase></testsuite>\n");
     world.write("tasks/t1/eval/junit.xml", xml);
 }
 
@@ -50,13 +70,22 @@ fn moves_to(world: &World, phase: &str) {
 fn moved_by(world: &World, command: &str, phase: &str) {
     world.orch(&[command, "t1"]).succeeds();
     assert_eq!(world.phase("t1"), phase);
-    assert_eq!(world.dirty(), "", "git status shows something after the move to {phase}");
+    assert_eq!(
+        world.dirty(),
+        "",
+        "git status shows something after the move to {phase}"
+    );
     let subject = world.git(&["log", "-1", "--format=%s"]);
-    assert!(subject.trim_end().ends_with(&format!("-> {phase}")), "{subject}");
+    assert!(
+        subject.trim_end().ends_with(&format!("-> {phase}")),
+        "{subject}"
+    );
 }
 
 fn at_test(world: &World) {
-    world.orch(&["new", "t1", "--title", "Fix the login"]).succeeds();
+    world
+        .orch(&["new", "t1", "--title", "Fix the login"])
+        .succeeds();
     world.write("tasks/t1/planning/plan.json", PLAN);
     moves_to(world, "plan_review");
     plan_accepted(world, 1);
@@ -73,14 +102,21 @@ fn from_planning_to_done() {
     at_test(&world);
     tests(&world, 0, "one");
     moves_to(&world, "accept");
-    report(&world, "accept/decision.json", json!({"verdict": "accepted", "reasons": ["it works"]}));
+    report(
+        &world,
+        "accept/decision.json",
+        json!({"verdict": "accepted", "reasons": ["it works"]}),
+    );
     moved_by(&world, "approve", "done");
     world.orch(&["next", "t1"]).ends(3);
     world.orch(&["check"]).succeeds();
     let log = world.orch_json(&["log", "t1"]);
     let entries = log["entries"].as_array().expect("entries");
     assert_eq!(entries.len(), 7);
-    assert!(entries.iter().all(|entry| entry["commit"].is_string()), "{log:#}");
+    assert!(
+        entries.iter().all(|entry| entry["commit"].is_string()),
+        "{log:#}"
+    );
     let fsck = world.git_ended(&["fsck", "--strict"]);
     assert_eq!((fsck.code, fsck.stdout.as_str()), (0, ""), "{fsck:?}");
 }
@@ -91,8 +127,15 @@ fn a_commit_carries_its_own_proof() {
     world.orch(&["new", "t1"]).succeeds();
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.write("tasks/t1/notes.txt", "nobody declared this\n");
-    let older = ["accept/summary.md", "meta.json", "planning/brief.md", "planning/plan.md"];
-    older.iter().for_each(|path| world.write(&format!("tasks/t1/{path}"), "{}\n"));
+    let older = [
+        "accept/summary.md",
+        "meta.json",
+        "planning/brief.md",
+        "planning/plan.md",
+    ];
+    older
+        .iter()
+        .for_each(|path| world.write(&format!("tasks/t1/{path}"), "{}\n"));
     world.orch(&["next", "t1"]).succeeds();
     let files = world.git(&["show", "--name-only", "--format=", "HEAD"]);
     let mut names: Vec<&str> = files.lines().collect();
@@ -100,10 +143,22 @@ fn a_commit_carries_its_own_proof() {
     let mut expected = ["planning/plan.json", "state.json", "transcript.jsonl"].to_vec();
     expected.extend(older);
     expected.sort_unstable();
-    assert_eq!(names, expected.iter().map(|path| format!("tasks/t1/{path}")).collect::<Vec<_>>());
+    assert_eq!(
+        names,
+        expected
+            .iter()
+            .map(|path| format!("tasks/t1/{path}"))
+            .collect::<Vec<_>>()
+    );
     let blob = world.git(&["hash-object", "tasks/t1/planning/plan.json"]);
     let body = world.git(&["log", "-1", "--format=%B"]);
-    assert!(body.contains(&format!("Orch-Evidence: planning/plan.json@{}", blob.trim())), "{body}");
+    assert!(
+        body.contains(&format!(
+            "Orch-Evidence: planning/plan.json@{}",
+            blob.trim()
+        )),
+        "{body}"
+    );
     assert_eq!(world.dirty(), "?? tasks/t1/notes.txt\n");
 }
 
@@ -126,7 +181,10 @@ fn a_failing_run_is_used_up_and_a_rerun_of_the_same_code_may_pass() {
 fn an_edited_plan_goes_back_to_its_review() {
     let world = World::ready();
     at_test(&world);
-    world.write("tasks/t1/planning/plan.json", PLAN.replace("Refuse", "Reject"));
+    world.write(
+        "tasks/t1/planning/plan.json",
+        PLAN.replace("Refuse", "Reject"),
+    );
     moves_to(&world, "plan_review");
     world.orch(&["next", "t1"]).ends(3);
     plan_accepted(&world, 2);
@@ -140,12 +198,27 @@ fn a_skip_is_refused_and_an_override_is_recorded() {
     world.orch(&["new", "t1"]).succeeds();
     world.orch(&["next", "t1", "--to", "codegen"]).ends(1);
     assert_eq!(world.phase("t1"), "planning");
-    world.orch(&["next", "t1", "--override", "  "]).ends(1).reports("reason");
-    world.orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"]).ends(2).reports("reachable");
-    world.orch(&["next", "t1", "--override", "the plan is in my head"]).succeeds();
+    world
+        .orch(&["next", "t1", "--override", "  "])
+        .ends(1)
+        .reports("reason");
+    world
+        .orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"])
+        .ends(2)
+        .reports("reachable");
+    world
+        .orch(&["next", "t1", "--override", "the plan is in my head"])
+        .succeeds();
     assert_eq!(world.phase("t1"), "plan_review");
-    assert!(world.git(&["log", "-1", "--format=%B"]).contains("Orch-Override: the plan is in my head"));
-    assert_eq!(world.json("tasks/t1/state.json")["waived"]["plan"], json!(2));
+    assert!(
+        world
+            .git(&["log", "-1", "--format=%B"])
+            .contains("Orch-Override: the plan is in my head")
+    );
+    assert_eq!(
+        world.json("tasks/t1/state.json")["waived"]["plan"],
+        json!(2)
+    );
 }
 
 #[test]
@@ -153,14 +226,25 @@ fn people_send_back_confirm_and_reopen() {
     let world = World::ready();
     at_test(&world);
     world
-        .orch(&["rollback", "t1", "--to", "codegen", "--reason", "second thoughts"])
+        .orch(&[
+            "rollback",
+            "t1",
+            "--to",
+            "codegen",
+            "--reason",
+            "second thoughts",
+        ])
         .succeeds()
         .says("git revert");
     assert_eq!(world.phase("t1"), "codegen");
     world.orch(&["next", "t1"]).ends(3);
-    world.orch(&["confirm", "t1", "patch", "--reason", "it was right"]).succeeds();
+    world
+        .orch(&["confirm", "t1", "patch", "--reason", "it was right"])
+        .succeeds();
     moves_to(&world, "review");
-    world.orch(&["rollback", "t1", "--to", "test", "--reason", "no"]).ends(1);
+    world
+        .orch(&["rollback", "t1", "--to", "test", "--reason", "no"])
+        .ends(1);
     world.orch(&["reopen", "t1", "--reason", "no"]).ends(1);
 }
 
@@ -203,13 +287,22 @@ fn what_the_user_staged_stays_as_it_was() {
 fn another_staged_version_is_told_and_left() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
-    world.write("tasks/t1/planning/plan.json", PLAN.replace("final", "draft"));
+    world.write(
+        "tasks/t1/planning/plan.json",
+        PLAN.replace("final", "draft"),
+    );
     world.git(&["add", "tasks/t1/planning/plan.json"]);
     let staged = world.git(&["ls-files", "-s", "tasks/t1/planning"]);
     world.write("tasks/t1/planning/plan.json", PLAN);
-    world.orch(&["next", "t1"]).succeeds().reports("staged another version");
+    world
+        .orch(&["next", "t1"])
+        .succeeds()
+        .reports("staged another version");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t1/planning"]), staged);
-    assert_eq!(world.git(&["show", "HEAD:tasks/t1/planning/plan.json"]), PLAN);
+    assert_eq!(
+        world.git(&["show", "HEAD:tasks/t1/planning/plan.json"]),
+        PLAN
+    );
 }
 
 #[test]
@@ -229,7 +322,10 @@ fn the_repository_may_say_not_now() {
     world.remove(".git/index.lock");
     world.write(".git/info/exclude", "plan.json\n");
     world.orch(&["next", "t1"]).ends(5).reports("ignores");
-    world.orch(&["check", "t1"]).ends(1).says("evidence-ignored");
+    world
+        .orch(&["check", "t1"])
+        .ends(1)
+        .says("evidence-ignored");
     world.write(".git/info/exclude", "");
     world.write("orch.toml", "[git]\nprotected = [\"main\"]\n");
     world.orch(&["next", "t1"]).ends(5).reports("protected");
@@ -249,7 +345,10 @@ fn moves_to_with(world: &World) {
 fn a_lost_log_is_an_error_and_comes_back() {
     let world = World::ready();
     at_test(&world);
-    let whole = (world.read("tasks/t1/state.json"), world.read("tasks/t1/transcript.jsonl"));
+    let whole = (
+        world.read("tasks/t1/state.json"),
+        world.read("tasks/t1/transcript.jsonl"),
+    );
     world.remove("tasks/t1/state.json");
     world.orch(&["suggest", "t1"]).says("state-folded");
     world.orch(&["recover", "t1"]).succeeds();
@@ -257,7 +356,13 @@ fn a_lost_log_is_an_error_and_comes_back() {
     world.remove("tasks/t1/transcript.jsonl");
     world.orch(&["next", "t1"]).ends(5);
     world.orch(&["recover", "t1"]).succeeds();
-    assert_eq!((world.read("tasks/t1/state.json"), world.read("tasks/t1/transcript.jsonl")), whole);
+    assert_eq!(
+        (
+            world.read("tasks/t1/state.json"),
+            world.read("tasks/t1/transcript.jsonl")
+        ),
+        whole
+    );
 }
 
 #[test]
@@ -273,7 +378,10 @@ fn a_branch_without_the_task_records_nothing_for_it() {
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert!(!world.path("tasks/t1/state.json").exists());
     let answer = world.orch_json(&["suggest", "t1"]);
-    assert_eq!(answer["suggestions"][0]["diagnostics"][0]["code"], "untracked");
+    assert_eq!(
+        answer["suggestions"][0]["diagnostics"][0]["code"],
+        "untracked"
+    );
 }
 
 #[test]
@@ -286,7 +394,10 @@ fn outside_git_everything_works_but_committing() {
     assert_eq!(world.phase("t1"), "plan_review");
     assert_eq!(world.read("tasks/t1/transcript.jsonl").lines().count(), 2);
     world.orch(&["log", "t1"]).succeeds().says("plan_review");
-    assert_eq!(world.orch_json(&["suggest", "t1"])["suggestions"][0]["committed"], Value::Null);
+    assert_eq!(
+        world.orch_json(&["suggest", "t1"])["suggestions"][0]["committed"],
+        Value::Null
+    );
 }
 
 #[test]
@@ -299,10 +410,22 @@ fn init_changes_nothing_the_second_time() {
 #[test]
 fn where_nothing_is_to_be_done_it_says_why() {
     let world = World::ready();
-    world.orch(&["suggest"]).succeeds().says("There are no tasks yet.");
+    world
+        .orch(&["suggest"])
+        .succeeds()
+        .says("There are no tasks yet.");
     world.orch(&["new", "t"]).succeeds();
-    world.orch(&["suggest", "--for", "human"]).ends(1).says("No task waits for a person.");
+    world
+        .orch(&["suggest", "--for", "human"])
+        .ends(1)
+        .says("No task waits for a person.");
     world.walk_to("t", "done");
-    world.orch(&["suggest"]).succeeds().says("1 task, nothing to do: all done.");
-    world.orch(&["suggest", "--for", "agent"]).ends(1).says("all done");
+    world
+        .orch(&["suggest"])
+        .succeeds()
+        .says("1 task, nothing to do: all done.");
+    world
+        .orch(&["suggest", "--for", "agent"])
+        .ends(1)
+        .says("all done");
 }

@@ -42,15 +42,24 @@ impl Running {
 
     /// Interrupts it as Ctrl-C does; returns the exit code and what it printed since.
     pub fn stop(mut self) -> (Option<i32>, Vec<String>) {
-        assert!(interrupt(&self.child.id().to_string()), "it can be interrupted");
+        assert!(
+            interrupt(&self.child.id().to_string()),
+            "it can be interrupted"
+        );
         let status = self.child.wait().expect("it ends");
         (status.code(), self.lines.iter().collect())
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test sends a signal as a person would")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sends a signal as a person would"
+)]
 fn interrupt(process: &str) -> bool {
-    std::process::Command::new("kill").args(["-INT", process]).status().is_ok_and(|status| status.success())
+    std::process::Command::new("kill")
+        .args(["-INT", process])
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 impl Drop for Running {
@@ -67,12 +76,24 @@ fn a_written_artifact_leads_to_a_commit_and_ctrl_c_ends_it() {
     let running = Running::start(&world);
     world.write("tasks/t1/planning/plan.json", PLAN);
     eventually("the task moves", || world.phase("t1") == "plan_review");
-    eventually("the suggestion is written", || world.path("tasks/t1/suggestion.json").exists());
+    eventually("the suggestion is written", || {
+        world.path("tasks/t1/suggestion.json").exists()
+    });
     eventually("nothing is left", || world.dirty().is_empty());
     let (code, lines) = running.stop();
     assert_eq!(code, Some(0));
-    assert!(lines.iter().any(|line| line.contains("\"event\":\"transition\"")), "{lines:#?}");
-    assert!(lines.last().is_some_and(|line| line.contains("\"stopped\"")), "{lines:#?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("\"event\":\"transition\"")),
+        "{lines:#?}"
+    );
+    assert!(
+        lines
+            .last()
+            .is_some_and(|line| line.contains("\"stopped\"")),
+        "{lines:#?}"
+    );
     for line in &lines {
         serde_json::from_str::<serde_json::Value>(line).expect("one JSON document a line");
     }
@@ -81,7 +102,10 @@ fn a_written_artifact_leads_to_a_commit_and_ctrl_c_ends_it() {
 #[test]
 fn a_file_that_a_phase_requires_wakes_the_watch_when_it_appears_and_when_it_is_removed() {
     let world = World::ready();
-    let workflow = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
+    let workflow = world
+        .orch(&["workflow", "show", "global-state-machine"])
+        .succeeds()
+        .stdout;
     let requiring = "[phase.planning]\nrequires = [\"docs/specs/rules.md\"]";
     world.write(
         "system/workflows/global-state-machine.md",
@@ -93,17 +117,24 @@ fn a_file_that_a_phase_requires_wakes_the_watch_when_it_appears_and_when_it_is_r
     world.orch(&["new", "t1"]).succeeds();
     let _running = Running::start(&world);
     let is_told = |key: &str, value: &str| {
-        let told = std::fs::read_to_string(world.path("tasks/t1/suggestion.json")).unwrap_or_default();
+        let told =
+            std::fs::read_to_string(world.path("tasks/t1/suggestion.json")).unwrap_or_default();
         let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
-        told["suggestions"][0][key].as_str().is_some_and(|text| text.contains(value))
+        told["suggestions"][0][key]
+            .as_str()
+            .is_some_and(|text| text.contains(value))
     };
     world.write("tasks/t1/planning/plan.json", PLAN);
-    eventually("the rules are missed", || is_told("reason", "docs/specs/rules.md"));
+    eventually("the rules are missed", || {
+        is_told("reason", "docs/specs/rules.md")
+    });
     // Neither the file nor its directories were there when the watch began.
     world.write("docs/specs/rules.md", "Rules.\n");
     eventually("the task may move", || is_told("kind", "transition"));
     world.remove("docs/specs/rules.md");
-    eventually("the rules are missed again", || is_told("reason", "docs/specs/rules.md"));
+    eventually("the rules are missed again", || {
+        is_told("reason", "docs/specs/rules.md")
+    });
     world.write("docs/specs/rules.md", "Rules again.\n");
     eventually("the task may move again", || is_told("kind", "transition"));
 }
@@ -125,8 +156,20 @@ fn three_hundred_tasks_at_once_all_end_where_they_belong() {
     });
     eventually("nothing is left", || world.dirty().is_empty());
     let subjects = world.git(&["log", "--format=%s"]);
-    assert_eq!(subjects.lines().filter(|line| line.ends_with("-> plan_review")).count(), 300);
-    assert_eq!(subjects.lines().filter(|line| line.ends_with("-> planning")).count(), 300);
+    assert_eq!(
+        subjects
+            .lines()
+            .filter(|line| line.ends_with("-> plan_review"))
+            .count(),
+        300
+    );
+    assert_eq!(
+        subjects
+            .lines()
+            .filter(|line| line.ends_with("-> planning"))
+            .count(),
+        300
+    );
 }
 
 #[test]
@@ -135,18 +178,31 @@ fn an_open_commit_holds_transitions_back() {
     world.orch(&["new", "t1"]).succeeds();
     let mut commit = world.command("git");
     let gate = world.path("../gate");
-    let editor =
-        format!("sh -c 'while [ ! -e \"{}\" ]; do sleep 0.05; done; echo by hand > \"$0\"'", gate.display());
-    let mut editing =
-        commit.args(["commit", "--allow-empty"]).env("GIT_EDITOR", editor).spawn().expect("git starts");
-    eventually("the editor is open", || world.path(".git/COMMIT_EDITMSG").exists());
+    let editor = format!(
+        "sh -c 'while [ ! -e \"{}\" ]; do sleep 0.05; done; echo by hand > \"$0\"'",
+        gate.display()
+    );
+    let mut editing = commit
+        .args(["commit", "--allow-empty"])
+        .env("GIT_EDITOR", editor)
+        .spawn()
+        .expect("git starts");
+    eventually("the editor is open", || {
+        world.path(".git/COMMIT_EDITMSG").exists()
+    });
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.orch(&["next", "t1"]).ends(4).reports("git commit");
     let running = Running::start(&world);
-    let held = running.lines.recv_timeout(std::time::Duration::from_secs(30)).expect("it says something");
+    let held = running
+        .lines
+        .recv_timeout(std::time::Duration::from_secs(30))
+        .expect("it says something");
     assert!(held.contains("\"held\""), "{held}");
     std::fs::write(&gate, "").expect("the gate opens");
-    assert!(editing.wait().expect("git ends").success(), "the user's commit went through");
+    assert!(
+        editing.wait().expect("git ends").success(),
+        "the user's commit went through"
+    );
     eventually("then the task moves", || world.phase("t1") == "plan_review");
     let subjects = world.git(&["log", "--format=%s", "-2"]);
     assert_eq!(subjects, "orch(t1): planning -> plan_review\nby hand\n");
@@ -174,7 +230,10 @@ fn a_quiet_repository_stays_quiet() {
 fn a_root_added_while_watching_is_watched() {
     let world = World::ready();
     let _running = Running::start(&world);
-    world.write("orch.toml", "[[root]]\npath = \"work/*\"\n\n[watch]\nadopt = true\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"work/*\"\n\n[watch]\nadopt = true\n",
+    );
     // The settings are read anew at some moment; a task that comes then is seen.
     let mut number = 0;
     eventually("a task of the new root moves", || {
@@ -191,7 +250,10 @@ const HANG: Duration = Duration::from_secs(30);
 
 /// Runs a watch in another thread and changes the settings once it watches. `reloaded` is called within the
 /// effect that the settings were read again. The channel is closed when the watch has ended.
-fn reloading(world: &World, reloaded: impl Fn(&WatchHandle) + Send + 'static) -> (WatchHandle, Receiver<()>) {
+fn reloading(
+    world: &World,
+    reloaded: impl Fn(&WatchHandle) + Send + 'static,
+) -> (WatchHandle, Receiver<()>) {
     let watch = WatchLoop::new(open(world), caller(), WatchMode::Apply, false).expect("it listens");
     let (handle, settings) = (watch.handle(), world.path("orch.toml"));
     let (ends, ended) = channel();
@@ -200,7 +262,8 @@ fn reloading(world: &World, reloaded: impl Fn(&WatchHandle) + Send + 'static) ->
         let done = watch.run::<Error>(&mut |_, effect| {
             match effect {
                 WatchEffect::Watching { .. } => {
-                    std::fs::write(&settings, "[watch]\nreconcile_seconds = 600\n").expect("written");
+                    std::fs::write(&settings, "[watch]\nreconcile_seconds = 600\n")
+                        .expect("written");
                 }
                 WatchEffect::Reloaded => reloaded(&own),
                 _ => {}
@@ -217,7 +280,10 @@ fn reloading(world: &World, reloaded: impl Fn(&WatchHandle) + Send + 'static) ->
 fn a_stop_while_the_settings_are_read_again_ends_the_watch() {
     let world = world();
     let (_handle, ended) = reloading(&world, |handle| handle.stop());
-    assert_eq!(ended.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
+    assert_eq!(
+        ended.recv_timeout(HANG),
+        Err(RecvTimeoutError::Disconnected)
+    );
 }
 
 #[test]
@@ -226,23 +292,41 @@ fn an_order_while_the_settings_are_read_again_is_answered() {
     let task = open(&world).task("t1").expect("a task");
     let (tell, answers) = channel();
     let (handle, ended) = reloading(&world, move |handle| {
-        let order = Order::Override { to: Some("plan_review".to_owned()), reason: "now".to_owned() };
-        tell.send(handle.order(caller(), task.clone(), order)).expect("someone waits");
+        let order = Order::Override {
+            to: Some("plan_review".to_owned()),
+            reason: "now".to_owned(),
+        };
+        tell.send(handle.order(caller(), task.clone(), order))
+            .expect("someone waits");
     });
-    let answer = answers.recv_timeout(HANG).expect("the settings are read again");
-    let applied = answer.recv_timeout(HANG).expect("an answer").expect("it is executed");
+    let answer = answers
+        .recv_timeout(HANG)
+        .expect("the settings are read again");
+    let applied = answer
+        .recv_timeout(HANG)
+        .expect("an answer")
+        .expect("it is executed");
     assert_eq!(applied.steps.len(), 1);
     handle.stop();
-    assert_eq!(ended.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
+    assert_eq!(
+        ended.recv_timeout(HANG),
+        Err(RecvTimeoutError::Disconnected)
+    );
 }
 
 #[test]
 fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor() {
     const STEPS: usize = 13;
-    let phases: String = (0..STEPS).map(|nth| format!("[phase.p{nth}]\nproduces = [\"go\"]\n\n")).collect();
+    let phases: String = (0..STEPS)
+        .map(|nth| format!("[phase.p{nth}]\nproduces = [\"go\"]\n\n"))
+        .collect();
     let rules: String = (0..STEPS)
         .map(|nth| {
-            let to = if nth + 1 == STEPS { "done".to_owned() } else { format!("p{}", nth + 1) };
+            let to = if nth + 1 == STEPS {
+                "done".to_owned()
+            } else {
+                format!("p{}", nth + 1)
+            };
             format!(
                 "[[rule]]\nid = \"r{nth}\"\nfrom = \"p{nth}\"\nwhen = \"go.ready\"\nto = \"{to}\"\n\
                  because = \"it goes on\"\n\n"
@@ -257,11 +341,17 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
              path = \"go.md\"\n\n{phases}[phase.done]\nterminal = true\n\n{rules}```\n"
         ),
     );
-    world.write("orch.toml", "[[root]]\npath = \"long/*\"\nworkflow = \"long\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"long/*\"\nworkflow = \"long\"\n",
+    );
     world.orch(&["new", "t"]).succeeds();
     world.write("long/t/go.md", "Go.\n");
     let ended = world.orch(&["watch", "--once", "--json"]).succeeds();
-    let events = ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let events = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
     let steps: Vec<serde_json::Value> = events
         .map(|event: serde_json::Value| event["transition"].clone())
         .filter(|step| step.is_object())
@@ -269,14 +359,22 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
     assert_eq!(steps.len(), STEPS, "{steps:#?}");
     for (step, seq) in steps.iter().zip(2..) {
         assert_eq!(step["seq"], seq, "{step:#}");
-        assert!(step["at"].is_string() && step["actor"]["kind"].is_string(), "{step:#}");
+        assert!(
+            step["at"].is_string() && step["actor"]["kind"].is_string(),
+            "{step:#}"
+        );
     }
 }
 
 /// A watch over the task `t1` and so many others, each of which the first batch adopts.
 pub fn many(tasks: usize) -> World {
     let world = world();
-    world.write("orch.toml", world.read("orch.toml").replace("#adopt = false", "adopt = true"));
+    world.write(
+        "orch.toml",
+        world
+            .read("orch.toml")
+            .replace("#adopt = false", "adopt = true"),
+    );
     for number in 0..tasks {
         world.write(&format!("tasks/n{number:03}/planning/plan.md"), "later\n");
     }
@@ -288,8 +386,13 @@ fn a_stop_ends_a_batch_between_two_tasks() {
     // Few commits are made one by one, and many as one pack.
     for tasks in [8, 40] {
         let world = many(tasks);
-        let commits =
-            || world.git(&["rev-list", "--count", "HEAD"]).trim().parse::<usize>().expect("a number");
+        let commits = || {
+            world
+                .git(&["rev-list", "--count", "HEAD"])
+                .trim()
+                .parse::<usize>()
+                .expect("a number")
+        };
         let before = commits();
         let begun = Arc::new(AtomicBool::new(false));
         let (own, asked) = (Arc::clone(&begun), Arc::new(AtomicUsize::new(0)));
@@ -297,16 +400,28 @@ fn a_stop_ends_a_batch_between_two_tasks() {
         // between two commits of the batch.
         let last = 1 + (tasks + 1) + 1 + tasks + 4;
         let counted = Arc::clone(&asked);
-        let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply)
-            .until(move || own.load(Ordering::SeqCst) && counted.fetch_add(1, Ordering::SeqCst) >= last);
+        let mut watching =
+            Watching::new(open(&world), caller(), WatchMode::Apply).until(move || {
+                own.load(Ordering::SeqCst) && counted.fetch_add(1, Ordering::SeqCst) >= last
+            });
         watching.begin(vec![WatchEvent::Start]);
         begun.store(true, Ordering::SeqCst);
         let effects = watching.go_on().expect("a part");
-        let moved = effects.iter().filter(|effect| matches!(effect, WatchEffect::Moved(_))).count();
+        let moved = effects
+            .iter()
+            .filter(|effect| matches!(effect, WatchEffect::Moved(_)))
+            .count();
         assert!((1..tasks).contains(&moved), "{moved} of {tasks}");
-        assert_eq!(commits() - before, moved, "each that is told is committed, and no other");
+        assert_eq!(
+            commits() - before,
+            moved,
+            "each that is told is committed, and no other"
+        );
         assert!(watching.go_on().is_none(), "it has ended");
-        assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=no", "tasks"]), "");
+        assert_eq!(
+            world.git(&["status", "--porcelain", "--untracked-files=no", "tasks"]),
+            ""
+        );
         drop(watching);
         // The next watch does the rest.
         world.orch(&["watch", "--once"]).succeeds();
@@ -318,7 +433,8 @@ fn a_stop_ends_a_batch_between_two_tasks() {
 #[test]
 fn a_stopped_watch_begins_no_further_part() {
     let world = many(250);
-    let watch = WatchLoop::new(open(&world), caller(), WatchMode::Apply, false).expect("it listens");
+    let watch =
+        WatchLoop::new(open(&world), caller(), WatchMode::Apply, false).expect("it listens");
     let (handle, mut moved) = (watch.handle(), 0);
     let done = watch.run::<Error>(&mut |_, effect| {
         if matches!(effect, WatchEffect::Moved(_)) {
@@ -334,21 +450,37 @@ fn a_stopped_watch_begins_no_further_part() {
 #[test]
 fn a_watch_reports_what_is_settled_before_all_is() {
     let world = world();
-    world.write("orch.toml", world.read("orch.toml").replace("#adopt = false", "adopt = true"));
+    world.write(
+        "orch.toml",
+        world
+            .read("orch.toml")
+            .replace("#adopt = false", "adopt = true"),
+    );
     for number in 0..100 {
         world.write(&format!("tasks/n{number:03}/planning/plan.md"), "later\n");
     }
     let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply);
     let moved = |effects: Option<Vec<WatchEffect>>| {
-        effects.map(|effects| effects.iter().filter(|effect| matches!(effect, WatchEffect::Moved(_))).count())
+        effects.map(|effects| {
+            effects
+                .iter()
+                .filter(|effect| matches!(effect, WatchEffect::Moved(_)))
+                .count()
+        })
     };
     let begun = watching.begin(vec![WatchEvent::Start]);
-    assert!(matches!(begun.as_slice(), [WatchEffect::Watching { tasks: 101 }]), "it says so at once");
+    assert!(
+        matches!(begun.as_slice(), [WatchEffect::Watching { tasks: 101 }]),
+        "it says so at once"
+    );
     // The hundred before the last one, `t1`, are committed and reported first.
     assert_eq!(moved(watching.go_on()), Some(100));
     assert_eq!(world.git(&["status", "--porcelain", "tasks/n099"]), "");
     assert_eq!(moved(watching.go_on()), Some(0));
     // Once, and when nothing is left.
-    assert!(matches!(watching.go_on().as_deref(), Some([WatchEffect::Ready])), "it is ready");
+    assert!(
+        matches!(watching.go_on().as_deref(), Some([WatchEffect::Ready])),
+        "it is ready"
+    );
     assert!(watching.go_on().is_none());
 }

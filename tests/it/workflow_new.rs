@@ -11,9 +11,14 @@ use std::path::PathBuf;
 
 fn skills(folder: &str) -> Vec<PathBuf> {
     let directory = project().join("fixtures/skills").join(folder);
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(directory).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     paths.sort();
     assert!(!paths.is_empty(), "no {folder} configuration");
     paths
@@ -23,7 +28,15 @@ fn skills(folder: &str) -> Vec<PathBuf> {
 pub fn make(world: &World, name: &str, fixture: &str, strategy: &str) -> Ended {
     let path = project().join(format!("fixtures/skills/valid/{fixture}.json"));
     let path = path.to_str().expect("UTF-8");
-    world.orch(&["workflow", "new", name, "--from", path, "--strategy", strategy])
+    world.orch(&[
+        "workflow",
+        "new",
+        name,
+        "--from",
+        path,
+        "--strategy",
+        strategy,
+    ])
 }
 
 #[test]
@@ -36,7 +49,11 @@ fn what_is_made_passes_every_check_and_can_be_begun() {
             world.orch(&["workflow", "check"]).succeeds();
             world.orch(&["workflow", "fmt", "--check"]).succeeds();
             world.orch(&["new", "t", "--workflow", "made"]).succeeds();
-            assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review", "{fixture} {strategy}");
+            assert_eq!(
+                world.json("tasks/t/state.json")["status"],
+                "spec_review",
+                "{fixture} {strategy}"
+            );
             world.orch(&["check"]).succeeds();
             every_link_leads_somewhere(&world, "system/workflows/made/README.md");
             every_link_leads_somewhere(&world, "system/workflows/made.md");
@@ -60,9 +77,11 @@ esac
 
 #[test]
 fn what_is_made_runs_to_its_end() {
-    for (strategy, picks) in
-        [("priority", &[][..]), ("state", &[]), ("user", &["process", "review", "complete"])]
-    {
+    for (strategy, picks) in [
+        ("priority", &[][..]),
+        ("state", &[]),
+        ("user", &["process", "review", "complete"]),
+    ] {
         let world = World::ready();
         make(&world, "made", "issue-triage", strategy).succeeds();
         world.write("executor.sh", EXECUTOR);
@@ -70,23 +89,40 @@ fn what_is_made_runs_to_its_end() {
         world.orch(&["new", "t", "--workflow", "made"]).succeeds();
         let run = || world.orch(&["run", "t", "--", "sh", "executor.sh"]);
         for pick in picks {
-            run().ends(3).reports(&format!("orch answer t action={pick}"));
-            world.orch(&["answer", "t", &format!("action={pick}")]).succeeds();
+            run()
+                .ends(3)
+                .reports(&format!("orch answer t action={pick}"));
+            world
+                .orch(&["answer", "t", &format!("action={pick}")])
+                .succeeds();
         }
         run().succeeds();
         let state = world.json("tasks/t/state.json");
-        assert_eq!((&state["status"], &state["results"]["a"]), (&"completed".into(), &"close it".into()));
+        assert_eq!(
+            (&state["status"], &state["results"]["a"]),
+            (&"completed".into(), &"close it".into())
+        );
         world.orch(&["audit"]).succeeds();
     }
 }
 
 fn every_link_leads_somewhere(world: &World, page: &str) {
     let text = world.read(page);
-    let directory = PathBuf::from(page).parent().expect("a directory").to_owned();
-    let links: Vec<&str> = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let directory = PathBuf::from(page)
+        .parent()
+        .expect("a directory")
+        .to_owned();
+    let links: Vec<&str> = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
     assert!(!links.is_empty(), "{text}");
     for link in links {
-        assert!(world.root().join(&directory).join(link).is_file(), "{page}: {link} leads nowhere");
+        assert!(
+            world.root().join(&directory).join(link).is_file(),
+            "{page}: {link} leads nowhere"
+        );
     }
 }
 
@@ -95,7 +131,13 @@ fn every_fault_of_a_configuration_is_found_where_it_stands() {
     let mut wrong = Vec::new();
     for path in skills("invalid") {
         let world = World::ready();
-        let answer = world.orch_json(&["workflow", "new", "w", "--from", path.to_str().expect("UTF-8")]);
+        let answer = world.orch_json(&[
+            "workflow",
+            "new",
+            "w",
+            "--from",
+            path.to_str().expect("UTF-8"),
+        ]);
         fits(&answer);
         let lines: String = answer["findings"]
             .as_array()
@@ -103,19 +145,37 @@ fn every_fault_of_a_configuration_is_found_where_it_stands() {
             .iter()
             .map(|finding| {
                 let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-                format!("{} {}:{} {}\n", text("code"), finding["line"], finding["column"], text("message"))
+                format!(
+                    "{} {}:{} {}\n",
+                    text("code"),
+                    finding["line"],
+                    finding["column"],
+                    text("message")
+                )
             })
             .collect();
-        assert!(!world.path("system/workflows/w.md").exists(), "{path:?} was made");
+        assert!(
+            !world.path("system/workflows/w.md").exists(),
+            "{path:?} was made"
+        );
         let beside = path.with_extension("expected");
         if is_update() {
             fs::write(&beside, &lines).expect("writable");
         }
         let expected = fs::read_to_string(&beside).unwrap_or_default();
         if lines != expected {
-            wrong.push(format!("{}:\nexpected:\n{expected}found:\n{lines}", path.display()));
+            wrong.push(format!(
+                "{}:\nexpected:\n{expected}found:\n{lines}",
+                path.display()
+            ));
         }
-        let refused = world.orch(&["workflow", "new", "w", "--from", path.to_str().expect("UTF-8")]);
+        let refused = world.orch(&[
+            "workflow",
+            "new",
+            "w",
+            "--from",
+            path.to_str().expect("UTF-8"),
+        ]);
         refused.ends(2).says("error[skill-");
         assert_eq!(world.dirty(), "", "{path:?}");
     }
@@ -125,8 +185,12 @@ fn every_fault_of_a_configuration_is_found_where_it_stands() {
 #[test]
 fn nothing_that_lies_there_is_lost() {
     let world = World::ready();
-    make(&world, "mine", "issue-triage", "state").succeeds().says("made system/workflows/mine.md");
-    make(&world, "mine", "issue-triage", "state").succeeds().says("Everything is up to date.");
+    make(&world, "mine", "issue-triage", "state")
+        .succeeds()
+        .says("made system/workflows/mine.md");
+    make(&world, "mine", "issue-triage", "state")
+        .succeeds()
+        .says("Everything is up to date.");
     let own = world.read("system/agents/mine-review.md") + "\nMind the tone.\n";
     world.write("system/agents/mine-review.md", &own);
     world.remove("system/agents/mine-init.md");
@@ -135,23 +199,45 @@ fn nothing_that_lies_there_is_lost() {
         .reports("these files already exist, so nothing was written: system/agents/mine-review.md")
         .reports("--force");
     assert_eq!(world.read("system/agents/mine-review.md"), own);
-    assert!(!world.path("system/agents/mine-init.md").exists(), "half of it is written");
+    assert!(
+        !world.path("system/agents/mine-init.md").exists(),
+        "half of it is written"
+    );
     let path = project().join("fixtures/skills/valid/issue-triage.json");
     let path = path.to_str().expect("UTF-8");
-    let order = ["workflow", "new", "mine", "--from", path, "--strategy", "state", "--force"];
+    let order = [
+        "workflow",
+        "new",
+        "mine",
+        "--from",
+        path,
+        "--strategy",
+        "state",
+        "--force",
+    ];
     let answer = world.orch_json(&order);
     fits(&answer);
-    assert_eq!(answer["made"], serde_json::json!(["system/agents/mine-init.md"]));
-    assert_eq!(answer["replaced"], serde_json::json!(["system/agents/mine-review.md"]));
+    assert_eq!(
+        answer["made"],
+        serde_json::json!(["system/agents/mine-init.md"])
+    );
+    assert_eq!(
+        answer["replaced"],
+        serde_json::json!(["system/agents/mine-review.md"])
+    );
     assert_ne!(world.read("system/agents/mine-review.md"), own);
 }
 
 #[test]
 fn a_text_that_ships_is_not_put_aside() {
     let world = World::new();
-    make(&world, "openspec", "bare", "priority").ends(1).reports("system/workflows/openspec.md");
+    make(&world, "openspec", "bare", "priority")
+        .ends(1)
+        .reports("system/workflows/openspec.md");
     assert_eq!(world.dirty(), "");
-    make(&world, "no/name", "bare", "priority").ends(2).reports("workflow name");
+    make(&world, "no/name", "bare", "priority")
+        .ends(2)
+        .reports("workflow name");
 }
 
 #[test]
@@ -161,11 +247,16 @@ fn a_configuration_that_cannot_be_read_is_told() {
     order("none.json").ends(2).reports("cannot read none.json");
     order(".").ends(2).reports("it is not a regular file");
     world.write("cut.json", "{\"skill_name\": ");
-    order("cut.json").ends(2).says("cut.json:1:").says("json-syntax");
+    order("cut.json")
+        .ends(2)
+        .says("cut.json:1:")
+        .says("json-syntax");
     world.write("twice.json", "{\"a\": 1, \"a\": 2}");
     order("twice.json").ends(2).says("twice.json:1:10");
     world.write("list.json", "[]");
-    order("list.json").ends(2).says("the configuration is not an object");
+    order("list.json")
+        .ends(2)
+        .says("the configuration is not an object");
     world.write("big.json", " ".repeat(9 << 20));
     order("big.json").ends(2).reports("larger than");
 }
@@ -221,8 +312,13 @@ fn a_person_at_a_terminal_is_asked() {
 #[test]
 fn settings_may_name_a_workflow_before_it_is_made() {
     let world = World::ready();
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"made\"\n");
-    make(&world, "other", "bare", "priority").ends(2).reports("there is no workflow `made`");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"made\"\n",
+    );
+    make(&world, "other", "bare", "priority")
+        .ends(2)
+        .reports("there is no workflow `made`");
     make(&world, "made", "bare", "priority").succeeds();
     world.orch(&["new", "t"]).succeeds();
     assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review");
@@ -241,7 +337,10 @@ fn phase_0_opens_only_for_specifications_that_exist() {
 "#,
     );
     let made = || world.orch(&["workflow", "new", "made", "--from", "skill-config.json"]);
-    made().ends(2).says("skill-config.json:2:13").says("the specification `docs/rules.md` does not exist");
+    made()
+        .ends(2)
+        .says("skill-config.json:2:13")
+        .says("the specification `docs/rules.md` does not exist");
     assert!(!world.path("system/workflows/made.md").exists());
     world.write("docs/rules.md", "# Rules\n");
     made().succeeds();
@@ -249,14 +348,17 @@ fn phase_0_opens_only_for_specifications_that_exist() {
     world.orch(&["new", "t", "--workflow", "made"]).succeeds();
     let readme = "system/workflows/made/README.md";
     let review = |specs: &[&str], opens: bool| {
-        let text =
-            serde_json::json!({"status": "complete", "specs_loaded": specs, "also_read": ["brief.md"]});
+        let text = serde_json::json!({"status": "complete", "specs_loaded": specs, "also_read": ["brief.md"]});
         world.write("tasks/t/spec-review.json", format!("{text:#}\n"));
         let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
         assert_eq!(told["kind"] == "transition", opens, "{specs:?}: {told:#}");
     };
     review(&["docs/nope.md"], false);
-    world.orch(&["check", "t"]).ends(1).says("tasks/t/spec-review.json:4:5").says("docs/nope.md");
+    world
+        .orch(&["check", "t"])
+        .ends(1)
+        .says("tasks/t/spec-review.json:4:5")
+        .says("docs/nope.md");
     review(&[readme, "docs/nope.md"], false);
     review(&[readme], false);
     review(&[readme, readme], false);
@@ -264,15 +366,28 @@ fn phase_0_opens_only_for_specifications_that_exist() {
     // One that was removed since holds every way on.
     world.git(&["rm", "-q", "docs/rules.md"]);
     review(&[readme, "docs/rules.md"], false);
-    let told = world.orch(&["suggest", "t"]).succeeds().says("docs/rules.md, which the phase requires");
+    let told = world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("docs/rules.md, which the phase requires");
     assert!(!told.stdout.contains("$ orch next t  "), "{told:?}");
     world.orch(&["check", "t"]).ends(1).says("required-missing");
     assert_ne!(world.orch_by_program(&["next", "t"]).code, 0);
     for arguments in [&["watch", "--once"][..], &["run", "t", "--", "true"]] {
         let ended = world.orch_by_program(arguments);
-        assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review", "{ended:?}");
+        assert_eq!(
+            world.json("tasks/t/state.json")["status"],
+            "spec_review",
+            "{ended:?}"
+        );
     }
-    world.git(&["restore", "--source=HEAD", "--staged", "--worktree", "docs/rules.md"]);
+    world.git(&[
+        "restore",
+        "--source=HEAD",
+        "--staged",
+        "--worktree",
+        "docs/rules.md",
+    ]);
     review(&[readme, "docs/rules.md"], true);
     world.orch(&["next", "t"]).succeeds();
     // A step that was taken stays proven.
@@ -284,12 +399,19 @@ fn phase_0_opens_only_for_specifications_that_exist() {
 #[test]
 fn answers_that_break_off_leave_nothing_behind() {
     let world = World::ready();
-    at_terminal(&world, &ANSWERS[..8]).ends(130).says("nothing was written");
+    at_terminal(&world, &ANSWERS[..8])
+        .ends(130)
+        .says("nothing was written");
     assert_eq!(world.dirty(), "");
 }
 
 /// Runs `orch workflow new sorting` at a terminal, where these lines are typed and then the end.
 fn at_terminal(world: &World, lines: &[&str]) -> Ended {
-    let (code, stdout) = Terminal::session(world.orch_command(&["workflow", "new", "sorting"]), lines);
-    Ended { code: code.expect("a code"), stdout, stderr: String::new() }
+    let (code, stdout) =
+        Terminal::session(world.orch_command(&["workflow", "new", "sorting"]), lines);
+    Ended {
+        code: code.expect("a code"),
+        stdout,
+        stderr: String::new(),
+    }
 }

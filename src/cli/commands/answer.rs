@@ -32,7 +32,12 @@ pub fn run(args: &AnswerArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let workspace = context.workspace(ui)?;
     let (task, answers) = args.parts()?;
     let task = report::meant(&workspace, context, task)?;
-    let applied = drive::answer(&context.writer(&workspace), &task, (&answers, args.expect), args.dry_run)?;
+    let applied = drive::answer(
+        &context.writer(&workspace),
+        &task,
+        (&answers, args.expect),
+        args.dry_run,
+    )?;
     report::applied(&workspace, context, ui, &applied, args.dry_run)?;
     Ok(ExitCode::Fine)
 }
@@ -44,12 +49,17 @@ impl AnswerArgs {
             Some((task, answers)) if !task.contains('=') => (Some(task.as_str()), answers),
             _ => (None, self.words.as_slice()),
         };
-        let parsed: Result<Vec<Asked>, Reason> = answers.iter().map(|text| Asked::parse(text)).collect();
+        let parsed: Result<Vec<Asked>, Reason> =
+            answers.iter().map(|text| Asked::parse(text)).collect();
         match parsed {
             Ok(parsed) if !parsed.is_empty() => Ok((task, parsed)),
-            Ok(_) => Err(Failure::new(Code::Usage, "the answer is missing").hint("write it as KEY=VALUE")),
+            Ok(_) => {
+                Err(Failure::new(Code::Usage, "the answer is missing")
+                    .hint("write it as KEY=VALUE"))
+            }
             Err(why) => {
-                Err(Failure::new(Code::Usage, why.to_string()).hint("write each answer as KEY=VALUE"))
+                Err(Failure::new(Code::Usage, why.to_string())
+                    .hint("write each answer as KEY=VALUE"))
             }
         }
     }

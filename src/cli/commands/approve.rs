@@ -33,6 +33,9 @@ pub struct ApproveArgs {
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let objections = report::objections(&args.issue)?;
-    let order = Order::Approve { objections, although: args.reason.clone() };
+    let order = Order::Approve {
+        objections,
+        although: args.reason.clone(),
+    };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

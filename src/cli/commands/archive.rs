@@ -30,7 +30,9 @@ pub fn run(args: &ArchiveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let workspace = context.workspace(ui)?;
     let task = report::meant_finished(&workspace, context, args.task.as_deref())?;
     let to = Relocation::Archive(args.force.as_deref());
-    let done = context.writer(&workspace).relocate(&task, to, args.dry_run)?;
+    let done = context
+        .writer(&workspace)
+        .relocate(&task, to, args.dry_run)?;
     report::applied(&workspace, context, ui, &done, args.dry_run)?;
     Ok(ExitCode::Fine)
 }

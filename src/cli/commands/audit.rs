@@ -60,7 +60,10 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let replayed =
         |done: usize, total: usize| progress.tell(|| format!("replayed {done} of {total} commits"));
     let progress: Option<&dyn Fn(usize, usize)> = (!context.global.json).then_some(&replayed);
-    let proven = args.incremental.then(|| proven(&workspace, args.range.as_deref())).transpose()?;
+    let proven = args
+        .incremental
+        .then(|| proven(&workspace, args.range.as_deref()))
+        .transpose()?;
     let scope = AuditScope {
         range: args.range.as_deref(),
         since: args.since.as_deref(),
@@ -70,16 +73,20 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     };
     let patterns = patterns(&args.task)?;
     let is_task = |name: &&str| workspace.task(name).is_ok();
-    let report =
-        report(&workspace, scope).map_err(|failure| match args.range.as_deref().filter(is_task) {
+    let report = report(&workspace, scope).map_err(|failure| {
+        match args.range.as_deref().filter(is_task) {
             Some(task) if failure.code() == Some(Code::UnknownRevision) => {
                 failure.hint(command(&["orch", "audit", "--task", task]))
             }
             _ => failure,
-        })?;
+        }
+    })?;
     if args.strict && !args.incremental {
-        let is_range =
-            args.since.is_some() || args.range.as_deref().is_some_and(|range| range.contains(".."));
+        let is_range = args.since.is_some()
+            || args
+                .range
+                .as_deref()
+                .is_some_and(|range| range.contains(".."));
         let nothing = match (report.commits, is_range) {
             (0, _) => Some("there is no commit to audit"),
             (_, false) if report.changes.is_empty() => Some("no commit records a step"),
@@ -97,13 +104,28 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             context.page(ui, &report.text(ui.paint, ui.width))?;
             report.loosened.iter().for_each(|one| ui.finding(one));
             ui.status(&report.summary());
-            report.continuation().iter().for_each(|text| ui.status(text));
+            report
+                .continuation()
+                .iter()
+                .for_each(|text| ui.status(text));
         }
-        form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
+        form => print(
+            &Checked {
+                findings: report.findings(),
+                ..Checked::default()
+            },
+            form,
+            ui,
+        )?,
     }
-    let is_unproven = args.strict && (report.has(Standing::Unverifiable) || !report.loosened.is_empty());
+    let is_unproven =
+        args.strict && (report.has(Standing::Unverifiable) || !report.loosened.is_empty());
     let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven;
-    Ok(if is_wrong { ExitCode::No } else { ExitCode::Fine })
+    Ok(if is_wrong {
+        ExitCode::No
+    } else {
+        ExitCode::Fine
+    })
 }
 
 /// The ids and patterns. Returns an error if one is no pattern.
@@ -118,15 +140,19 @@ fn patterns(names: &[String]) -> Result<Patterns, Failure> {
 fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories, Failure> {
     if range.is_some_and(|range| range.contains("..")) {
         let message = "--incremental audits a whole history and takes no range A..B";
-        return Err(Failure::new(Code::Usage, message).hint("give a revision, or audit the range without it"));
+        return Err(Failure::new(Code::Usage, message)
+            .hint("give a revision, or audit the range without it"));
     }
     // Another build may come to other verdicts.
     let program = std::fs::read("/proc/self/exe").map_err(|error| {
-        let message = format!("cannot read the program, which an incremental audit depends on: {error}");
+        let message =
+            format!("cannot read the program, which an incremental audit depends on: {error}");
         Failure::new(Code::Io, message).hint("audit without --incremental")
     })?;
     let program = Digest::of_blob(&program);
-    let kept = workspace.store().map(|store| durable::read_private(&store.own(caches::PROVEN)));
+    let kept = workspace
+        .store()
+        .map(|store| durable::read_private(&store.own(caches::PROVEN)));
     Ok(match kept.transpose() {
         Ok(Some(PrivateFile::Own(bytes))) => ProvenHistories::parse(program, &bytes),
         Ok(None | Some(PrivateFile::Missing)) => {
@@ -140,11 +166,19 @@ fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories,
 }
 
 /// Keeps the accepted history for the next audit. Returns why that failed.
-fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incremental) -> Result<(), String> {
+fn keep(
+    workspace: &Workspace,
+    known: &ProvenHistories,
+    incremental: &Incremental,
+) -> Result<(), String> {
     let to = incremental.to.as_ref().map_err(|why| (*why).to_owned())?;
     let replaced = incremental.from.as_ref().ok().map(|from| from.commit);
-    let Some(store) = workspace.store() else { return Ok(()) };
-    store.keep_private(caches::PROVEN, known.with(to, replaced).as_bytes()).map_err(|error| error.to_string())
+    let Some(store) = workspace.store() else {
+        return Ok(());
+    };
+    store
+        .keep_private(caches::PROVEN, known.with(to, replaced).as_bytes())
+        .map_err(|error| error.to_string())
 }
 
 /// Audits these commits, and keeps what an incremental audit accepted. Returns an error if a revision is unknown, or
@@ -152,24 +186,56 @@ fn keep(workspace: &Workspace, known: &ProvenHistories, incremental: &Incrementa
 pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, scope)?;
     let changes = audit.changes.into_iter().map(|change| {
-        let Audited { commit, task, proof, is_doubted, acknowledged, .. } = change;
-        let Visited { id, parents, at, author, .. } = &*commit;
+        let Audited {
+            commit,
+            task,
+            proof,
+            is_doubted,
+            acknowledged,
+            ..
+        } = change;
+        let Visited {
+            id,
+            parents,
+            at,
+            author,
+            ..
+        } = &*commit;
         let (parent, author) = (parents.first().copied(), author.clone());
-        let commit = AuditCommit { id: *id, parent, at: *at, author };
+        let commit = AuditCommit {
+            id: *id,
+            parent,
+            at: *at,
+            author,
+        };
         let (task, place) = (task.id.clone(), task.place.clone());
-        AuditedChange { commit, task, place, proof, is_doubted, acknowledged }
+        AuditedChange {
+            commit,
+            task,
+            place,
+            proof,
+            is_doubted,
+            acknowledged,
+        }
     });
     let loosened = audit.loosened;
     let report = AuditReport::new(workspace.repository()?, audit.commits, changes.collect());
-    let incremental = scope.proven.zip(audit.incremental.as_ref()).map(|(known, incremental)| {
-        let from = incremental.from.as_ref();
-        AuditIncremental {
-            from: from.ok().map(|from| from.commit.to_string()),
-            commits: from.map_or(0, |from| from.commits),
-            changes: from.map_or(0, |from| from.changes),
-            why: from.err().cloned(),
-            not_kept: keep(workspace, known, incremental).err(),
-        }
-    });
-    Ok(AuditReport { loosened, incremental, ..report })
+    let incremental = scope
+        .proven
+        .zip(audit.incremental.as_ref())
+        .map(|(known, incremental)| {
+            let from = incremental.from.as_ref();
+            AuditIncremental {
+                from: from.ok().map(|from| from.commit.to_string()),
+                commits: from.map_or(0, |from| from.commits),
+                changes: from.map_or(0, |from| from.changes),
+                why: from.err().cloned(),
+                not_kept: keep(workspace, known, incremental).err(),
+            }
+        });
+    Ok(AuditReport {
+        loosened,
+        incremental,
+        ..report
+    })
 }

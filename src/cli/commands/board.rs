@@ -50,11 +50,22 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     };
     let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
-    let pages = if args.details { WantedPages::All } else { WantedPages::Open };
+    let pages = if args.details {
+        WantedPages::All
+    } else {
+        WantedPages::Open
+    };
     let gathered = gather(&context.caller, &workspace, &tasks, misnamed, pages)?;
-    let exit = report::exit_of(&gathered.problems, gathered.status.tasks.iter().map(|task| task.duty.kind));
+    let exit = report::exit_of(
+        &gathered.problems,
+        gathered.status.tasks.iter().map(|task| task.duty.kind),
+    );
     // The page shows them, too; whoever reads only the exit code has to find the reason.
-    gathered.problems.iter().filter(|problem| problem.is_error()).for_each(|problem| ui.finding(problem));
+    gathered
+        .problems
+        .iter()
+        .filter(|problem| problem.is_error())
+        .for_each(|problem| ui.finding(problem));
     if target.is_none() && !context.global.json {
         write(&gathered, context, |part| Ok(ui.answer(part)?))?;
         return Ok(exit);
@@ -72,7 +83,11 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     refuse_unlike_a_page(args, &target)?;
     durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())?;
     let told = counted(gathered.status.tasks.len(), "task");
-    report::text(context, ui, &format!("wrote {told} to {}\n", args.html.display()))?;
+    report::text(
+        context,
+        ui,
+        &format!("wrote {told} to {}\n", args.html.display()),
+    )?;
     Ok(exit)
 }
 
@@ -87,9 +102,15 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
     let target = match (named.canonicalize(), name) {
         (Ok(there), _) => there,
         (Err(_), Some(name)) => {
-            let above = above.canonicalize().map_err(|error| no_directory(args, context, &error))?;
+            let above = above
+                .canonicalize()
+                .map_err(|error| no_directory(args, context, &error))?;
             if !above.is_dir() {
-                return Err(no_directory(args, context, &io::ErrorKind::NotADirectory.into()));
+                return Err(no_directory(
+                    args,
+                    context,
+                    &io::ErrorKind::NotADirectory.into(),
+                ));
             }
             above.join(name)
         }
@@ -100,7 +121,9 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
     let mut of_git = stores.flat_map(|store| [store.git_directory(), store.common_directory()]);
     let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
     // The repository itself may be anywhere.
-    let below = target.strip_prefix(resolved(workspace.root())).unwrap_or(&target);
+    let below = target
+        .strip_prefix(resolved(workspace.root()))
+        .unwrap_or(&target);
     if below.iter().any(is_git) || of_git.any(|git| target.starts_with(resolved(git))) {
         return Err(refused(args, "it is in a git directory"));
     }
@@ -111,13 +134,19 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
 /// Returns an error if something other than a page is there.
 fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| cannot_write(args, Code::Io, &error.to_string());
-    if target.symlink_metadata().is_ok_and(|there| !there.is_file()) {
+    if target
+        .symlink_metadata()
+        .is_ok_and(|there| !there.is_file())
+    {
         let message = format!("{} is no regular file", args.html.display());
         return Err(Failure::new(Code::Usage, message).hint(ELSEWHERE));
     }
     let mut begin = Vec::new();
     match open_regular(target) {
-        Ok(Some(file)) => file.take(PAGE.len() as u64).read_to_end(&mut begin).map_err(failed)?,
+        Ok(Some(file)) => file
+            .take(PAGE.len() as u64)
+            .read_to_end(&mut begin)
+            .map_err(failed)?,
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         Ok(None) | Err(_) => 0,
     };
@@ -132,10 +161,20 @@ fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failu
     let directory = above.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
-            let failure = cannot_write(args, Code::Usage, &format!("there is no directory {directory}"));
+            let failure = cannot_write(
+                args,
+                Code::Usage,
+                &format!("there is no directory {directory}"),
+            );
             // A whole path: it works wherever the hint is followed.
-            let start = context.start.canonicalize().unwrap_or_else(|_| context.start.clone());
-            failure.hint(format!("mkdir -p {}", shell_word(&start.join(above).to_string_lossy())))
+            let start = context
+                .start
+                .canonicalize()
+                .unwrap_or_else(|_| context.start.clone());
+            failure.hint(format!(
+                "mkdir -p {}",
+                shell_word(&start.join(above).to_string_lossy())
+            ))
         }
         io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is no directory")),
         _ => cannot_write(args, Code::Io, &error.to_string()),
@@ -147,7 +186,10 @@ fn refused(args: &BoardArgs, why: &str) -> Failure {
 }
 
 fn cannot_write(args: &BoardArgs, code: Code, why: &str) -> Failure {
-    Failure::new(code, format!("cannot write the page to {}: {why}", args.html.display()))
+    Failure::new(
+        code,
+        format!("cannot write the page to {}: {why}", args.html.display()),
+    )
 }
 
 /// Writes the file part by part.
@@ -157,10 +199,21 @@ fn write(
     mut part: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let now = context.caller.clock.now();
-    let names = gathered.details.iter().map(|detail| detail.explanation.suggestion.task.id.clone());
+    let names = gathered
+        .details
+        .iter()
+        .map(|detail| detail.explanation.suggestion.task.id.clone());
     let links = TaskLinks::InFile(names.collect());
-    part(&file_start(&gathered.page(&links, &BoardFilter::default(), now)))?;
-    for page in gathered.details.iter().filter_map(|detail| gathered.task_page(detail, now)) {
+    part(&file_start(&gathered.page(
+        &links,
+        &BoardFilter::default(),
+        now,
+    )))?;
+    for page in gathered
+        .details
+        .iter()
+        .filter_map(|detail| gathered.task_page(detail, now))
+    {
         part(&file_task(&page))?;
     }
     part(&file_end())

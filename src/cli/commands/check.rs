@@ -70,12 +70,17 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let checked = check(args, context, ui)?;
     print(&checked, form, ui)?;
     // What is looser is for people to judge, unless the caller says otherwise.
-    let is_told = |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
+    let is_told =
+        |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
     let is_fine = checked
         .findings
         .iter()
         .all(|finding| finding.severity == Severity::Note || (is_told(finding) && !args.strict));
-    let found = if is_fine { ExitCode::Fine } else { ExitCode::No };
+    let found = if is_fine {
+        ExitCode::Fine
+    } else {
+        ExitCode::No
+    };
     Ok(report::exit_after(&checked.findings, found))
 }
 
@@ -83,11 +88,18 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.staged {
         let message = args.message.as_deref().map(|path| {
             std::fs::read(path).map_err(|error| {
-                Failure::new(Code::MessageUnreadable, format!("cannot read {}: {error}", path.display()))
+                Failure::new(
+                    Code::MessageUnreadable,
+                    format!("cannot read {}: {error}", path.display()),
+                )
             })
         });
-        let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
-        return Ok(Checker::new(&context.bare_workspace()?, &context.caller).staged(message.as_deref())?);
+        let message = message
+            .transpose()?
+            .map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
+        return Ok(
+            Checker::new(&context.bare_workspace()?, &context.caller).staged(message.as_deref())?
+        );
     }
     if let Some(revision) = &args.commit {
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).revision(revision)?);
@@ -97,9 +109,14 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     }
     if args.stdin_refs {
         let mut lines = String::new();
-        std::io::stdin().read_to_string(&mut lines).map_err(|error| {
-            Failure::new(Code::RefsUnreadable, format!("cannot read refs from stdin: {error}"))
-        })?;
+        std::io::stdin()
+            .read_to_string(&mut lines)
+            .map_err(|error| {
+                Failure::new(
+                    Code::RefsUnreadable,
+                    format!("cannot read refs from stdin: {error}"),
+                )
+            })?;
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
@@ -134,7 +151,9 @@ fn without_comments(message: &str) -> String {
     let kept = message
         .lines()
         .take_while(|line| !line.ends_with("------------------------ >8 ------------------------"));
-    kept.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
+    kept.filter(|line| !line.starts_with('#'))
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 /// Prints findings in the given format.
@@ -143,15 +162,27 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
     match form {
         Form::Json => ui.document(&findings::Findings::new(found))?,
         Form::Github => ui.answer(&findings::github(found))?,
-        Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
+        Form::Sarif => ui.answer(&indented(&findings::sarif(
+            found,
+            env!("CARGO_PKG_VERSION"),
+        )))?,
         Form::Text => {
             let mut shown = found.clone();
             shown.retain(|finding| !finding.is_detail());
             for finding in &mut shown {
                 finding.hint = finding.hint.as_deref().map(|hint| ui.hint_here(hint));
             }
-            ui.answer(&findings::snippets(&shown, &checked.texts, ui.paint, ui.width))?;
-            ui.status(&format!("{}: {}", counted(checked.tasks.len(), "task"), findings::summary(found)));
+            ui.answer(&findings::snippets(
+                &shown,
+                &checked.texts,
+                ui.paint,
+                ui.width,
+            ))?;
+            ui.status(&format!(
+                "{}: {}",
+                counted(checked.tasks.len(), "task"),
+                findings::summary(found)
+            ));
         }
     }
     Ok(())

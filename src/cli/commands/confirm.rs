@@ -27,6 +27,9 @@ pub fn run(args: &ConfirmArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         [task, artifact] => (Some(task.as_str()), artifact.clone()),
         names => (None, names.concat()),
     };
-    let order = Order::Confirm { artifact, reason: args.reason.clone() };
+    let order = Order::Confirm {
+        artifact,
+        reason: args.reason.clone(),
+    };
     report::carry_out(context, ui, task, &order, false)
 }

@@ -41,7 +41,9 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
-        ui.document(&DemoAnswer { directory: directory.display().to_string() })?;
+        ui.document(&DemoAnswer {
+            directory: directory.display().to_string(),
+        })?;
     }
     Ok(ExitCode::Fine)
 }

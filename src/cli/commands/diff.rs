@@ -37,7 +37,10 @@ pub fn run(args: &DiffArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             .files
             .into_iter()
             .map(|file| FileDiff {
-                path: task.place.path(&file.name).map_or(file.name, |path| path.to_string()),
+                path: task
+                    .place
+                    .path(&file.name)
+                    .map_or(file.name, |path| path.to_string()),
                 before: file.before.map(|digest| digest.to_string()),
                 after: file.after.map(|digest| digest.to_string()),
                 patch: file.patch,

@@ -52,20 +52,40 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         libgit2: libgit2_version(),
     };
     // A HEAD that cannot be read is a finding above.
-    let repository = workspace.repository().unwrap_or_else(|_| workspace.repository_without_head());
-    let report = DoctorReport { repository, versions, checks: rows, fixed };
+    let repository = workspace
+        .repository()
+        .unwrap_or_else(|_| workspace.repository_without_head());
+    let report = DoctorReport {
+        repository,
+        versions,
+        checks: rows,
+        fixed,
+    };
     if context.global.json {
         ui.document(&report)?;
     } else {
         context.page(ui, &report.text(ui.paint, |hint| ui.hint_here(hint)))?;
         ui.status(&report.summary());
     }
-    let is_well = report.checks.iter().all(|check| !["warning", "error"].contains(&check.result));
-    Ok(report::exit_after(&problems, if is_well { ExitCode::Fine } else { ExitCode::No }))
+    let is_well = report
+        .checks
+        .iter()
+        .all(|check| !["warning", "error"].contains(&check.result));
+    Ok(report::exit_after(
+        &problems,
+        if is_well {
+            ExitCode::Fine
+        } else {
+            ExitCode::No
+        },
+    ))
 }
 
 /// What cannot be examined is a finding itself, so that the other checks still tell something.
 fn unexamined(failure: Failure) -> Examined {
     let finding = failure.into_error().map(Diagnostic::from);
-    Examined { summary: "cannot be examined".to_owned(), findings: finding.into_iter().collect() }
+    Examined {
+        summary: "cannot be examined".to_owned(),
+        findings: finding.into_iter().collect(),
+    }
 }

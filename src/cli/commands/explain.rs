@@ -26,7 +26,10 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         report::named(&workspace, &args.tasks)?
     };
-    let judged = tasks.iter().map(|task| workspace.look(task)).collect::<Result<Vec<_>, _>>()?;
+    let judged = tasks
+        .iter()
+        .map(|task| workspace.look(task))
+        .collect::<Result<Vec<_>, _>>()?;
     let subjects = report::subjects(&workspace, &judged)?;
     let mut explanations = Explanations::new(workspace.repository()?, &subjects);
     if context.global.json {
@@ -37,5 +40,11 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }
-    Ok(report::exit_of(&[], explanations.explanations.iter().map(|one| one.suggestion.duty.kind)))
+    Ok(report::exit_of(
+        &[],
+        explanations
+            .explanations
+            .iter()
+            .map(|one| one.suggestion.duty.kind),
+    ))
 }

@@ -12,18 +12,39 @@ const NOT_IN_API: [(&str, &str); 15] = [
     ("board", "`orch serve` is the live board"),
     ("completions", "it is about a shell"),
     ("demo", "it makes a repository of its own"),
-    ("doctor", "it is about the machine and the repository, and for those who may repair them"),
+    (
+        "doctor",
+        "it is about the machine and the repository, and for those who may repair them",
+    ),
     ("generate", "`POST /api/loops/v2/{id}/generate` executes it"),
     ("hook", "it changes the configuration of git"),
-    ("init", "it sets up the repository, before there is anything to serve"),
+    (
+        "init",
+        "it sets up the repository, before there is anything to serve",
+    ),
     ("man", "its pages are about the command line"),
-    ("mcp", "it is on stdin and stdout; the server has the same at `/mcp`"),
+    (
+        "mcp",
+        "it is on stdin and stdout; the server has the same at `/mcp`",
+    ),
     ("repl", "it needs a terminal"),
-    ("resolve", "it ends a merge that is in progress in the work tree"),
+    (
+        "resolve",
+        "it ends a merge that is in progress in the work tree",
+    ),
     ("serve", "it is the server"),
-    ("trust", "programs are trusted by a person at a terminal, never by a request"),
-    ("watch", "the server watches meanwhile, and `/api/v1/events` tells what it does"),
-    ("workflow", "`fmt` and `new` write documents that belong into an editor"),
+    (
+        "trust",
+        "programs are trusted by a person at a terminal, never by a request",
+    ),
+    (
+        "watch",
+        "the server watches meanwhile, and `/api/v1/events` tells what it does",
+    ),
+    (
+        "workflow",
+        "`fmt` and `new` write documents that belong into an editor",
+    ),
 ];
 
 /// The commands whose answers the pages of the board show.
@@ -42,16 +63,29 @@ pub fn faces() -> String {
     );
     for command in commands() {
         let routes: Vec<String> = routes_of(&command).map(|route| route.text()).collect();
-        let prompt = if command == repl::PROMPT { String::new() } else { format!("`/{command}`") };
+        let prompt = if command == repl::PROMPT {
+            String::new()
+        } else {
+            format!("`/{command}`")
+        };
         let is_button = routes_of(&command).any(|route| route.is_button);
         let board = match (is_button, ON_PAGES.contains(&command.as_str())) {
             (true, _) => "button",
             (_, true) => "shown",
             _ => "",
         };
-        let tool =
-            if mcp::tools().any(|tool| tool == command) { format!("`{command}`") } else { String::new() };
-        let cells = [&format!("`orch {command}`"), &prompt, &routes.join("<br>"), board, &tool];
+        let tool = if mcp::tools().any(|tool| tool == command) {
+            format!("`{command}`")
+        } else {
+            String::new()
+        };
+        let cells = [
+            &format!("`orch {command}`"),
+            &prompt,
+            &routes.join("<br>"),
+            board,
+            &tool,
+        ];
         page.push_str(&row(&cells));
     }
     page.push_str("\n## Not in the HTTP API\n\n| command | why |\n| --- | --- |\n");
@@ -69,7 +103,10 @@ pub fn faces() -> String {
 
 /// A line of a table. An empty cell shows that there is nothing.
 fn row(cells: &[&str]) -> String {
-    let cells: Vec<&str> = cells.iter().map(|cell| if cell.is_empty() { "–" } else { cell }).collect();
+    let cells: Vec<&str> = cells
+        .iter()
+        .map(|cell| if cell.is_empty() { "–" } else { cell })
+        .collect();
     format!("| {} |\n", cells.join(" | "))
 }
 
@@ -104,20 +141,34 @@ mod tests {
     fn every_command_has_a_route_or_a_reason_and_nothing_else_is_named() {
         let commands = commands();
         let is_of = |command: &str, name: &str| {
-            command == name || command.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '))
+            command == name
+                || command
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(' '))
         };
         for command in &commands {
             let has_route = routes_of(command).next().is_some();
             let has_reason = NOT_IN_API.iter().any(|(name, _)| is_of(command, name));
             // Some subcommands of a group with a reason have a route.
-            let is_told =
-                if command.contains(' ') { has_route || has_reason } else { has_route != has_reason };
+            let is_told = if command.contains(' ') {
+                has_route || has_reason
+            } else {
+                has_route != has_reason
+            };
             assert!(is_told, "{command}: {has_route} {has_reason}");
         }
         for (name, _) in NOT_IN_API {
-            assert!(commands.iter().any(|command| is_of(command, name)), "{name}");
+            assert!(
+                commands.iter().any(|command| is_of(command, name)),
+                "{name}"
+            );
             let without = commands.iter().filter(|command| is_of(command, name));
-            assert!(without.into_iter().any(|command| routes_of(command).next().is_none()), "{name}");
+            assert!(
+                without
+                    .into_iter()
+                    .any(|command| routes_of(command).next().is_none()),
+                "{name}"
+            );
         }
         let named = serve::faces().map(|route| route.command);
         let shown = ON_PAGES.into_iter().map(str::to_owned);

@@ -59,9 +59,16 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
     // Whatever would keep the tasks out is found before an executor is started.
     let now = || context.caller.clock.now();
     let placeholder = members(&Value::Null, 0);
-    let placeholders: Result<Vec<Value>, Error> =
-        (0..args.count).map(|_| new_task(&placeholder, now())).collect();
-    drive::extend_list(&writer, &task, (LIST, &placeholders?), "would be generated", true)?;
+    let placeholders: Result<Vec<Value>, Error> = (0..args.count)
+        .map(|_| new_task(&placeholder, now()))
+        .collect();
+    drive::extend_list(
+        &writer,
+        &task,
+        (LIST, &placeholders?),
+        "would be generated",
+        true,
+    )?;
     let schema = workspace.system().schema(SCHEMA).unwrap_or_default();
     let subject = workspace.subject(&judged, None);
     let commission = Commission {
@@ -81,7 +88,10 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
     let tasks = proposed(&workspace, &answered?, args)?;
     let tasks: Result<Vec<Value>, Error> = tasks.iter().map(|task| new_task(task, now())).collect();
     let tasks = tasks?;
-    let added: Vec<String> = tasks.iter().filter_map(|task| Some(task["id"].as_str()?.to_owned())).collect();
+    let added: Vec<String> = tasks
+        .iter()
+        .filter_map(|task| Some(task["id"].as_str()?.to_owned()))
+        .collect();
     let reason = format!("generated {} tasks: {}", added.len(), added.join(", "));
     let applied = drive::extend_list(&writer, &task, (LIST, &tasks), &reason, false)?;
     if !context.global.json {
@@ -90,7 +100,12 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
     }
     writer.renew_suggestion(&applied.judged)?;
     let transitions = report::transition_lines(&applied);
-    ui.document(&GenerationAnswer { task: task.id.to_string(), added, applied: true, transitions })?;
+    ui.document(&GenerationAnswer {
+        task: task.id.to_string(),
+        added,
+        applied: true,
+        transitions,
+    })?;
     Ok(ExitCode::Fine)
 }
 
@@ -98,15 +113,28 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
 fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
     let (workflow, id) = (judged.workflow(), &judged.task.id);
     if workflow.name.as_str() != WORKFLOW {
-        let message = format!("`{id}` is no loop: its workflow is `{}`, not `{WORKFLOW}`", workflow.name);
+        let message = format!(
+            "`{id}` is no loop: its workflow is `{}`, not `{WORKFLOW}`",
+            workflow.name
+        );
         return Err(Error::new(Code::NotEnabled, message));
     }
-    let data = judged.state().map(|state| Value::Object(data_of(workflow, state))).unwrap_or_default();
-    if data.pointer(&format!("/{}", LIST.replace('.', "/"))).is_none() {
-        return Err(Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
-            .with_hint("start the loop; its first action makes the list of tasks".to_owned()));
+    let data = judged
+        .state()
+        .map(|state| Value::Object(data_of(workflow, state)))
+        .unwrap_or_default();
+    if data
+        .pointer(&format!("/{}", LIST.replace('.', "/")))
+        .is_none()
+    {
+        return Err(
+            Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
+                .with_hint("start the loop; its first action makes the list of tasks".to_owned()),
+        );
     }
-    let shown = SHOWN.iter().filter_map(|key| Some((format!("/{key}"), data.get(key)?.clone())));
+    let shown = SHOWN
+        .iter()
+        .filter_map(|key| Some((format!("/{key}"), data.get(key)?.clone())));
     Ok(shown.collect())
 }
 
@@ -120,14 +148,27 @@ fn proposed(
     let schema = Schema::compile(&format!("schemas/{SCHEMA}.schema.json"), text);
     let schema = schema.map_err(|problems| {
         let first = problems.into_iter().next();
-        first.map_or_else(|| Error::new(Code::SchemaInvalid, "the schema cannot be used"), Error::from)
+        first.map_or_else(
+            || Error::new(Code::SchemaInvalid, "the schema cannot be used"),
+            Error::from,
+        )
     })?;
     if let Some(problem) = schema.validate(answer).first() {
-        return Err(drive::no_answer(&format!("{} at `{}`", problem.message, problem.pointer)));
+        return Err(drive::no_answer(&format!(
+            "{} at `{}`",
+            problem.message, problem.pointer
+        )));
     }
-    let tasks = answer["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let tasks = answer["tasks"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     if u64::try_from(tasks.len()).is_ok_and(|count| count > u64::from(args.count)) {
-        let why = format!("it has {} tasks, and at most {} were asked for", tasks.len(), args.count);
+        let why = format!(
+            "it has {} tasks, and at most {} were asked for",
+            tasks.len(),
+            args.count
+        );
         return Err(drive::no_answer(&why));
     }
     let tools = Value::from(args.tool.as_str());

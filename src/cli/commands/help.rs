@@ -20,8 +20,11 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         report::text(context, ui, &exit_codes())?;
         return Ok(ExitCode::Fine);
     }
-    if let Some(code) =
-        args.topic.first().filter(|_| args.topic.len() == 1).and_then(|word| Code::named(word))
+    if let Some(code) = args
+        .topic
+        .first()
+        .filter(|_| args.topic.len() == 1)
+        .and_then(|word| Code::named(word))
     {
         codes::explain(code, context, ui)?;
         return Ok(ExitCode::Fine);
@@ -44,11 +47,24 @@ pub fn command_named<'c>(
 ) -> Result<&'c mut clap::Command, Failure> {
     let mut current = command;
     for word in name {
-        let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        let names: Vec<String> = current
+            .get_subcommands()
+            .map(|sub| sub.get_name().to_owned())
+            .collect();
         current = current.find_subcommand_mut(word).ok_or_else(|| {
             let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
-            let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| name.len() == 1);
-            match nearest(word, names.iter().map(String::as_str).chain([EXIT_CODES]).chain(codes)) {
+            let codes = Code::ALL
+                .iter()
+                .map(|code| code.as_str())
+                .filter(|_| name.len() == 1);
+            match nearest(
+                word,
+                names
+                    .iter()
+                    .map(String::as_str)
+                    .chain([EXIT_CODES])
+                    .chain(codes),
+            ) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure.hint("orch help exit-codes, orch help CODE, or: orch --help"),
             }
@@ -60,6 +76,11 @@ pub fn command_named<'c>(
 /// The table of exit codes, as plain text.
 #[must_use]
 pub fn exit_codes() -> String {
-    let lines = ExitCode::ALL.iter().map(|code| format!("{:>5}  {}\n", *code as u8, code.meaning()));
-    format!("Exit codes, the same for every command:\n\n{}", lines.collect::<String>())
+    let lines = ExitCode::ALL
+        .iter()
+        .map(|code| format!("{:>5}  {}\n", *code as u8, code.meaning()));
+    format!(
+        "Exit codes, the same for every command:\n\n{}",
+        lines.collect::<String>()
+    )
 }

@@ -92,7 +92,12 @@ pub struct InstallArgs {
 impl InstallArgs {
     /// The hooks to install. The hook that names tasks needs a commit-msg hook, which need not check anything.
     fn names(&self) -> Vec<HookName> {
-        let chosen = [self.pre_commit, self.commit_msg, self.pre_push, self.prepare_commit_msg];
+        let chosen = [
+            self.pre_commit,
+            self.commit_msg,
+            self.pre_push,
+            self.prepare_commit_msg,
+        ];
         let mut names: Vec<HookName> = HookName::ALL
             .into_iter()
             .zip(chosen)
@@ -101,7 +106,11 @@ impl InstallArgs {
         if self.prepare_commit_msg && !self.commit_msg {
             names.push(HookName::CommitMsg);
         }
-        if names.is_empty() { vec![HookName::PreCommit] } else { names }
+        if names.is_empty() {
+            vec![HookName::PreCommit]
+        } else {
+            names
+        }
     }
 }
 
@@ -165,7 +174,9 @@ fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
 /// What a new commit says: the task of the branch, and the agent that makes it, if the environment marks one. Returns an
 /// error if the task cannot be read.
 fn trailers_of(workspace: &Workspace, context: &Context) -> Result<Vec<String>, Error> {
-    let task = workspace.open_task_of_branch()?.map(|task| trailer::names_task(&task.id));
+    let task = workspace
+        .open_task_of_branch()?
+        .map(|task| trailer::names_task(&task.id));
     let agent = context.caller.marked_agent().map(trailer::names_writer);
     Ok(task.into_iter().chain(agent).collect())
 }
@@ -193,7 +204,10 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let hooks = hooks(&workspace)?;
     let directory = hooks.directory.display();
     if hooks.location == HooksLocation::Outside {
-        let real = hooks.directory.canonicalize().unwrap_or_else(|_| hooks.directory.clone());
+        let real = hooks
+            .directory
+            .canonicalize()
+            .unwrap_or_else(|_| hooks.directory.clone());
         let directory = real.display();
         let message = format!(
             "git takes hooks from {directory}, which is outside this repository and may serve others"
@@ -206,11 +220,20 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if is_of_husky(&hooks.directory) {
         let lines = args.names().into_iter().map(|name| {
             let file = hooks.directory.with_file_name(name.as_str());
-            format!("`{}` into {}", line_of(name, args.commit_msg), file.display())
+            format!(
+                "`{}` into {}",
+                line_of(name, args.commit_msg),
+                file.display()
+            )
         });
-        let is_ours =
-            HookName::ALL.into_iter().any(|name| slot::checks(&hooks.directory, name).unwrap_or_default());
-        let first = if is_ours { "orch hook uninstall; then " } else { "" };
+        let is_ours = HookName::ALL
+            .into_iter()
+            .any(|name| slot::checks(&hooks.directory, name).unwrap_or_default());
+        let first = if is_ours {
+            "orch hook uninstall; then "
+        } else {
+            ""
+        };
         let hint = format!("{first}put {}", lines.collect::<Vec<_>>().join(", and "));
         let message = format!(
             "{directory} belongs to husky, which writes it anew and whose hooks run nothing under another name"
@@ -260,19 +283,29 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let hooks = hooks(&workspace)?;
     let slots = slots(&workspace, &hooks, &HookName::ALL, false)?;
-    let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
+    let rows = slots
+        .iter()
+        .map(|slot| Row::of(slot, None))
+        .collect::<Result<Vec<_>, _>>()?;
     answer(&workspace, &hooks, &rows, context, ui)?;
     let any = |wanted: fn(HookState) -> bool| rows.iter().any(|row| wanted(row.state));
     let is_fine = any(|state| state == HookState::Installed)
         && !any(|state| state == HookState::Outdated || is_disturbed(state));
-    Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
+    Ok(if is_fine {
+        ExitCode::Fine
+    } else {
+        ExitCode::No
+    })
 }
 
 /// What is wrong with the hooks, for `orch doctor`, and what there is, in words.
 pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>), Failure> {
     let hooks = hooks(workspace)?;
     let slots = slots(workspace, &hooks, &HookName::ALL, false)?;
-    let rows = slots.iter().map(|slot| Row::of(slot, None)).collect::<Result<Vec<_>, _>>()?;
+    let rows = slots
+        .iter()
+        .map(|slot| Row::of(slot, None))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
     if hooks.location == HooksLocation::Outside {
         let message = format!(
@@ -295,13 +328,22 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         };
         found.push(Diagnostic::warning(code, message).hint(hint));
     }
-    let ours = rows.iter().filter(|row| matches!(row.state, HookState::Installed | HookState::Outdated));
+    let ours = rows
+        .iter()
+        .filter(|row| matches!(row.state, HookState::Installed | HookState::Outdated));
     let ours: Vec<&str> = ours.map(|row| row.name.as_str()).collect();
     if found.is_empty() && ours.is_empty() {
         let message = "no hook of orch checks what is committed";
         found.push(Diagnostic::note(Code::HooksAbsent, message).hint("orch hook install"));
     }
-    Ok((if ours.is_empty() { "none of orch".to_owned() } else { ours.join(", ") }, found))
+    Ok((
+        if ours.is_empty() {
+            "none of orch".to_owned()
+        } else {
+            ours.join(", ")
+        },
+        found,
+    ))
 }
 
 /// Updates the hooks that are out of date. Returns the names of those.
@@ -337,8 +379,13 @@ fn slots(
 ) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
     let slot = |name: &HookName| {
-        let checks = checks || *name != HookName::CommitMsg || slot::checks(&hooks.directory, *name)?;
-        let text = script::text(*name, workspace.config().hook, (&orch.to_string_lossy(), checks));
+        let checks =
+            checks || *name != HookName::CommitMsg || slot::checks(&hooks.directory, *name)?;
+        let text = script::text(
+            *name,
+            workspace.config().hook,
+            (&orch.to_string_lossy(), checks),
+        );
         Ok(Slot::new(&hooks.directory, *name, text))
     };
     names.iter().map(slot).collect()
@@ -354,7 +401,12 @@ struct Row {
 
 impl Row {
     fn of(slot: &Slot, did: Option<HookDone>) -> Result<Self, Failure> {
-        Ok(Self { name: slot.name, state: slot.state()?, chained: slot.has_before()?, did })
+        Ok(Self {
+            name: slot.name,
+            state: slot.state()?,
+            chained: slot.has_before()?,
+            did,
+        })
     }
 
     fn words(&self) -> String {
@@ -362,7 +414,9 @@ impl Row {
             (Some(HookDone::Removed), _) => "removed",
             (Some(HookDone::Restored), _) => "removed; the previous hook is restored",
             (_, HookState::Edited) => "edited since orch installed it; left alone",
-            (_, HookState::Replaced) => "replaced by another hook since orch installed it; left alone",
+            (_, HookState::Replaced) => {
+                "replaced by another hook since orch installed it; left alone"
+            }
             (_, HookState::Other) => "another hook, not installed by orch",
             (_, HookState::Absent) => "not installed",
             (_, HookState::Outdated) => "installed, but out of date: orch hook install",
@@ -370,16 +424,25 @@ impl Row {
             (Some(HookDone::Unchanged), HookState::Installed) => "unchanged",
             (_, HookState::Installed) => "installed",
         };
-        let chained = self.chained && matches!(self.state, HookState::Installed | HookState::Outdated);
-        let first =
-            if chained { format!("; {}.before-orch runs first", self.name.as_str()) } else { String::new() };
+        let chained =
+            self.chained && matches!(self.state, HookState::Installed | HookState::Outdated);
+        let first = if chained {
+            format!("; {}.before-orch runs first", self.name.as_str())
+        } else {
+            String::new()
+        };
         format!("{words}{first}")
     }
 }
 
 /// The path of the hooks directory, relative to the root of the repository if it is inside.
 fn shown(workspace: &Workspace, hooks: &Hooks) -> String {
-    hooks.directory.strip_prefix(workspace.root()).unwrap_or(&hooks.directory).display().to_string()
+    hooks
+        .directory
+        .strip_prefix(workspace.root())
+        .unwrap_or(&hooks.directory)
+        .display()
+        .to_string()
 }
 
 fn answer(
@@ -395,14 +458,26 @@ fn answer(
             HooksLocation::WorkTree => "work-tree",
             HooksLocation::Outside => "outside",
         };
-        let line =
-            |row: &Row| HookLine { hook: row.name, state: row.state, chained: row.chained, did: row.did };
+        let line = |row: &Row| HookLine {
+            hook: row.name,
+            state: row.state,
+            chained: row.chained,
+            did: row.did,
+        };
         let hooks_shown = rows.iter().map(line).collect();
-        let answer = HooksAnswer { directory: shown(workspace, hooks), location, hooks: hooks_shown };
+        let answer = HooksAnswer {
+            directory: shown(workspace, hooks),
+            location,
+            hooks: hooks_shown,
+        };
         ui.document(&answer)?;
         return Ok(());
     }
-    let wide = rows.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default();
+    let wide = rows
+        .iter()
+        .map(|row| row.name.as_str().len())
+        .max()
+        .unwrap_or_default();
     for row in rows {
         ui.answer(&format!("{:wide$}  {}\n", row.name.as_str(), row.words()))?;
     }

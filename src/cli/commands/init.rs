@@ -86,7 +86,11 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         None
     };
     for program in programs {
-        if args.remove { agents::remove(program, &mut files)? } else { agents::install(program, &mut files)? }
+        if args.remove {
+            agents::remove(program, &mut files)?
+        } else {
+            agents::install(program, &mut files)?
+        }
     }
     let workspace = context.bare_workspace()?;
     if files.own_directories != known {
@@ -94,7 +98,11 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     report(&files, args, setup.as_ref(), (&workspace, context), ui)?;
     let is_refused = files.findings.iter().any(Diagnostic::is_error);
-    Ok(if is_refused { ExitCode::No } else { ExitCode::Fine })
+    Ok(if is_refused {
+        ExitCode::No
+    } else {
+        ExitCode::Fine
+    })
 }
 
 /// The list of the directories that this command made in this work tree. Git knows no empty directories, so nothing else
@@ -102,13 +110,18 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 const DIRECTORIES: &str = "made-directories.json";
 
 fn known_directories(workspace: &Workspace) -> BTreeSet<String> {
-    let text = workspace.store().and_then(|store| durable::text_of(&store.own(DIRECTORIES)).ok());
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    let text = workspace
+        .store()
+        .and_then(|store| durable::text_of(&store.own(DIRECTORIES)).ok());
+    text.and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
 }
 
 /// Returns an error if the list cannot be written.
 fn keep_directories(workspace: &Workspace, files: &SetupFiles) -> Result<(), Failure> {
-    let Some(store) = workspace.store() else { return Ok(()) };
+    let Some(store) = workspace.store() else {
+        return Ok(());
+    };
     let text = serde_json::to_string(&files.own_directories).unwrap_or_default();
     Ok(store.keep_private(DIRECTORIES, text.as_bytes())?)
 }
@@ -138,10 +151,19 @@ fn set_up(
             has_root_for(&workspace, &name)?;
         }
     }
-    let bases: Vec<String> = workspace.config().roots.bases().map(ToString::to_string).collect();
+    let bases: Vec<String> = workspace
+        .config()
+        .roots
+        .bases()
+        .map(ToString::to_string)
+        .collect();
     for base in &bases {
         made.file(&join(base, ".gitignore"), IGNORED)?;
-        let section = TextSection { style: CommentStyle::Hash, text: ATTRIBUTES, who: None };
+        let section = TextSection {
+            style: CommentStyle::Hash,
+            text: ATTRIBUTES,
+            who: None,
+        };
         made.section(&join(base, ".gitattributes"), &section)?;
     }
     formatters::except_records(&bases, made)?;
@@ -153,9 +175,20 @@ fn set_up(
     }
     let has_driver = configure_clone(args, &workspace)?;
     // The name of a file can need a title.
-    let has_title =
-        args.workflow.is_some() && workspace.config().roots.iter().any(|root| root.path.has_title());
-    Ok(SetupHints { title: if has_title { " --title 'My first task'" } else { "" }, has_driver })
+    let has_title = args.workflow.is_some()
+        && workspace
+            .config()
+            .roots
+            .iter()
+            .any(|root| root.path.has_title());
+    Ok(SetupHints {
+        title: if has_title {
+            " --title 'My first task'"
+        } else {
+            ""
+        },
+        has_driver,
+    })
 }
 
 /// Changes the git configuration of this clone as far as asked to. Returns whether it has the merge driver now.
@@ -176,15 +209,29 @@ fn report(
     ui: &Ui,
 ) -> Result<(), Failure> {
     let removes = args.remove;
-    let SetupOutcome { made, changed, removed } = files.outcome();
+    let SetupOutcome {
+        made,
+        changed,
+        removed,
+    } = files.outcome();
     let is_new = !made.is_empty();
     if context.global.json {
         let findings = files.findings.iter().map(Finding::of).collect();
-        ui.document(&InitAnswer { made, changed, removed, findings })?;
+        ui.document(&InitAnswer {
+            made,
+            changed,
+            removed,
+            findings,
+        })?;
     } else {
         let is_refused = files.findings.iter().any(Diagnostic::is_error);
-        let is_unchanged = made.is_empty() && changed.is_empty() && removed.is_empty() && !is_refused;
-        for (what, paths) in [("created", made), ("changed", changed), ("removed", removed)] {
+        let is_unchanged =
+            made.is_empty() && changed.is_empty() && removed.is_empty() && !is_refused;
+        for (what, paths) in [
+            ("created", made),
+            ("changed", changed),
+            ("removed", removed),
+        ] {
             for path in paths {
                 ui.answer(&format!("{what} {path}\n"))?;
             }
@@ -192,14 +239,22 @@ fn report(
         let driver = args.merge_driver.then_some("the merge driver");
         let alias = args.log_alias.then_some("the alias `git log-code`");
         for what in [driver, alias].into_iter().flatten() {
-            ui.answer(&format!("set {what} in the git configuration of this clone\n"))?;
+            ui.answer(&format!(
+                "set {what} in the git configuration of this clone\n"
+            ))?;
         }
         if is_unchanged && driver.is_none() && alias.is_none() {
-            let nothing =
-                if removes { "There is nothing to remove." } else { "Everything is already set up." };
+            let nothing = if removes {
+                "There is nothing to remove."
+            } else {
+                "Everything is already set up."
+            };
             ui.answer(&format!("{nothing}\n"))?;
         }
-        files.findings.iter().for_each(|finding| ui.finding(finding));
+        files
+            .findings
+            .iter()
+            .for_each(|finding| ui.finding(finding));
     }
     let message = match setup {
         Some(_) => "Set up orch",
@@ -227,10 +282,18 @@ fn chosen(workspace: &Workspace, name: &str) -> Result<WorkflowName, Failure> {
 
 /// Returns an error if the settings, which may have stood before, have no root for a workflow.
 fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failure> {
-    if workspace.config().roots.iter().any(|root| root.workflow == *name) {
+    if workspace
+        .config()
+        .roots
+        .iter()
+        .any(|root| root.workflow == *name)
+    {
         return Ok(());
     }
-    let message = format!("{} is there already and has no root for the workflow `{name}`", config::FILE);
+    let message = format!(
+        "{} is there already and has no root for the workflow `{name}`",
+        config::FILE
+    );
     let hint = format!("add a [[root]] with a path and workflow = \"{name}\", then: orch init");
     Err(Failure::new(Code::Usage, message).hint(hint))
 }
@@ -246,14 +309,22 @@ const ATTRIBUTES: &str = "state.json merge=orch linguist-generated\n\
                           transcript.jsonl merge=union linguist-generated -diff\n";
 
 fn join(base: &str, name: &str) -> String {
-    if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }
+    if base.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{base}/{name}")
+    }
 }
 
 /// Writes the workflow of every root, with the schemas and agent instructions it refers to.
 fn write_system(workspace: &Workspace, made: &mut SetupFiles) -> Result<(), Failure> {
     let directory = workspace.config().system.to_string();
-    let mut names: Vec<String> =
-        workspace.config().roots.iter().map(|root| root.workflow.to_string()).collect();
+    let mut names: Vec<String> = workspace
+        .config()
+        .roots
+        .iter()
+        .map(|root| root.workflow.to_string())
+        .collect();
     names.sort();
     names.dedup();
     for name in names {
@@ -275,9 +346,19 @@ fn texts_of(workflow: &Workflow) -> Vec<String> {
         .filter_map(|artifact| artifact.schema.as_ref())
         .chain(&workflow.state.schema);
     paths.extend(schemas.map(|schema| format!("schemas/{}.schema.json", schema.name)));
-    let agents = workflow.phases.iter().filter_map(|phase| phase.agent.as_ref());
-    let prompts = workflow.actions.iter().filter_map(|action| action.prompt.as_ref());
-    paths.extend(agents.chain(prompts).map(|agent| format!("agents/{agent}.md")));
+    let agents = workflow
+        .phases
+        .iter()
+        .filter_map(|phase| phase.agent.as_ref());
+    let prompts = workflow
+        .actions
+        .iter()
+        .filter_map(|action| action.prompt.as_ref());
+    paths.extend(
+        agents
+            .chain(prompts)
+            .map(|agent| format!("agents/{agent}.md")),
+    );
     paths.push("schemas/state.schema.json".to_owned());
     paths.sort();
     paths.dedup();
@@ -291,7 +372,11 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
         return Ok(());
     }
     let hint = format!("choose another name: git config alias.NAME '{meaning}'");
-    Err(Failure::new(Code::AliasTaken, format!("the git alias `{name}` has another meaning here")).hint(hint))
+    Err(Failure::new(
+        Code::AliasTaken,
+        format!("the git alias `{name}` has another meaning here"),
+    )
+    .hint(hint))
 }
 
 /// Registers this program as the merge driver for task states if asked to. Returns whether one is registered
@@ -299,7 +384,9 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
 ///
 /// Git itself merges transcripts, as a union of lines.
 fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
-    let Some(store) = workspace.store() else { return Ok(true) };
+    let Some(store) = workspace.store() else {
+        return Ok(true);
+    };
     if args.merge_driver {
         register_driver(store)?;
     }
@@ -308,7 +395,9 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure>
 
 /// Registers this program as the merge driver for task states in this clone.
 pub(super) fn register_driver(store: &Store) -> Result<(), Failure> {
-    let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
+    let orch = std::env::current_exe()?
+        .to_string_lossy()
+        .replace('\'', r"'\''");
     // Git passes the command to the shell, after replacing `%O` and the like with file names.
     let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
     Ok(store.set_merge_driver(DRIVER, &command)?)

@@ -40,7 +40,10 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         None => (report::named(&workspace, &args.tasks)?, Vec::new()),
     };
     let (mut told, mut faults) = (Vec::new(), Vec::new());
-    for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
+    for (task, story) in tasks
+        .iter()
+        .zip(crate::history::stories(&workspace, &tasks)?)
+    {
         match story {
             Ok(story) => told.push((task, story)),
             Err(error) => faults.push((task, error)),
@@ -50,9 +53,13 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true => ExitCode::No,
         false => ExitCode::Fine,
     };
-    let short: Vec<&(&TaskRef, Story)> =
-        told.iter().filter(|(_, story)| story.is_damaged || story.steps.is_empty()).collect();
-    let reasons = workspace.map_each(&short, |workspace, (task, story)| why_short(workspace, task, story));
+    let short: Vec<&(&TaskRef, Story)> = told
+        .iter()
+        .filter(|(_, story)| story.is_damaged || story.steps.is_empty())
+        .collect();
+    let reasons = workspace.map_each(&short, |workspace, (task, story)| {
+        why_short(workspace, task, story)
+    });
     let mut lost = Vec::new();
     for ((task, _), reasons) in short.into_iter().zip(reasons) {
         match reasons {
@@ -67,7 +74,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         true if !lost.is_empty() => Some(lost.remove(0)),
         _ => None,
     };
-    findings.extend(faults.iter().map(|(task, error)| report::unread_task(task, error)));
+    findings.extend(
+        faults
+            .iter()
+            .map(|(task, error)| report::unread_task(task, error)),
+    );
     findings.extend(lost.into_iter().map(Error::into_warning));
     findings.iter().for_each(|finding| ui.finding(finding));
     if let Some(answer) = answer {
@@ -90,7 +101,10 @@ fn views(task: &TaskRef, story: &Story) -> Vec<(Timestamp, StepView)> {
         let at = latest.map_or(entry.at, |latest: Timestamp| latest.max(entry.at));
         latest = Some(at);
         let commit = commit.map(|commit| commit.to_string());
-        (at, StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref()))
+        (
+            at,
+            StepView::recorded(task.id.as_str(), &task.place, entry, commit.as_deref()),
+        )
     };
     story.steps.iter().map(view).collect()
 }
@@ -99,25 +113,43 @@ fn views(task: &TaskRef, story: &Story) -> Vec<(Timestamp, StepView)> {
 fn in_order(tasks: Vec<Vec<(Timestamp, StepView)>>) -> Vec<StepView> {
     let mut order: Vec<(Timestamp, &str, usize)> = Vec::new();
     for (number, steps) in tasks.iter().enumerate() {
-        order.extend(steps.iter().map(|(at, step)| (*at, step.task.as_str(), number)));
+        order.extend(
+            steps
+                .iter()
+                .map(|(at, step)| (*at, step.task.as_str(), number)),
+        );
     }
     order.sort();
     let order: Vec<usize> = order.into_iter().map(|(_, _, number)| number).collect();
     // Those of one task are in order already.
     let mut tasks: Vec<_> = tasks.into_iter().map(Vec::into_iter).collect();
-    order.into_iter().filter_map(|number| tasks[number].next()).map(|(_, step)| step).collect()
+    order
+        .into_iter()
+        .filter_map(|number| tasks[number].next())
+        .map(|(_, step)| step)
+        .collect()
 }
 
 /// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
 fn why_short(workspace: &Workspace, task: &TaskRef, story: &Story) -> Result<Vec<Error>, Error> {
     let faults = workspace.record_faults(task)?.into_iter();
     let log = task.transcript_path();
-    let is_of_log = |fault: &Diagnostic| fault.place.as_ref().is_some_and(|place| place.path == log.as_str());
+    let is_of_log = |fault: &Diagnostic| {
+        fault
+            .place
+            .as_ref()
+            .is_some_and(|place| place.path == log.as_str())
+    };
     Ok(match story.is_damaged {
-        true => faults.filter(Diagnostic::is_error).take(1).map(Error::from).collect(),
+        true => faults
+            .filter(Diagnostic::is_error)
+            .take(1)
+            .map(Error::from)
+            .collect(),
         // A task that was never recorded has no step either, whatever else is wrong with it.
-        false => {
-            faults.filter(|one| one.code == Code::RecordLost || is_of_log(one)).map(Error::from).collect()
-        }
+        false => faults
+            .filter(|one| one.code == Code::RecordLost || is_of_log(one))
+            .map(Error::from)
+            .collect(),
     })
 }

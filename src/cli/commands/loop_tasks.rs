@@ -16,8 +16,11 @@ const MODE: &str = "write";
 /// A task with these members that is still to be done. Returns an error if the machine has no random bytes.
 pub(super) fn new_task(members: &Map<String, Value>, now: Timestamp) -> Result<Value, Error> {
     let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
-    let mut task = json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
-    let members = members.iter().map(|(key, value)| (key.as_str(), value.clone()));
+    let mut task =
+        json!({"id": format!("task-{}-{word}", now.seconds() * 1000), "status": "pending"});
+    let members = members
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.clone()));
     members.for_each(|(key, value)| task[key] = value);
     (task["created_at"], task["updated_at"]) = (now.to_string().into(), now.to_string().into());
     Ok(task)
@@ -27,9 +30,13 @@ pub(super) fn new_task(members: &Map<String, Value>, now: Timestamp) -> Result<V
 pub(super) fn members(task: &Value, order: usize) -> Map<String, Value> {
     let text = |keys: &[&str]| {
         let texts = keys.iter().filter_map(|key| task[*key].as_str());
-        texts.map(str::trim).find(|text| !text.is_empty()).map(str::to_owned)
+        texts
+            .map(str::trim)
+            .find(|text| !text.is_empty())
+            .map(str::to_owned)
     };
-    let description = text(&["description", "title"]).unwrap_or_else(|| format!("Task {}", order + 1));
+    let description =
+        text(&["description", "title"]).unwrap_or_else(|| format!("Task {}", order + 1));
     let tool = match text(&["tool"]).as_deref() {
         None | Some("ccw" | "ai") => TOOL.to_owned(),
         Some(tool) => tool.to_owned(),
@@ -39,7 +46,8 @@ pub(super) fn members(task: &Value, order: usize) -> Map<String, Value> {
         Some("review") => "review",
         _ => MODE,
     };
-    let prompt = text(&["prompt_template", "prompt"]).unwrap_or_else(|| format!("Execute: {description}"));
+    let prompt =
+        text(&["prompt_template", "prompt"]).unwrap_or_else(|| format!("Execute: {description}"));
     let on_error = match task["on_error"].as_str() {
         Some("continue") => Some("continue"),
         Some("pause" | "stop") => Some("pause"),

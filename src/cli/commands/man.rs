@@ -25,14 +25,21 @@ pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let mut command = command_line();
     if let Some(directory) = &args.dir {
         std::fs::create_dir_all(directory).map_err(|error| {
-            let message = format!("cannot write manual pages to {}: {error}", directory.display());
+            let message = format!(
+                "cannot write manual pages to {}: {error}",
+                directory.display()
+            );
             Failure::new(Code::Io, message)
         })?;
         let written = write(&command, directory)?;
         report::text(
             context,
             ui,
-            &format!("wrote {} to {}\n", counted(written, "page"), directory.display()),
+            &format!(
+                "wrote {} to {}\n",
+                counted(written, "page"),
+                directory.display()
+            ),
         )?;
         return Ok(ExitCode::Fine);
     }
@@ -50,9 +57,14 @@ fn write(command: &clap::Command, directory: &Path) -> Result<usize, Failure> {
     page.render(&mut text)?;
     durable::write_derived(directory, &directory.join(page.get_filename()), &text)?;
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    shown.map(|sub| write(sub, directory)).sum::<Result<usize, Failure>>().map(|below| below + 1)
+    shown
+        .map(|sub| write(sub, directory))
+        .sum::<Result<usize, Failure>>()
+        .map(|below| below + 1)
 }
 
 fn man(command: clap::Command) -> Man {
-    Man::new(command).source(concat!("orch ", env!("CARGO_PKG_VERSION"))).manual("orch")
+    Man::new(command)
+        .source(concat!("orch ", env!("CARGO_PKG_VERSION")))
+        .manual("orch")
 }

@@ -49,7 +49,10 @@ pub fn run(_args: &McpArgs, context: &Context, _ui: &Ui) -> Result<ExitCode, Fai
     threads::require(threads::FEW)?;
     context.interrupts.listen();
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(cannot)?;
     let queue = Arc::new(WorkQueue::new(QueueLimits::SERVER));
     let server = OrchServer::new(Agent::of(context), Arc::clone(&queue));
     let served = runtime.block_on(server::serve(server));

@@ -24,7 +24,8 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let workspace = context.bare_workspace()?;
     // Git passes temporary files relative to the directory in which it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
-    let path = RepoPath::new(&args.path).map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
+    let path = RepoPath::new(&args.path)
+        .map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
     if context.writer(&workspace).merge_files(
         &path,
         &file(&args.base),
@@ -33,6 +34,8 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     )? {
         return Ok(ExitCode::Fine);
     }
-    ui.problem(&format!("cannot merge {path}; for the state of a task: orch resolve"));
+    ui.problem(&format!(
+        "cannot merge {path}; for the state of a task: orch resolve"
+    ));
     Ok(ExitCode::No)
 }

@@ -63,7 +63,11 @@ pub use reference_text::reference;
 
 use super::{Command, Context, ExitCode, Failure, Ui};
 
-pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    command: Option<Command>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     match command {
         None => status::run(&status::StatusArgs::default(), context, ui),
         Some(Command::Init(args)) => init::run(&args, context, ui),

@@ -62,9 +62,16 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         None => None,
     };
     let here = context.here(&workspace);
-    let place =
-        PlaceWish { root: args.root.as_deref(), workflow: args.workflow.as_deref(), here: here.as_ref() };
-    let new = NewTask { place, title: args.title.as_deref(), brief: brief.as_deref() };
+    let place = PlaceWish {
+        root: args.root.as_deref(),
+        workflow: args.workflow.as_deref(),
+        here: here.as_ref(),
+    };
+    let new = NewTask {
+        place,
+        title: args.title.as_deref(),
+        brief: brief.as_deref(),
+    };
     let created = context.writer(&workspace).create(&args.id, &new);
     if args.edit {
         let file = workspace.scratch(SCRATCH);
@@ -77,7 +84,11 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
         let typed = |word: &str| command(&["orch", word, created.task.id.as_str()]);
-        ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));
+        ui.status(&format!(
+            "next: {}, or: {}",
+            typed("prompt"),
+            typed("suggest")
+        ));
     }
     Ok(ExitCode::Fine)
 }
@@ -86,31 +97,59 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
 /// limit, or is blank.
 fn read(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
     let is_stdin = path == Path::new("-");
-    let shown = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
-    let failed = |error: io::Error| {
-        Failure::new(Code::BadPath, format!("cannot read the brief from {shown}: {error}"))
+    let shown = if is_stdin {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
     };
-    let file = if is_stdin { None } else { Some(File::open(context.start.join(path)).map_err(failed)?) };
+    let failed = |error: io::Error| {
+        Failure::new(
+            Code::BadPath,
+            format!("cannot read the brief from {shown}: {error}"),
+        )
+    };
+    let file = if is_stdin {
+        None
+    } else {
+        Some(File::open(context.start.join(path)).map_err(failed)?)
+    };
     // Of a pipe or a device the size is not known before the end.
-    let size = file.as_ref().and_then(|file| file.metadata().ok()).filter(Metadata::is_file);
-    let input: Box<dyn Read> = file.map_or_else(|| Box::new(io::stdin()) as _, |file| Box::new(file) as _);
+    let size = file
+        .as_ref()
+        .and_then(|file| file.metadata().ok())
+        .filter(Metadata::is_file);
+    let input: Box<dyn Read> =
+        file.map_or_else(|| Box::new(io::stdin()) as _, |file| Box::new(file) as _);
     let mut bytes = Vec::new();
-    input.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    input
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        let size = size.map_or_else(String::new, |metadata| format!("{} bytes, ", metadata.len()));
-        let message =
-            format!("the brief in {shown} is too large: {size}more than the {limit} that are allowed");
+        let size = size.map_or_else(String::new, |metadata| {
+            format!("{} bytes, ", metadata.len())
+        });
+        let message = format!(
+            "the brief in {shown} is too large: {size}more than the {limit} that are allowed"
+        );
         let hint = "shorten it, or raise `limit_bytes` in orch.toml";
         return Err(Failure::new(Code::BadPath, message).hint(hint));
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        failed(io::Error::new(
+            io::ErrorKind::InvalidData,
+            error.utf8_error(),
+        ))
+    })?;
     not_blank(text)
 }
 
 fn not_blank(text: String) -> Result<String, Failure> {
     if text.trim().is_empty() {
-        return Err(Failure::new(Code::EmptyBrief, "the brief is empty, so no task was created"));
+        return Err(Failure::new(
+            Code::EmptyBrief,
+            "the brief is empty, so no task was created",
+        ));
     }
     Ok(text)
 }
@@ -125,9 +164,8 @@ fn write_in_editor(
 ) -> Result<String, Failure> {
     if !ui.interactive {
         let message = "cannot open an editor: stdin or stderr is not a terminal";
-        return Err(
-            Failure::new(Code::NoTerminal, message).hint("give the brief with --brief FILE, or --brief -")
-        );
+        return Err(Failure::new(Code::NoTerminal, message)
+            .hint("give the brief with --brief FILE, or --brief -"));
     }
     let file = workspace.scratch(SCRATCH);
     let begun = format!("# {}\n\n", args.title.as_deref().unwrap_or(&args.id));
@@ -140,8 +178,16 @@ fn write_in_editor(
     match ended {
         Ok(status) if status.success() => {}
         Ok(status) => return Err(failed(format!("the editor `{editor}` failed: {status}"))),
-        Err(error) => return Err(failed(format!("cannot start the editor `{editor}`: {error}"))),
+        Err(error) => {
+            return Err(failed(format!(
+                "cannot start the editor `{editor}`: {error}"
+            )));
+        }
     }
     let text = text.map_err(|error| failed(format!("{}: {error}", file.display())))?;
-    not_blank(if text.trim() == begun.trim() { String::new() } else { text })
+    not_blank(if text.trim() == begun.trim() {
+        String::new()
+    } else {
+        text
+    })
 }

@@ -37,8 +37,17 @@ pub struct NextArgs {
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let workspace = if args.dry_run { context.workspace(ui)? } else { context.workspace_for_step(ui)? };
-    let task = match args.task.as_deref().map(|name| workspace.tasks_meant(name)).transpose()? {
+    let workspace = if args.dry_run {
+        context.workspace(ui)?
+    } else {
+        context.workspace_for_step(ui)?
+    };
+    let task = match args
+        .task
+        .as_deref()
+        .map(|name| workspace.tasks_meant(name))
+        .transpose()?
+    {
         None => report::meant(&workspace, context, None)?,
         Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {
             Ok([task]) => task,
@@ -48,17 +57,32 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     // Only a named phase is resolved before the step, which looks at the task itself.
     let names_phase = args.expect.is_some() || (args.to.is_some() && args.reason.is_none());
     let judged = names_phase.then(|| workspace.look(&task)).transpose()?;
-    let phase_of = |name: Option<&str>| judged.as_ref().zip(name).map(|(judged, name)| phase(judged, name));
+    let phase_of = |name: Option<&str>| {
+        judged
+            .as_ref()
+            .zip(name)
+            .map(|(judged, name)| phase(judged, name))
+    };
     let expected = phase_of(args.expect.as_deref()).transpose()?;
     if let Some((judged, expected)) = judged.as_ref().zip(expected.as_ref())
         && is_in(judged, expected)
     {
-        report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
+        report::nothing(
+            context,
+            ui,
+            &judged.decision,
+            &format!("{} is already in {expected}", task.id),
+        )?;
         return Ok(ExitCode::Fine);
     }
     if let Some(reason) = &args.reason {
-        let order = Order::Override { to: args.to.clone(), reason: reason.clone() };
-        let applied = context.writer(&workspace).order(&task, &order, args.dry_run)?;
+        let order = Order::Override {
+            to: args.to.clone(),
+            reason: reason.clone(),
+        };
+        let applied = context
+            .writer(&workspace)
+            .order(&task, &order, args.dry_run)?;
         report::applied(&workspace, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
@@ -79,7 +103,13 @@ fn several(
         return Err(Failure::new(Code::AmbiguousTask, message).hint("name one task"));
     }
     let may = |transition: &Transition| !transition.by_human;
-    let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    let plan = AdvancePlan {
+        may: &may,
+        once: true,
+        own: false,
+        dry_run: args.dry_run,
+        adopt: &|_| false,
+    };
     context.show_looks(workspace, None, ui);
     let writer = context.writer(workspace);
     let (mut due, mut outcomes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
@@ -104,14 +134,24 @@ fn several(
     }
     problems.iter().for_each(|problem| ui.finding(problem));
     report::applied_to_several(workspace, context, ui, &done, args.dry_run)?;
-    let otherwise = if done.is_empty() { ExitCode::Nothing } else { ExitCode::Fine };
-    let otherwise = if problems.is_empty() { otherwise } else { ExitCode::No };
+    let otherwise = if done.is_empty() {
+        ExitCode::Nothing
+    } else {
+        ExitCode::Fine
+    };
+    let otherwise = if problems.is_empty() {
+        otherwise
+    } else {
+        ExitCode::No
+    };
     Ok(report::exit_after(&problems, otherwise))
 }
 
 /// The finding about a task in error, which nothing moves.
 fn in_error(decision: &Decision) -> Option<Diagnostic> {
-    let Verdict::Error { code } = decision.verdict else { return None };
+    let Verdict::Error { code } = decision.verdict else {
+        return None;
+    };
     let task = &decision.task;
     let mut found = Diagnostic::error(code, format!("task `{task}`: {}", decision.reason));
     found.place = decision.error_place().cloned();
@@ -124,10 +164,19 @@ fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
     if let Some(phase) = workflow.phase_named(name) {
         return Ok(phase.id.clone());
     }
-    let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
-    let message = format!("workflow `{}` has no phase `{name}`", judged.decision.workflow);
+    let known: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.as_str())
+        .collect();
+    let message = format!(
+        "workflow `{}` has no phase `{name}`",
+        judged.decision.workflow
+    );
     let meant = nearest(name, known.iter().copied());
-    let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let meant = meant
+        .map(|near| format!("did you mean `{near}`? "))
+        .unwrap_or_default();
     let hint = format!("{meant}the phases are {}", known.join(", "));
     Err(Failure::new(Code::UnknownPhase, message).hint(hint))
 }
@@ -140,10 +189,21 @@ fn decided(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let may =
-        |transition: &Transition| !transition.by_human && wanted.is_none_or(|phase| transition.to == *phase);
-    let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
-    let outcome = context.writer(workspace).advance(std::slice::from_ref(task), &plan)?.into_iter().next();
+    let may = |transition: &Transition| {
+        !transition.by_human && wanted.is_none_or(|phase| transition.to == *phase)
+    };
+    let plan = AdvancePlan {
+        may: &may,
+        once: true,
+        own: false,
+        dry_run: args.dry_run,
+        adopt: &|_| false,
+    };
+    let outcome = context
+        .writer(workspace)
+        .advance(std::slice::from_ref(task), &plan)?
+        .into_iter()
+        .next();
     match outcome {
         Some(TaskOutcome::Applied(applied)) => {
             report::applied(workspace, context, ui, &applied, args.dry_run)?;
@@ -152,7 +212,9 @@ fn decided(
         Some(TaskOutcome::Nothing(judged)) => {
             judged.require_tracked()?;
             // Another process, such as a watch, was faster.
-            if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
+            if let Some(wanted) =
+                wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted))
+            {
                 let text = format!("{} is already in {wanted}", task.id);
                 report::nothing(context, ui, &judged.decision, &text)?;
                 return Ok(ExitCode::Fine);
@@ -175,12 +237,16 @@ fn refused(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let asks_a_person =
-        decision.transition().filter(|due| due.by_human && wanted.is_none_or(|phase| due.to == *phase));
+    let asks_a_person = decision
+        .transition()
+        .filter(|due| due.by_human && wanted.is_none_or(|phase| due.to == *phase));
     if asks_a_person.is_some() {
         let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
         let message = format!("rule `{rule}` requires a person");
-        let ruling = decision.options.iter().find(|option| matches!(option.id, "approve" | "reject"));
+        let ruling = decision
+            .options
+            .iter()
+            .find(|option| matches!(option.id, "approve" | "reject"));
         let hint = ruling.map_or_else(
             || command(&["orch", "approve", decision.task.as_str()]),
             |ruling| command(&ruling.argv),
@@ -189,28 +255,48 @@ fn refused(
     }
     if let Some(phase) = wanted {
         // A move that is allowed is not taken for the reason that the decision gives, such as a livelock.
-        let moves =
-            decision.moves.iter().filter(|candidate| candidate.to == *phase && !candidate.unmet.is_empty());
-        let unmet: Vec<String> =
-            moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
-        let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
+        let moves = decision
+            .moves
+            .iter()
+            .filter(|candidate| candidate.to == *phase && !candidate.unmet.is_empty());
+        let unmet: Vec<String> = moves
+            .map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; ")))
+            .collect();
+        let because = if unmet.is_empty() {
+            decision.reason.clone()
+        } else {
+            unmet.join(" / ")
+        };
         let message = format!("the rules do not move the task to `{phase}` now: {because}");
         let task = shell_word(decision.task.as_str());
         let by_order = format!(", or: orch next {task} --override WHY --to {phase}");
-        let by_order = if context.caller.kind == ActorKind::Agent { "" } else { &by_order };
+        let by_order = if context.caller.kind == ActorKind::Agent {
+            ""
+        } else {
+            &by_order
+        };
         let hint = format!("orch explain {task}{by_order}");
         return Err(Failure::new(Code::NotEnabled, message).hint(hint));
     }
     match &decision.verdict {
         Verdict::Error { code } => {
-            let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
-            let hint = hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]));
+            let hint = decision
+                .diagnostics
+                .iter()
+                .find_map(|diagnostic| diagnostic.hint.clone());
+            let hint =
+                hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]));
             let mut error = Diagnostic::error(*code, decision.reason.clone()).hint(hint);
             error.place = decision.error_place().cloned();
             Err(Failure::from(error).finding_as_no())
         }
         _ => {
-            report::nothing(context, ui, decision, &format!("nothing to apply: {}", decision.reason))?;
+            report::nothing(
+                context,
+                ui,
+                decision,
+                &format!("nothing to apply: {}", decision.reason),
+            )?;
             Ok(ExitCode::Nothing)
         }
     }

@@ -39,7 +39,10 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let judged = workspace.look(&task)?;
     let text = drive::prompt(&workspace, &judged, None, form);
     if context.global.json {
-        ui.document(&view::PromptAnswer { task: task.id.to_string(), prompt: text })?;
+        ui.document(&view::PromptAnswer {
+            task: task.id.to_string(),
+            prompt: text,
+        })?;
     } else {
         context.page(ui, &text)?;
     }

@@ -23,22 +23,33 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
-        Recovered::NotNeeded => {
-            ("none", "the record is intact; nothing was changed".to_owned(), ExitCode::Nothing)
-        }
-        Recovered::FromGit(commit) => {
-            ("git", format!("restored transcript.jsonl from commit {}", commit.short()), ExitCode::Fine)
-        }
+        Recovered::NotNeeded => (
+            "none",
+            "the record is intact; nothing was changed".to_owned(),
+            ExitCode::Nothing,
+        ),
+        Recovered::FromGit(commit) => (
+            "git",
+            format!("restored transcript.jsonl from commit {}", commit.short()),
+            ExitCode::Fine,
+        ),
         Recovered::FromFiles => {
-            let text = "rebuilt the state from the files of the task; the log starts anew".to_owned();
+            let text =
+                "rebuilt the state from the files of the task; the log starts anew".to_owned();
             ("files", text, ExitCode::Fine)
         }
-        Recovered::FromTranscript => {
-            ("transcript", "folded state.json from transcript.jsonl".to_owned(), ExitCode::Fine)
-        }
+        Recovered::FromTranscript => (
+            "transcript",
+            "folded state.json from transcript.jsonl".to_owned(),
+            ExitCode::Fine,
+        ),
     };
     if context.global.json {
-        ui.document(&RecoveryAnswer { task: task.id.to_string(), from, message: text })?;
+        ui.document(&RecoveryAnswer {
+            task: task.id.to_string(),
+            from,
+            message: text,
+        })?;
     } else {
         ui.answer(&format!("{}: {text}\n", task.id))?;
     }

@@ -35,6 +35,10 @@ pub struct RejectArgs {
 
 pub fn run(args: &RejectArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let objections = report::objections(&args.issue)?;
-    let order = Order::Reject { to: args.to.clone(), reason: args.reason.clone(), objections };
+    let order = Order::Reject {
+        to: args.to.clone(),
+        reason: args.reason.clone(),
+        objections,
+    };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

@@ -23,6 +23,9 @@ pub struct ReopenArgs {
 }
 
 pub fn run(args: &ReopenArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let order = Order::Reopen { to: args.to.clone(), reason: args.reason.clone() };
+    let order = Order::Reopen {
+        to: args.to.clone(),
+        reason: args.reason.clone(),
+    };
     report::carry_out(context, ui, args.task.as_deref(), &order, false)
 }

@@ -43,8 +43,11 @@ fn meant_of(
     if let Some(name) = name.or(context.global.task_in_use.as_deref()) {
         return Ok(workspace.task(name)?);
     }
-    let is_meant =
-        |task: &TaskRef| workspace.look(task).is_ok_and(|judged| judged.decision.is_done() == done);
+    let is_meant = |task: &TaskRef| {
+        workspace
+            .look(task)
+            .is_ok_and(|judged| judged.decision.is_done() == done)
+    };
     Ok(workspace.task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
 }
 
@@ -60,18 +63,26 @@ pub(super) fn around(
 ) -> Result<Option<TaskRef>, Failure> {
     if let Some(name) = &context.global.task_in_use {
         let task = workspace.task(name)?;
-        ui.status(&format!("only `{}`, the task in use; for all tasks: {all}", task.id));
+        ui.status(&format!(
+            "only `{}`, the task in use; for all tasks: {all}",
+            task.id
+        ));
         return Ok(Some(task));
     }
     let found = workspace.task_around(context.here(workspace).as_ref())?;
-    let Some((task, by)) = found.filter(|(_, by)| !context.global.json || *by == NamedBy::Directory) else {
+    let Some((task, by)) =
+        found.filter(|(_, by)| !context.global.json || *by == NamedBy::Directory)
+    else {
         return Ok(None);
     };
     let what = match by {
         NamedBy::Directory => "directory",
         NamedBy::Branch => "branch",
     };
-    ui.status(&format!("only `{}`, the task of this {what}; for all tasks: {all}", task.id));
+    ui.status(&format!(
+        "only `{}`, the task of this {what}; for all tasks: {all}",
+        task.id
+    ));
     Ok(Some(task))
 }
 
@@ -179,7 +190,9 @@ pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCo
         ExitCode::Fault
     } else if errors.peek().is_some() && errors.clone().all(is_nothing) {
         ExitCode::Usage
-    } else if errors.any(|one| is_nothing(one) || matches!(one.code, Code::Unjudged | Code::WorkflowFaulty)) {
+    } else if errors
+        .any(|one| is_nothing(one) || matches!(one.code, Code::Unjudged | Code::WorkflowFaulty))
+    {
         ExitCode::No
     } else {
         otherwise
@@ -188,14 +201,27 @@ pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCo
 
 /// Like [`exit_after`], and `No` if one of these tasks is in error: its record, its workflow or a guard cannot be read
 /// or evaluated, so that nothing can be said of what comes next.
-pub(super) fn exit_of(problems: &[Diagnostic], mut duties: impl Iterator<Item = DutyKind>) -> ExitCode {
+pub(super) fn exit_of(
+    problems: &[Diagnostic],
+    mut duties: impl Iterator<Item = DutyKind>,
+) -> ExitCode {
     let is_in_error = duties.any(|duty| duty == DutyKind::Error);
-    exit_after(problems, if is_in_error { ExitCode::No } else { ExitCode::Fine })
+    exit_after(
+        problems,
+        if is_in_error {
+            ExitCode::No
+        } else {
+            ExitCode::Fine
+        },
+    )
 }
 
 /// The exit code of an answer about one task: `No` if it is in error.
 pub(super) fn exit_for(judged: &Sight) -> ExitCode {
-    exit_of(&[], iter::once(duty(judged.workflow(), &judged.decision, None).kind))
+    exit_of(
+        &[],
+        iter::once(duty(judged.workflow(), &judged.decision, None).kind),
+    )
 }
 
 /// A finding for each task id that two directories share.
@@ -219,7 +245,11 @@ pub(super) fn subjects<'a>(
     judged: &'a [Sight],
 ) -> Result<Vec<Subject<'a>>, Failure> {
     let commits = workspace.committed(judged)?;
-    Ok(judged.iter().zip(commits).map(|(one, commit)| workspace.subject(one, commit)).collect())
+    Ok(judged
+        .iter()
+        .zip(commits)
+        .map(|(one, commit)| workspace.subject(one, commit))
+        .collect())
 }
 
 /// Prints what was applied to a task: its transitions, then what comes next.
@@ -230,7 +260,13 @@ pub(super) fn applied(
     applied: &Applied,
     dry_run: bool,
 ) -> Result<(), Failure> {
-    applied_to_several(workspace, context, ui, std::slice::from_ref(applied), dry_run)
+    applied_to_several(
+        workspace,
+        context,
+        ui,
+        std::slice::from_ref(applied),
+        dry_run,
+    )
 }
 
 /// Like [`applied`], for several tasks in one answer.
@@ -246,8 +282,14 @@ pub(super) fn applied_to_several(
     }
     let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
     let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
-    let set_aside = workspace.store().map(Store::take_set_aside).unwrap_or_default();
-    let mut notes: Vec<Diagnostic> = notes.chain(workspace.outside_git()).chain(set_aside).collect();
+    let set_aside = workspace
+        .store()
+        .map(Store::take_set_aside)
+        .unwrap_or_default();
+    let mut notes: Vec<Diagnostic> = notes
+        .chain(workspace.outside_git())
+        .chain(set_aside)
+        .collect();
     let mut workflows = HashSet::new();
     for one in applied.iter().filter(|one| !one.steps.is_empty()) {
         if workflows.insert(&one.judged.workflow().name) {
@@ -256,7 +298,12 @@ pub(super) fn applied_to_several(
     }
     notes.iter().for_each(|note| ui.finding(note));
     if context.global.json {
-        ui.document(&Transitions::new(workspace.repository()?, !dry_run, lines, &notes))?;
+        ui.document(&Transitions::new(
+            workspace.repository()?,
+            !dry_run,
+            lines,
+            &notes,
+        ))?;
         return Ok(());
     }
     for line in &lines {
@@ -289,19 +336,34 @@ pub(super) fn controlled(
         Controlled::Sent(_) => ("sent", Vec::new()),
         Controlled::Done(applied) => {
             if let Some(applied) = applied {
-                context.writer(workspace).renew_suggestion(&applied.judged)?;
+                context
+                    .writer(workspace)
+                    .renew_suggestion(&applied.judged)?;
             }
-            ("done", applied.as_deref().map(transition_lines).unwrap_or_default())
+            (
+                "done",
+                applied.as_deref().map(transition_lines).unwrap_or_default(),
+            )
         }
         Controlled::Nothing => {
             let judged = workspace.look(task)?;
-            nothing(context, ui, &judged.decision, &nothing_to_control(workspace, &judged, request))?;
+            nothing(
+                context,
+                ui,
+                &judged.decision,
+                &nothing_to_control(workspace, &judged, request),
+            )?;
             return Ok(ExitCode::Nothing);
         }
     };
     if context.global.json {
         let task = task.id.to_string();
-        ui.document(&ControlReport { task, request, effect, transitions })?;
+        ui.document(&ControlReport {
+            task,
+            request,
+            effect,
+            transitions,
+        })?;
         return Ok(ExitCode::Fine);
     }
     for line in &transitions {
@@ -342,7 +404,9 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
 /// Prints an answer that is plain text: unchanged, or as the `text` of one JSON document.
 pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        return Ok(ui.document(&TextAnswer { text: text.to_owned() })?);
+        return Ok(ui.document(&TextAnswer {
+            text: text.to_owned(),
+        })?);
     }
     Ok(context.page(ui, text)?)
 }
@@ -354,10 +418,18 @@ fn nothing_to_control(workspace: &Workspace, judged: &Sight, request: &str) -> S
         let there = command(&["orch", "-C", &root.to_string_lossy(), request, task]);
         return format!("the run of `{task}` is in another work tree: {there}");
     }
-    let phase = judged.decision.phase.as_ref().and_then(|phase| judged.workflow().phase(phase));
+    let phase = judged
+        .decision
+        .phase
+        .as_ref()
+        .and_then(|phase| judged.workflow().phase(phase));
     let next = match phase {
         Some(phase) if phase.terminal => {
-            format!("; to leave `{}`: {}", phase.id, command(&["orch", "reopen", task, "--reason", WHY]))
+            format!(
+                "; to leave `{}`: {}",
+                phase.id,
+                command(&["orch", "reopen", task, "--reason", WHY])
+            )
         }
         _ if request == "resume" => format!("; to start one: {}", command(&["orch", "run", task])),
         _ => String::new(),
@@ -366,7 +438,12 @@ fn nothing_to_control(workspace: &Workspace, judged: &Sight, request: &str) -> S
 }
 
 /// Prints that there was nothing to apply, and why.
-pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
+pub(super) fn nothing(
+    context: &Context,
+    ui: &Ui,
+    decision: &Decision,
+    text: &str,
+) -> Result<(), Failure> {
     if context.global.json {
         ui.document(&NothingDue {
             task: decision.task.to_string(),
@@ -380,14 +457,23 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
 }
 
 /// The commands to print for a decision: to an agent, none against the rules.
-pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Iterator<Item = &'d Choice> {
+pub(super) fn offered<'d>(
+    context: &Context,
+    decision: &'d Decision,
+) -> impl Iterator<Item = &'d Choice> {
     let is_agent = context.caller.kind == ActorKind::Agent;
-    decision.options.iter().filter(move |option| !(is_agent && is_order(option.id)))
+    decision
+        .options
+        .iter()
+        .filter(move |option| !(is_agent && is_order(option.id)))
 }
 
 /// The objections that a person typed. Returns an error if one of them says nothing.
 pub(super) fn objections(typed: &[String]) -> Result<Vec<Objection>, Failure> {
-    typed.iter().map(|text| Objection::parse(text).map_err(Failure::from)).collect()
+    typed
+        .iter()
+        .map(|text| Objection::parse(text).map_err(Failure::from))
+        .collect()
 }
 
 /// Executes a person's order or decision, and prints what was applied, or why there is nothing to decide.

@@ -42,10 +42,22 @@ pub struct ResolveArgs {
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
     /// If two tasks were created under this id: give the one being merged another id.
-    #[arg(long, group = "side", requires = "tasks", conflicts_with = "reason", value_name = "ID")]
+    #[arg(
+        long,
+        group = "side",
+        requires = "tasks",
+        conflicts_with = "reason",
+        value_name = "ID"
+    )]
     rename_theirs: Option<String>,
     /// If two tasks were created under this id: give the one in HEAD another id.
-    #[arg(long, group = "side", requires = "tasks", conflicts_with = "reason", value_name = "ID")]
+    #[arg(
+        long,
+        group = "side",
+        requires = "tasks",
+        conflicts_with = "reason",
+        value_name = "ID"
+    )]
     rename_ours: Option<String>,
     #[command(flatten)]
     pub locks: LockArgs,
@@ -55,15 +67,28 @@ impl ResolveArgs {
     /// Which of two tasks gets another id, if one does.
     fn new_id(&self) -> Option<NewIdFor<'_>> {
         match (&self.rename_theirs, &self.rename_ours) {
-            (Some(id), _) => Some(NewIdFor { side: MergeSide::Theirs, id }),
-            (None, Some(id)) => Some(NewIdFor { side: MergeSide::Ours, id }),
+            (Some(id), _) => Some(NewIdFor {
+                side: MergeSide::Theirs,
+                id,
+            }),
+            (None, Some(id)) => Some(NewIdFor {
+                side: MergeSide::Ours,
+                id,
+            }),
             (None, None) => None,
         }
     }
 
     fn chosen(&self) -> Option<Chosen> {
-        let side = if self.ours { MergeSide::Ours } else { MergeSide::Theirs };
-        self.reason.clone().filter(|_| self.ours || self.theirs).map(|reason| Chosen { side, reason })
+        let side = if self.ours {
+            MergeSide::Ours
+        } else {
+            MergeSide::Theirs
+        };
+        self.reason
+            .clone()
+            .filter(|_| self.ours || self.theirs)
+            .map(|reason| Chosen { side, reason })
     }
 }
 
@@ -106,7 +131,12 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         ui.answer("There is nothing to resolve.\n")?;
     } else {
         ui.answer(&answer.text(ui.paint, ui.width))?;
-        advise(&answer, operation.map(|operation| operation.next), &context.writer(&workspace), ui)?;
+        advise(
+            &answer,
+            operation.map(|operation| operation.next),
+            &context.writer(&workspace),
+            ui,
+        )?;
     }
     Ok(match answer.tasks.iter().all(|task| task.settled) {
         true if is_whole => ExitCode::Nothing,
@@ -116,16 +146,27 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 }
 
 /// Prints what to do next.
-fn advise(answer: &Resolutions, next: Option<&str>, writer: &Writer<'_>, ui: &Ui) -> Result<(), Failure> {
+fn advise(
+    answer: &Resolutions,
+    next: Option<&str>,
+    writer: &Writer<'_>,
+    ui: &Ui,
+) -> Result<(), Failure> {
     for option in answer.tasks.iter().flat_map(|task| &task.options) {
         ui.status(&format!("hint: {}", command(&option.argv)));
     }
-    if answer.tasks.iter().any(|task| !task.settled && !task.staged) {
+    if answer
+        .tasks
+        .iter()
+        .any(|task| !task.settled && !task.staged)
+    {
         return Ok(());
     }
     match next {
         Some(next) if writer.is_unmerged()? => {
-            ui.status(&format!("next: resolve the other conflicts (git status), git add them, then: {next}"));
+            ui.status(&format!(
+                "next: resolve the other conflicts (git status), git add them, then: {next}"
+            ));
         }
         Some(next) => ui.status(&format!("next: {next}")),
         None => ui.status("next: orch status"),
@@ -157,7 +198,12 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Renewed => "renewed",
         },
         sides: settlement.phases.to_vec(),
-        current_phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
+        current_phase: settlement
+            .judged
+            .decision
+            .phase
+            .as_ref()
+            .map(ToString::to_string),
         reason,
         staged: settlement.staged,
         commit: settlement.commit.map(|commit| commit.to_string()),
@@ -187,13 +233,22 @@ fn split_row(task: &TaskRef, which: NewIdFor<'_>, split: &SplitRecord) -> Resolu
         staged: split.staged,
         commit: split.commit.map(|commit| commit.to_string()),
         left: split.left.iter().map(Finding::of).collect(),
-        ..unsettled(task, format!("`{id}` is {kept_as}; `{moved}` is {moved_as}"))
+        ..unsettled(
+            task,
+            format!("`{id}` is {kept_as}; `{moved}` is {moved_as}"),
+        )
     }
 }
 
 fn failed(task: &TaskRef, error: &Error) -> Resolution {
-    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Resolution { how: "failed", ..unsettled(task, format!("{error}{hint}")) }
+    let hint = error
+        .hint()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
+    Resolution {
+        how: "failed",
+        ..unsettled(task, format!("{error}{hint}"))
+    }
 }
 
 fn unsettled(task: &TaskRef, reason: String) -> Resolution {
@@ -220,24 +275,41 @@ fn disputed(dispute: &Dispute) -> Resolution {
     let timeline = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
-        argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", WHY]
-            .map(str::to_owned)
-            .to_vec(),
+        argv: [
+            "orch",
+            "resolve",
+            task,
+            &format!("--{}", name(side)),
+            "--reason",
+            WHY,
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         by: Owner::Human,
         effect: effect.to_owned(),
     };
     let mut reason = dispute.conflict.to_string();
     if dispute.staged {
-        reason.push_str("; their events are staged as they are, and wait until the operation of git is over");
+        reason.push_str(
+            "; their events are staged as they are, and wait until the operation of git is over",
+        );
     }
     let mut options = Vec::new();
     if matches!(dispute.conflict, Conflict::SeveralTasks { .. }) && !dispute.staged {
         let rename = |side: MergeSide, effect: &str| {
             let id = format!("rename-{}", name(side));
             let argv = rename_side(&dispute.task.id, &format!("--{id}")).to_vec();
-            CommandView { id, argv, by: Owner::Human, effect: effect.to_owned() }
+            CommandView {
+                id,
+                argv,
+                by: Owner::Human,
+                effect: effect.to_owned(),
+            }
         };
-        options.push(rename(MergeSide::Theirs, "give the task being merged another id"));
+        options.push(rename(
+            MergeSide::Theirs,
+            "give the task being merged another id",
+        ));
         options.push(rename(MergeSide::Ours, "give the task in HEAD another id"));
     }
     if !dispute.staged {

@@ -31,8 +31,17 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let (command, trust) = (args.command.clone(), args.trust_once);
     if trust {
-        context.writer(&workspace).refuse_agent(&["orch", "resume", task.id.as_str(), "--trust-once"])?;
+        context.writer(&workspace).refuse_agent(&[
+            "orch",
+            "resume",
+            task.id.as_str(),
+            "--trust-once",
+        ])?;
     }
-    let options = RunOptions { command, trust, ..RunOptions::default() };
+    let options = RunOptions {
+        command,
+        trust,
+        ..RunOptions::default()
+    };
     super::run::go(&workspace, &task, &options, context, ui)
 }

@@ -26,6 +26,9 @@ pub struct RollbackArgs {
 }
 
 pub fn run(args: &RollbackArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let order = Order::Rollback { to: args.to.clone(), reason: args.reason.clone() };
+    let order = Order::Rollback {
+        to: args.to.clone(),
+        reason: args.reason.clone(),
+    };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

@@ -64,16 +64,27 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         (_, true) => Some(Mode::Interactive),
         _ => None,
     };
-    let options =
-        RunOptions { mode, max_turns: args.max_turns, command: args.command.clone(), trust: args.trust_once };
+    let options = RunOptions {
+        mode,
+        max_turns: args.max_turns,
+        command: args.command.clone(),
+        trust: args.trust_once,
+    };
     if args.trust_once {
-        context.writer(&workspace).refuse_agent(&["orch", "run", task.id.as_str(), "--trust-once"])?;
+        context.writer(&workspace).refuse_agent(&[
+            "orch",
+            "run",
+            task.id.as_str(),
+            "--trust-once",
+        ])?;
     }
     if args.dry_run {
         let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
         let foreseen = foreseen_lines(&end);
         if !context.global.json {
-            foreseen.iter().try_for_each(|line| ui.answer(&line.text(ui.paint, ui.width)))?;
+            foreseen
+                .iter()
+                .try_for_each(|line| ui.answer(&line.text(ui.paint, ui.width)))?;
         }
         return finish(&workspace, context, ui, &end, foreseen, end.goes_on());
     }
@@ -87,7 +98,15 @@ fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
     let (id, place) = (&task.id, &task.place);
     let line = |transition| {
         let (entry, commit, shares_commit) = (None, None, false);
-        let view = AppliedView { task: id, place, workflow, transition, entry, commit, shares_commit };
+        let view = AppliedView {
+            task: id,
+            place,
+            workflow,
+            transition,
+            entry,
+            commit,
+            shares_commit,
+        };
         TransitionLine::of(&view)
     };
     end.foreseen.iter().map(line).collect()
@@ -105,9 +124,21 @@ pub(super) fn go(
     let problems: Arc<Mutex<Vec<Diagnostic>>> = Arc::default();
     let notifier = Notifier::new(options.trust, collecting(&problems));
     let live = RunDisplay::new(ui, context.global.json);
-    let mut terminal = RunTerminal { live, notifier, begun: None, writer: &writer, context, ui };
+    let mut terminal = RunTerminal {
+        live,
+        notifier,
+        begun: None,
+        writer: &writer,
+        context,
+        ui,
+    };
     let ended = run_attended(&writer, task, options, &mut terminal);
-    let RunTerminal { live, mut notifier, begun, .. } = terminal;
+    let RunTerminal {
+        live,
+        mut notifier,
+        begun,
+        ..
+    } = terminal;
     let rings = match (&ended, begun) {
         (Ok(end), _) => notifier.run_ended(&writer, end),
         // A run that an error ended has ended too.
@@ -121,12 +152,15 @@ pub(super) fn go(
         ui.bell();
     }
     let finished = ended.map_err(Failure::from);
-    let finished = finished.and_then(|end| finish(workspace, context, ui, &end, live.transitions, false));
+    let finished =
+        finished.and_then(|end| finish(workspace, context, ui, &end, live.transitions, false));
     let ui = ui.clone();
     context.after_answer(move || {
         // Waits for the programs, which a signal ends at once.
         drop(notifier);
-        locked(&problems).iter().for_each(|problem| ui.finding(problem));
+        locked(&problems)
+            .iter()
+            .for_each(|problem| ui.finding(problem));
     });
     finished
 }
@@ -182,7 +216,11 @@ impl Attendant for RunTerminal<'_> {
         {
             self.ui.bell();
         }
-        if is_here { ask::ask(judged, fits, self.ui) } else { None }
+        if is_here {
+            ask::ask(judged, fits, self.ui)
+        } else {
+            None
+        }
     }
 
     fn answered(&mut self, outcome: &Result<Applied, Error>) {
@@ -202,11 +240,20 @@ fn finish(
     transitions: Vec<TransitionLine>,
     goes_on: bool,
 ) -> Result<ExitCode, Failure> {
-    let options: Vec<Vec<String>> =
-        end.judged.decision.options.iter().map(|option| option.argv.clone()).collect();
+    let options: Vec<Vec<String>> = end
+        .judged
+        .decision
+        .options
+        .iter()
+        .map(|option| option.argv.clone())
+        .collect();
     let report = RunReport {
         repository: workspace.repository()?,
-        task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.observed.facts.shown()),
+        task: TaskView::of(
+            &end.judged.decision,
+            end.judged.title(),
+            &end.judged.observed.facts.shown(),
+        ),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then_some(end.ending),
         reason: end.reason.clone(),
@@ -226,9 +273,17 @@ fn finish(
             let resume = crate::base::command(&["orch", "resume", end.judged.task.id.as_str()]);
             ui.status(&format!("  {resume}  (continue the run)"));
         }
-        if matches!(end.ending, Ending::Waiting | Ending::Stalled | Ending::Failed) && !goes_on {
+        if matches!(
+            end.ending,
+            Ending::Waiting | Ending::Stalled | Ending::Failed
+        ) && !goes_on
+        {
             for option in report::offered(context, &end.judged.decision) {
-                ui.status(&format!("  {}  ({})", crate::base::command(&option.argv), option.effect));
+                ui.status(&format!(
+                    "  {}  ({})",
+                    crate::base::command(&option.argv),
+                    option.effect
+                ));
             }
         }
     }

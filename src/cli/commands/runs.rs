@@ -21,7 +21,9 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let workspace = context.workspace(ui)?;
     let (known, unreadable) = drive::runs(&workspace)?;
     unreadable.iter().for_each(|problem| ui.finding(problem));
-    let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
+    let shown = known
+        .iter()
+        .filter(|run| !args.open || run.run.ended().is_none());
     let runs = Runs::new(workspace.repository()?, shown.map(line).collect());
     if context.global.json {
         ui.document(&runs)?;

@@ -21,9 +21,14 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let workspace = context.workspace(ui)?;
     let system = workspace.system();
     let dashed = args.schema_name.replace('_', "-");
-    let found = [&args.schema_name, &dashed].into_iter().find_map(|name| system.schema(name));
+    let found = [&args.schema_name, &dashed]
+        .into_iter()
+        .find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.schema_name));
+        let failure = Failure::new(
+            Code::UnknownSchema,
+            format!("there is no schema `{}`", args.schema_name),
+        );
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
         return Err(match nearest(&args.schema_name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -35,8 +40,13 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         return Ok(ExitCode::Fine);
     }
     let Some(example) = scan::example(text) else {
-        let message = format!("cannot derive an example from schema `{}`", args.schema_name);
-        return Err(Failure::new(Code::NoExample, message).hint("add one to the schema's `examples`"));
+        let message = format!(
+            "cannot derive an example from schema `{}`",
+            args.schema_name
+        );
+        return Err(
+            Failure::new(Code::NoExample, message).hint("add one to the schema's `examples`")
+        );
     };
     context.page(ui, &format!("{example:#}\n"))?;
     Ok(ExitCode::Fine)

@@ -92,7 +92,12 @@ pub(super) fn faces() -> impl Iterator<Item = RouteFace> {
 /// The paths that no command answers.
 #[cfg(any(test, all(feature = "mcp", feature = "repl")))]
 pub(super) fn paths_without_command() -> [&'static str; 4] {
-    [gate::HEALTH, openapi::PATH, openapi::EVENTS, openapi::OUTPUT]
+    [
+        gate::HEALTH,
+        openapi::PATH,
+        openapi::EVENTS,
+        openapi::OUTPUT,
+    ]
 }
 
 /// How long the order in progress and the watch may take to end, each after the one before.
@@ -133,23 +138,32 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     threads::require(threads::MANY)?;
     if !args.listen.ip().is_loopback() && !args.public {
         let message = format!("other machines can reach {}", args.listen);
-        return Err(Failure::new(Code::NotLoopback, message).hint("listen on 127.0.0.1, or add --public"));
+        return Err(
+            Failure::new(Code::NotLoopback, message).hint("listen on 127.0.0.1, or add --public")
+        );
     }
     let workspace = context.workspace(ui)?;
     let Some(store) = workspace.store() else {
-        return Err(Failure::new(Code::NoRepository, "orch serve needs a git repository").hint("git init"));
+        return Err(
+            Failure::new(Code::NoRepository, "orch serve needs a git repository").hint("git init"),
+        );
     };
     context.keep_log(&workspace);
     let tokens = Tokens::of(store.common_directory())?;
     let kept = store.common_directory().join("orch").join(tokens::FILE);
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
-    let listener = TcpListener::bind(args.listen).map_err(|error| cannot_listen(args.listen, &error))?;
+    let listener =
+        TcpListener::bind(args.listen).map_err(|error| cannot_listen(args.listen, &error))?;
     listener.set_nonblocking(true).map_err(cannot)?;
     let listens = listener.local_addr().map_err(cannot)?;
     let (stop, stopped) = watch::channel(false);
     let word = random(8).map_err(cannot)?;
     let events = Events::new(word);
-    let mode = if args.read_only || args.no_watch { WatchMode::Look } else { WatchMode::Apply };
+    let mode = if args.read_only || args.no_watch {
+        WatchMode::Look
+    } else {
+        WatchMode::Apply
+    };
     let watch = LiveWatch::start(workspace, context, mode, &events)?;
     let runner = CommandRunner::of(context);
     let opened = runner.clone();
@@ -157,7 +171,11 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     context.interrupts.instead(move || {
         stop.send_replace(true);
     });
-    report::text(context, ui, &format!("http://{}/?token={}\n", reached_at(listens), tokens.person))?;
+    report::text(
+        context,
+        ui,
+        &format!("http://{}/?token={}\n", reached_at(listens), tokens.person),
+    )?;
     ui.status(&format!("the token of agents is in {}", kept.display()));
     let sessions = Tokens::random().map_err(cannot)?;
     let ticket = args.open.then(|| random(16)).transpose().map_err(cannot)?;
@@ -178,7 +196,10 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     };
     let service = Arc::new(Service::new(runner, gate, (events, news), stopped.clone()));
     let queue = Arc::clone(&service.queue);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(cannot)?;
     let served = runtime.block_on(server::serve(listener, service, stopped));
     // An order that has begun is completed. If it takes too long, the next command completes its commit or takes it
     // back, as after any process that was killed.
@@ -197,7 +218,11 @@ fn reached_at(listens: SocketAddr) -> SocketAddr {
         SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     };
-    if listens.ip().is_unspecified() { SocketAddr::new(loopback, listens.port()) } else { listens }
+    if listens.ip().is_unspecified() {
+        SocketAddr::new(loopback, listens.port())
+    } else {
+        listens
+    }
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
@@ -209,5 +234,9 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
         ErrorKind::AddrNotAvailable => "choose an address of this machine, such as 127.0.0.1:4747",
         _ => "choose another address with --listen",
     };
-    Failure::new(Code::CannotListen, format!("cannot listen on {address}: {error}")).hint(hint)
+    Failure::new(
+        Code::CannotListen,
+        format!("cannot listen on {address}: {error}"),
+    )
+    .hint(hint)
 }

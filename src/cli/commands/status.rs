@@ -67,23 +67,42 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let mut workspace = context.workspace_at(ui, args.at.as_deref())?;
     workspace.know_looks(CACHE);
-    let StatusAnswer { status, problems, is_empty } =
-        answer(args, &workspace, |tasks| context.show_looks(&workspace, Some(tasks), ui))?;
+    let StatusAnswer {
+        status,
+        problems,
+        is_empty,
+    } = answer(args, &workspace, |tasks| {
+        context.show_looks(&workspace, Some(tasks), ui)
+    })?;
     if context.global.json {
         ui.document(&status)?;
     } else if is_empty {
         let has_archived = workspace.survey().is_ok_and(|(tasks, _)| !tasks.is_empty());
-        let none = if has_archived { "All tasks are archived." } else { "There are no tasks yet." };
+        let none = if has_archived {
+            "All tasks are archived."
+        } else {
+            "There are no tasks yet."
+        };
         ui.answer(&format!("{none}\n"))?;
         let ready = workspace.root().join(crate::config::FILE).is_file();
-        ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
+        ui.status(if ready {
+            "next: orch new ID"
+        } else {
+            "next: orch init"
+        });
         if let Some(note) = workspace.outside_git() {
             ui.status(&note.to_string());
         }
     } else {
-        context.page(ui, &status.text(ui.paint, &args.form(context, (ui.width, ui.height))))?;
+        context.page(
+            ui,
+            &status.text(ui.paint, &args.form(context, (ui.width, ui.height))),
+        )?;
     }
-    Ok(report::exit_of(&problems, status.tasks.iter().map(|task| task.duty.kind)))
+    Ok(report::exit_of(
+        &problems,
+        status.tasks.iter().map(|task| task.duty.kind),
+    ))
 }
 
 /// The name of the cache of what is known of each task.
@@ -91,18 +110,28 @@ pub(super) const CACHE: &str = "status";
 
 /// The status of a task, and the log whose commit is to be found.
 pub(super) fn told(workspace: &Workspace, sight: &Sight) -> (Box<TaskStatus>, Option<RepoPath>) {
-    (TaskStatus::of(&workspace.subject(sight, None)).into(), sight.log_to_find())
+    (
+        TaskStatus::of(&workspace.subject(sight, None)).into(),
+        sight.log_to_find(),
+    )
 }
 
 /// The status of a task, and the log whose commit is to be found, as one look keeps them for later commands.
 pub(super) const KEPT: Keeper<(Box<TaskStatus>, Option<RepoPath>)> = Keeper {
     to_text: |(status, log)| {
-        Some(format!("{}\n{}", log.as_ref().map_or("", RepoPath::as_str), status.to_text()?))
+        Some(format!(
+            "{}\n{}",
+            log.as_ref().map_or("", RepoPath::as_str),
+            status.to_text()?
+        ))
     },
     of_text: |text| {
         let (log, status) = text.split_once('\n')?;
         let log = (!log.is_empty()).then(|| RepoPath::new(log).ok());
-        Some((TaskStatus::of_text(status)?.into(), log.map_or(Some(None), |log| Some(Some(log?)))?))
+        Some((
+            TaskStatus::of_text(status)?.into(),
+            log.map_or(Some(None), |log| Some(Some(log?)))?,
+        ))
     },
 };
 
@@ -140,11 +169,17 @@ fn answer(
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());
-    for (row, commit) in rows.iter_mut().zip(report::commits_of(workspace, &logs, &mut problems)) {
+    for (row, commit) in rows
+        .iter_mut()
+        .zip(report::commits_of(workspace, &logs, &mut problems))
+    {
         row.committed = commit.map(|commit| commit.to_string());
     }
     let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();
-    let loaded: Vec<_> = names.into_iter().filter_map(|name| workspace.workflow(name).ok()).collect();
+    let loaded: Vec<_> = names
+        .into_iter()
+        .filter_map(|name| workspace.workflow(name).ok())
+        .collect();
     args.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
     rows.retain(|row| {
         let TaskStatus { task, duty, .. } = &**row;
@@ -152,7 +187,11 @@ fn answer(
     });
     let repository = report::repository(workspace, &mut problems);
     let status = Status::of_tasks(repository, rows, &problems);
-    Ok(StatusAnswer { status, problems, is_empty })
+    Ok(StatusAnswer {
+        status,
+        problems,
+        is_empty,
+    })
 }
 
 impl StatusArgs {
@@ -168,8 +207,9 @@ impl StatusArgs {
 
     /// Returns an error if a filter names a phase or a workflow that no task has.
     fn are_known<'w>(&self, workflows: impl Iterator<Item = &'w Workflow>) -> Result<(), Failure> {
-        let workflows: BTreeMap<&str, &Workflow> =
-            workflows.map(|workflow| (workflow.name.as_str(), workflow)).collect();
+        let workflows: BTreeMap<&str, &Workflow> = workflows
+            .map(|workflow| (workflow.name.as_str(), workflow))
+            .collect();
         let phases = workflows.values().flat_map(|workflow| &workflow.phases);
         let phases: Vec<&str> = phases.map(|phase| phase.id.as_str()).collect();
         let workflows: Vec<&str> = workflows.into_keys().collect();
@@ -179,7 +219,8 @@ impl StatusArgs {
         ] {
             if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
                 let failure = Failure::new(code, format!("no task has a {what} `{name}`"));
-                let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                let near = nearest(name, known.iter().copied())
+                    .map(|near| format!("did you mean `{near}`?"));
                 let all = || format!("those of tasks are {}", known.join(", "));
                 return Err(failure.hint(near.unwrap_or_else(all)));
             }
@@ -194,6 +235,12 @@ impl StatusArgs {
             || !self.phase.is_empty()
             || self.owner.iter().any(|owner| owner == "none");
         let height = if self.all { 0 } else { height };
-        StatusForm { width, height, fewest: FEWEST, finished, now: context.caller.clock.now() }
+        StatusForm {
+            width,
+            height,
+            fewest: FEWEST,
+            finished,
+            now: context.caller.clock.now(),
+        }
     }
 }

@@ -55,7 +55,9 @@ pub struct SuggestArgs {
 }
 
 fn timeout(text: &str) -> Result<Period, String> {
-    text.parse().map(Period::from_seconds).or_else(|_| duration(text))
+    text.parse()
+        .map(Period::from_seconds)
+        .or_else(|_| duration(text))
 }
 
 /// Who must act.
@@ -79,7 +81,10 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     context.show_looks(&workspace, None, ui);
     let (around, fault) = match args.task_around(&workspace, context, ui) {
         // Without a branch that can be read, the tasks in error are listed all the same.
-        Err(Failure::Reported { exit: ExitCode::Fault, error }) => (None, Some(error)),
+        Err(Failure::Reported {
+            exit: ExitCode::Fault,
+            error,
+        }) => (None, Some(error)),
         around => (around?, None),
     };
     if around.is_some() || !args.tasks.is_empty() {
@@ -107,7 +112,10 @@ impl Answer {
         }
         report::exit_of(
             &self.problems,
-            self.envelope.suggestions.iter().map(|suggestion| suggestion.duty.kind),
+            self.envelope
+                .suggestions
+                .iter()
+                .map(|suggestion| suggestion.duty.kind),
         )
     }
 }
@@ -116,7 +124,10 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     let mut shown = answer.envelope.clone();
     if context.caller.kind == ActorKind::Agent && !context.global.json {
         // An agent is offered no order against the rules. In JSON, `by` says that a person may give it.
-        let options = shown.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
+        let options = shown
+            .suggestions
+            .iter_mut()
+            .map(|suggestion| &mut suggestion.options);
         options.for_each(|options| options.retain(|option| !is_order(&option.id)));
     }
     if !context.global.json {
@@ -128,9 +139,10 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         (true, true) => ui.document(&Briefs::of(&shown))?,
         (true, false) => context.page(ui, &Briefs::of(&shown).text(&answer.nothing))?,
         (false, true) => ui.document(&shown)?,
-        (false, false) => {
-            context.page(ui, &view::suggestions(&shown, &answer.nothing, ui.paint, ui.width))?
-        }
+        (false, false) => context.page(
+            ui,
+            &view::suggestions(&shown, &answer.nothing, ui.paint, ui.width),
+        )?,
     }
     Ok(())
 }
@@ -159,30 +171,48 @@ impl SuggestArgs {
     }
 }
 
-fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -> Result<Answer, Failure> {
+fn answer(
+    workspace: &Workspace,
+    args: &SuggestArgs,
+    around: Option<&TaskRef>,
+) -> Result<Answer, Failure> {
     let named = around.is_some() || !args.tasks.is_empty();
     let (tasks, misnamed) = match around {
         Some(task) => (vec![task.clone()], Vec::new()),
         None => report::named_or_all(workspace, &args.tasks)?,
     };
     let default = (!named && !args.all).then_some(LIMIT);
-    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok()).or(default);
+    let limit = args
+        .limit
+        .and_then(|limit| usize::try_from(limit).ok())
+        .or(default);
     let is_wanted = |owner: Owner, is_done: bool| (named || !is_done) && args.concerns(owner);
     let chosen = match limit.filter(|limit| tasks.len() > *limit) {
         Some(limit) => MostUrgent::of(workspace, &tasks, limit, is_wanted),
-        None => MostUrgent { tasks: tasks.clone(), ..MostUrgent::default() },
+        None => MostUrgent {
+            tasks: tasks.clone(),
+            ..MostUrgent::default()
+        },
     };
     let tell = |workspace: &Workspace, sight: &Sight| {
         let subject = workspace.subject(sight, None);
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
-        (is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))), is_done, None)
+        (
+            is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))),
+            is_done,
+            None,
+        )
     };
     let failed = |task: &TaskRef, error: &Error| {
         let suggestion = report::unread_suggestion(task, error);
         let is_wanted = is_wanted(suggestion.duty.owner, false);
         let own = is_wanted.then(|| report::unread_task(task, error));
-        (is_wanted.then(|| (TaskOrder::of_unread(&task.id), suggestion)), false, own)
+        (
+            is_wanted.then(|| (TaskOrder::of_unread(&task.id), suggestion)),
+            false,
+            own,
+        )
     };
     let (told, logs, found) = report::told_of_each(workspace, &chosen.tasks, tell, failed);
     let done = chosen.done + told.iter().filter(|(_, is_done, _)| *is_done).count();
@@ -193,14 +223,21 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     let repository = report::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.
     let own: Vec<Diagnostic> = told.iter().filter_map(|(.., own)| own.clone()).collect();
-    let mut wanted: Vec<_> =
-        told.into_iter().zip(logs).filter_map(|((told, ..), log)| Some((told?, log))).collect();
+    let mut wanted: Vec<_> = told
+        .into_iter()
+        .zip(logs)
+        .filter_map(|((told, ..), log)| Some((told?, log)))
+        .collect();
     wanted.sort_by(|((one, _), _), ((other, _), _)| one.cmp(other));
-    let (mut suggestions, logs): (Vec<_>, Vec<_>) =
-        wanted.into_iter().map(|((_, suggestion), log)| (suggestion, log)).unzip();
+    let (mut suggestions, logs): (Vec<_>, Vec<_>) = wanted
+        .into_iter()
+        .map(|((_, suggestion), log)| (suggestion, log))
+        .unzip();
     let omitted = chosen.omitted;
     let nothing = match (tasks.is_empty(), done == tasks.len(), args.whom) {
-        (true, ..) if problems.iter().any(Diagnostic::is_fault) => "No task could be read.".to_owned(),
+        (true, ..) if problems.iter().any(Diagnostic::is_fault) => {
+            "No task could be read.".to_owned()
+        }
         (true, ..) => "There are no tasks yet.".to_owned(),
         (_, true, _) => format!("{}, nothing to do: all done.", counted(done, "task")),
         (_, _, Some(Whom::Agent)) => "No task waits for an agent.".to_owned(),
@@ -211,9 +248,17 @@ fn answer(workspace: &Workspace, args: &SuggestArgs, around: Option<&TaskRef>) -
     for (suggestion, commit) in suggestions.iter_mut().zip(commits) {
         suggestion.committed = commit.map(|commit| commit.to_string());
     }
-    let others: Vec<Diagnostic> = problems.iter().filter(|found| !own.contains(found)).cloned().collect();
+    let others: Vec<Diagnostic> = problems
+        .iter()
+        .filter(|found| !own.contains(found))
+        .cloned()
+        .collect();
     let envelope = Suggestions::of(repository, suggestions, omitted, &others);
-    Ok(Answer { envelope, nothing, problems })
+    Ok(Answer {
+        envelope,
+        nothing,
+        problems,
+    })
 }
 
 /// The most urgent tasks, and what is known of the others.
@@ -240,20 +285,37 @@ impl MostUrgent {
         let (rows, _, problems) = report::sorted(tasks, told, report::unread_status);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
-        let mut wanted: Vec<_> =
-            rows.iter().filter(|(_, status)| is_wanted(status.duty.owner, status.is_done())).collect();
+        let mut wanted: Vec<_> = rows
+            .iter()
+            .filter(|(_, status)| is_wanted(status.duty.owner, status.is_done()))
+            .collect();
         wanted.sort_by(|(_, one), (_, other)| one.in_order(other));
         let omitted = wanted.len().saturating_sub(limit);
         wanted.truncate(limit);
         let done = all_done - wanted.iter().filter(|(_, status)| status.is_done()).count();
-        let tasks = wanted.into_iter().map(|(task, _)| (*task).clone()).collect();
-        Self { tasks, omitted, done, problems }
+        let tasks = wanted
+            .into_iter()
+            .map(|(task, _)| (*task).clone())
+            .collect();
+        Self {
+            tasks,
+            omitted,
+            done,
+            problems,
+        }
     }
 }
 
 /// Waits until the suggestions change, and prints them.
-fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let timeout = args.timeout.map(|timeout| Duration::from_millis(timeout.milliseconds()));
+fn wait(
+    workspace: &Workspace,
+    args: &SuggestArgs,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
+    let timeout = args
+        .timeout
+        .map(|timeout| Duration::from_millis(timeout.milliseconds()));
     let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let around = args.task_around(workspace, context, ui)?;
     let before: OnceCell<Answer> = OnceCell::new();
@@ -270,7 +332,9 @@ fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -
             Ok(now.exit(args))
         }
         Waited::TimedOut => {
-            before.get().map_or(Ok(()), |before| tell(before, args, context, ui))?;
+            before
+                .get()
+                .map_or(Ok(()), |before| tell(before, args, context, ui))?;
             Ok(ExitCode::No)
         }
         Waited::Stopped => Ok(ExitCode::Interrupted),

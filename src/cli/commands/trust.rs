@@ -29,14 +29,22 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let writer = context.writer(&workspace);
     if args.revoke {
         let revoked = drive::revoke_trust(&writer)?;
-        ui.status(if revoked { "took back all trust in this repository" } else { "nothing is trusted here" });
+        ui.status(if revoked {
+            "took back all trust in this repository"
+        } else {
+            "nothing is trusted here"
+        });
         return tell(Vec::new(), revoked, context, ui);
     }
     if args.show {
         let all = drive::trustees(&writer)?;
         let is_whole = all.iter().all(|one| one.is_trusted);
         tell(all, false, context, ui)?;
-        return Ok(if is_whole { ExitCode::Fine } else { ExitCode::No });
+        return Ok(if is_whole {
+            ExitCode::Fine
+        } else {
+            ExitCode::No
+        });
     }
     let new = drive::trust(&writer)?;
     if new.is_empty() {
@@ -45,22 +53,52 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     tell(new, false, context, ui)
 }
 
-fn tell(trustees: Vec<Trustee>, revoked: bool, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn tell(
+    trustees: Vec<Trustee>,
+    revoked: bool,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     let line = |one: Trustee| {
-        let (webhook, secret) = one.webhook.map(|webhook| (webhook.url, webhook.secret)).unzip();
+        let (webhook, secret) = one
+            .webhook
+            .map(|webhook| (webhook.url, webhook.secret))
+            .unzip();
         let (name, command, trusted) = (one.name, one.command, one.is_trusted);
-        TrustLine { name, command, webhook, secret: secret.flatten(), trusted }
+        TrustLine {
+            name,
+            command,
+            webhook,
+            secret: secret.flatten(),
+            trusted,
+        }
     };
     let trustees: Vec<TrustLine> = trustees.into_iter().map(line).collect();
     if context.global.json {
         ui.document(&TrustAnswer { trustees, revoked })?;
         return Ok(ExitCode::Fine);
     }
-    for TrustLine { name, command: argv, webhook, secret, trusted } in trustees {
+    for TrustLine {
+        name,
+        command: argv,
+        webhook,
+        secret,
+        trusted,
+    } in trustees
+    {
         let signed = secret.map_or_else(String::new, |name| format!(", signed with ${name}"));
-        let told = argv.map(|argv| command(&argv)).or(webhook.map(|url| format!("post to {url}{signed}")));
+        let told = argv
+            .map(|argv| command(&argv))
+            .or(webhook.map(|url| format!("post to {url}{signed}")));
         let told = told.map(|told| format!("  {told}")).unwrap_or_default();
-        ui.answer(&format!("{}  {name}{told}\n", if trusted { "trusted    " } else { "not trusted" }))?;
+        ui.answer(&format!(
+            "{}  {name}{told}\n",
+            if trusted {
+                "trusted    "
+            } else {
+                "not trusted"
+            }
+        ))?;
     }
     Ok(ExitCode::Fine)
 }

@@ -28,6 +28,8 @@ pub struct UndoArgs {
 }
 
 pub fn run(args: &UndoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let order = Order::Undo { reason: args.reason.clone() };
+    let order = Order::Undo {
+        reason: args.reason.clone(),
+    };
     report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
 }

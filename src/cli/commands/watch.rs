@@ -37,7 +37,11 @@ pub struct WatchArgs {
 
 impl WatchArgs {
     fn mode(&self) -> WatchMode {
-        if self.dry_run { WatchMode::DryRun } else { WatchMode::Apply }
+        if self.dry_run {
+            WatchMode::DryRun
+        } else {
+            WatchMode::Apply
+        }
     }
 }
 
@@ -48,7 +52,13 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         context.keep_log(&workspace);
     }
     if let Some(note) = workspace.outside_git() {
-        show(Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
+        show(
+            Happening::Finding {
+                finding: Box::new(Finding::of(&note)),
+            },
+            context,
+            ui,
+        )?;
     }
     if args.once {
         return once(workspace, args, context, ui);
@@ -61,12 +71,23 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         give_word(&mut notifier, workspace, &effect, context, ui);
         tell(workspace, effect, context, ui)
     })?;
-    show(Happening::Stopped { reason: "interrupted".to_owned() }, context, ui)?;
+    show(
+        Happening::Stopped {
+            reason: "interrupted".to_owned(),
+        },
+        context,
+        ui,
+    )?;
     Ok(ExitCode::Fine)
 }
 
 /// Evaluates all tasks once and applies what is due.
-fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn once(
+    workspace: Workspace,
+    args: &WatchArgs,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     context.show_looks(&workspace, None, ui);
     let mut notifier = notifier(args, context, ui);
     let mut watching = Watching::new(workspace, context.caller.clone(), args.mode());
@@ -78,7 +99,9 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
                 (WatchEffect::Trouble(found), _) if found.is_fault() => ExitCode::Fault,
                 (_, ExitCode::Fault) => ExitCode::Fault,
                 (WatchEffect::Held { .. }, _) | (_, ExitCode::NotNow) => ExitCode::NotNow,
-                (WatchEffect::Trouble(found), _) if found.code == Code::NothingToJudge => ExitCode::Usage,
+                (WatchEffect::Trouble(found), _) if found.code == Code::NothingToJudge => {
+                    ExitCode::Usage
+                }
                 (_, ExitCode::Usage) => ExitCode::Usage,
                 (WatchEffect::Trouble(found), _) if found.is_error() => ExitCode::No,
                 (WatchEffect::Stands(judged), ExitCode::Fine) => report::exit_for(judged),
@@ -97,7 +120,9 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
 fn notifier(args: &WatchArgs, context: &Context, ui: &Ui) -> Option<Notifier> {
     let (ui, json, clock) = (ui.clone(), context.global.json, context.caller.clock);
     let report: FaultSink = Arc::new(move |finding| {
-        let happening = Happening::Finding { finding: Box::new(Finding::of(&finding)) };
+        let happening = Happening::Finding {
+            finding: Box::new(Finding::of(&finding)),
+        };
         // Without stdout, the watch itself is about to end.
         let _ = ui.answer(&written(happening, json, clock.now(), &ui));
     });
@@ -120,12 +145,24 @@ fn give_word(
 }
 
 /// Prints an effect of the watch.
-fn tell(workspace: &Workspace, effect: WatchEffect, context: &Context, ui: &Ui) -> Result<(), Failure> {
-    happenings(workspace, effect).into_iter().try_for_each(|happening| show(happening, context, ui))
+fn tell(
+    workspace: &Workspace,
+    effect: WatchEffect,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    happenings(workspace, effect)
+        .into_iter()
+        .try_for_each(|happening| show(happening, context, ui))
 }
 
 fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
-    Ok(ui.answer(&written(happening, context.global.json, context.caller.clock.now(), ui))?)
+    Ok(ui.answer(&written(
+        happening,
+        context.global.json,
+        context.caller.clock.now(),
+        ui,
+    ))?)
 }
 
 fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> String {
@@ -138,12 +175,16 @@ fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> Str
 
 /// Converts an effect of the watch to the events that are printed.
 pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
-    let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
+    let finding = |diagnostic: &Diagnostic| Happening::Finding {
+        finding: Box::new(Finding::of(diagnostic)),
+    };
     match effect {
         WatchEffect::Watching { tasks } => vec![Happening::Started { tasks }],
         WatchEffect::Moved(applied) => {
             let lines = report::transition_lines(&applied).into_iter();
-            let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
+            let moved = lines.map(|line| Happening::Transition {
+                transition: Box::new(line),
+            });
             moved
                 .chain(applied.notes.iter().map(finding))
                 .chain([stands(workspace, &applied.judged)])
@@ -151,13 +192,23 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
         }
         WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
         WatchEffect::Ready | WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
-        WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
-        WatchEffect::Held { tasks, message, hint } => {
+        WatchEffect::Gone(task) => vec![Happening::Gone {
+            task: task.to_string(),
+        }],
+        WatchEffect::Held {
+            tasks,
+            message,
+            hint,
+        } => {
             let task = match tasks.as_slice() {
                 [only] => only.to_string(),
                 several => format!("{} tasks", several.len()),
             };
-            vec![Happening::Held { task, reason: message, hint }]
+            vec![Happening::Held {
+                task,
+                reason: message,
+                hint,
+            }]
         }
         WatchEffect::Trouble(found) => vec![finding(&found)],
     }
@@ -166,7 +217,12 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
 /// The suggestion for a task now.
 fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
     // What git cannot tell now, another look may.
-    let commit = workspace.committed(std::slice::from_ref(judged)).ok().and_then(|mut found| found.pop());
+    let commit = workspace
+        .committed(std::slice::from_ref(judged))
+        .ok()
+        .and_then(|mut found| found.pop());
     let subject = workspace.subject(judged, commit.flatten());
-    Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) }
+    Happening::Suggestion {
+        suggestion: Box::new(Suggestion::of(&subject)),
+    }
 }

@@ -84,7 +84,11 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         WorkflowCommand::List => list(&workspace()?, context, ui),
         WorkflowCommand::Show(args) => {
             let loaded = workspace()?.workflow(&args.workflow)?;
-            report::text(context, ui, &format!("{}\n", loaded.document.text.trim_end()))?;
+            report::text(
+                context,
+                ui,
+                &format!("{}\n", loaded.document.text.trim_end()),
+            )?;
             Ok(ExitCode::Fine)
         }
         WorkflowCommand::Check(args) => check(&workspace()?, context, ui, &args.workflows),
@@ -107,18 +111,40 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
     for name in workspace.workflow_names() {
         let loaded = workspace.workflow(&name)?;
         let path = workspace.workflow_path(&name);
-        let origin = if workspace.root().join(&path).is_file() { path } else { "shipped".to_owned() };
-        let counts = loaded.workflow().map(|workflow| (workflow.phases.len(), workflow.rules.len()));
-        let title = loaded.workflow().map(|workflow| workflow.title.clone()).unwrap_or_default();
+        let origin = if workspace.root().join(&path).is_file() {
+            path
+        } else {
+            "shipped".to_owned()
+        };
+        let counts = loaded
+            .workflow()
+            .map(|workflow| (workflow.phases.len(), workflow.rules.len()));
+        let title = loaded
+            .workflow()
+            .map(|workflow| workflow.title.clone())
+            .unwrap_or_default();
         rows.push((name, title, counts, origin));
     }
     if context.global.json {
-        let line = |(name, title, counts, origin): (String, String, Option<(usize, usize)>, String)| {
-            let (valid, phases, rules) =
-                (counts.is_some(), counts.map(|counts| counts.0), counts.map(|counts| counts.1));
-            WorkflowLine { name, title, valid, phases, rules, origin }
-        };
-        ui.document(&WorkflowList { workflows: rows.into_iter().map(line).collect() })?;
+        let line =
+            |(name, title, counts, origin): (String, String, Option<(usize, usize)>, String)| {
+                let (valid, phases, rules) = (
+                    counts.is_some(),
+                    counts.map(|counts| counts.0),
+                    counts.map(|counts| counts.1),
+                );
+                WorkflowLine {
+                    name,
+                    title,
+                    valid,
+                    phases,
+                    rules,
+                    origin,
+                }
+            };
+        ui.document(&WorkflowList {
+            workflows: rows.into_iter().map(line).collect(),
+        })?;
         return Ok(ExitCode::Fine);
     }
     let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -132,8 +158,17 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
     Ok(ExitCode::Fine)
 }
 
-fn check(workspace: &Workspace, context: &Context, ui: &Ui, names: &[String]) -> Result<ExitCode, Failure> {
-    let names = if names.is_empty() { workspace.workflow_names() } else { names.to_vec() };
+fn check(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    names: &[String],
+) -> Result<ExitCode, Failure> {
+    let names = if names.is_empty() {
+        workspace.workflow_names()
+    } else {
+        names.to_vec()
+    };
     let mut problems: Vec<Diagnostic> = Vec::new();
     let mut texts = Vec::new();
     for name in &names {
@@ -144,24 +179,43 @@ fn check(workspace: &Workspace, context: &Context, ui: &Ui, names: &[String]) ->
     if context.global.json {
         ui.document(&findings::Findings::new(&problems))?;
     } else {
-        ui.answer(&findings::snippets(&problems, &texts.into_iter().collect(), ui.paint, ui.width))?;
+        ui.answer(&findings::snippets(
+            &problems,
+            &texts.into_iter().collect(),
+            ui.paint,
+            ui.width,
+        ))?;
         if problems.is_empty() {
             ui.status(&format!("{}, no problem", counted(names.len(), "workflow")));
         }
     }
-    Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
+    Ok(if problems.is_empty() {
+        ExitCode::Fine
+    } else {
+        ExitCode::No
+    })
 }
 
-fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
+fn fmt(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    args: &FmtArgs,
+) -> Result<ExitCode, Failure> {
     let all = workspace.workflow_names();
-    let names = if args.workflows.is_empty() { &all } else { &args.workflows };
+    let names = if args.workflows.is_empty() {
+        &all
+    } else {
+        &args.workflows
+    };
     let mut stale = Vec::new();
     for name in names {
         let loaded = workspace.workflow(name)?;
         let path = workspace.root().join(workspace.workflow_path(name));
         if !path.is_file() {
             if !args.workflows.is_empty() {
-                let message = format!("workflow `{name}` is built into orch; there is no file to format");
+                let message =
+                    format!("workflow `{name}` is built into orch; there is no file to format");
                 return Err(Failure::new(Code::NotAFile, message));
             }
             continue;
@@ -177,13 +231,24 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         stale.push(loaded.document.path.clone());
     }
     if context.global.json {
-        let answer = FormattedAnswer { written: !args.check, paths: stale.clone() };
+        let answer = FormattedAnswer {
+            written: !args.check,
+            paths: stale.clone(),
+        };
         ui.document(&answer)?;
     } else {
-        let what = if args.check { "the diagram is out of date" } else { "redrew the diagram" };
+        let what = if args.check {
+            "the diagram is out of date"
+        } else {
+            "redrew the diagram"
+        };
         for path in &stale {
             ui.answer(&format!("{path}: {what}\n"))?;
         }
     }
-    Ok(if args.check && !stale.is_empty() { ExitCode::No } else { ExitCode::Fine })
+    Ok(if args.check && !stale.is_empty() {
+        ExitCode::No
+    } else {
+        ExitCode::Fine
+    })
 }

@@ -48,7 +48,11 @@ pub fn command_line<'a>(
     let known = |name: &str| arguments.clone().any(|argument| argument.name == name);
     if let Some(name) = given.keys().find(|name| !known(name)) {
         let names: Vec<&str> = arguments.map(|argument| argument.name).collect();
-        let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let has = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        };
         return Err(format!("`{called}` has no argument `{name}`; it has {has}"));
     }
     let mut options: Vec<String> = fixed.iter().map(|word| (*word).to_owned()).collect();
@@ -71,10 +75,15 @@ pub fn command_line<'a>(
 impl Argument {
     /// The JSON schema of an object with these arguments and no others; `schema` is that of the values of one.
     pub fn object(arguments: &[Self], schema: impl Fn(&Self) -> Value) -> Map<String, Value> {
-        let properties: Map<String, Value> =
-            arguments.iter().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
-        let required: Vec<&str> =
-            arguments.iter().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
+        let properties: Map<String, Value> = arguments
+            .iter()
+            .map(|argument| (argument.name.to_owned(), schema(argument)))
+            .collect();
+        let required: Vec<&str> = arguments
+            .iter()
+            .filter(|argument| argument.is_required)
+            .map(|argument| argument.name)
+            .collect();
         let mut object = Map::new();
         object.insert("type".to_owned(), json!("object"));
         object.insert("properties".to_owned(), Value::Object(properties));
@@ -101,10 +110,14 @@ impl Argument {
                 let pattern = "^([0-9]{1,4}h)?([0-9]{1,6}m)?([0-9]{1,8}s)?([0-9]{1,8}ms)?$";
                 json!({"type": "string", "minLength": 2, "pattern": pattern, "description": self.about})
             }
-            ArgumentForm::Number(_) => json!({"type": "integer", "minimum": 1, "description": self.about}),
+            ArgumentForm::Number(_) => {
+                json!({"type": "integer", "minimum": 1, "description": self.about})
+            }
             ArgumentForm::OneOf(_, values) => json!({"enum": values, "description": self.about}),
             ArgumentForm::Flag(_) => json!({"type": "boolean", "description": self.about}),
-            ArgumentForm::Pairs => json!({"type": "object", "minProperties": 1, "description": self.about}),
+            ArgumentForm::Pairs => {
+                json!({"type": "object", "minProperties": 1, "description": self.about})
+            }
         }
     }
 
@@ -114,19 +127,30 @@ impl Argument {
         match (self.form, text) {
             (ArgumentForm::Flag(_), "true" | "") => true.into(),
             (ArgumentForm::Flag(_), "false") => false.into(),
-            (ArgumentForm::Number(_), _) => text.parse::<u32>().map_or_else(|_| text.into(), Value::from),
+            (ArgumentForm::Number(_), _) => text
+                .parse::<u32>()
+                .map_or_else(|_| text.into(), Value::from),
             _ => text.into(),
         }
     }
 
     /// Writes a value to the options or to the words of a command line.
-    fn write(&self, value: &Value, options: &mut Vec<String>, words: &mut Vec<String>) -> Result<(), String> {
+    fn write(
+        &self,
+        value: &Value,
+        options: &mut Vec<String>,
+        words: &mut Vec<String>,
+    ) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
         match (self.form, value) {
             (_, Value::String(text)) if text.contains('\0') => return wrong("a text without NUL"),
-            (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => words.push(text.clone()),
+            (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => {
+                words.push(text.clone())
+            }
             (
-                ArgumentForm::Text(option) | ArgumentForm::Texts(option) | ArgumentForm::Duration(option),
+                ArgumentForm::Text(option)
+                | ArgumentForm::Texts(option)
+                | ArgumentForm::Duration(option),
                 Value::String(text),
             ) if !text.trim().is_empty() => options.push(format!("{option}={text}")),
             (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
@@ -140,7 +164,9 @@ impl Argument {
             (ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..), Value::Array(texts))
                 if texts.iter().all(Value::is_string) =>
             {
-                texts.iter().try_for_each(|text| self.write(text, options, words))?;
+                texts
+                    .iter()
+                    .try_for_each(|text| self.write(text, options, words))?;
             }
             (ArgumentForm::Texts(_), _) => return wrong("a list of texts"),
             (ArgumentForm::OneOf(_, values) | ArgumentForm::SomeOf(_, values), _) => {
@@ -155,7 +181,10 @@ impl Argument {
             }
             (ArgumentForm::Flag(_), _) => return wrong("true or false"),
             (ArgumentForm::Pairs, Value::Object(members)) if !members.is_empty() => {
-                if let Some(key) = members.keys().find(|key| key.is_empty() || key.contains('=')) {
+                if let Some(key) = members
+                    .keys()
+                    .find(|key| key.is_empty() || key.contains('='))
+                {
                     return Err(format!("`{key}` is no key of an answer"));
                 }
                 // A text is written as JSON, so that the text `3` stays a text.
@@ -169,7 +198,9 @@ impl Argument {
 
 /// A number from 1, however JSON writes it: 3 and 3.0 are the same.
 fn whole(value: &Value) -> Option<u32> {
-    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 1.0)?;
+    let number = value
+        .as_f64()
+        .filter(|number| number.fract() == 0.0 && *number >= 1.0)?;
     // What has no fraction and is in this range is kept exactly.
     format!("{number:.0}").parse().ok()
 }
@@ -180,25 +211,66 @@ mod tests {
 
     #[test]
     fn the_text_of_a_query_is_a_value_and_a_value_is_words() {
-        let argument = |form| Argument { name: "x", about: "", form, is_required: false };
+        let argument = |form| Argument {
+            name: "x",
+            about: "",
+            form,
+            is_required: false,
+        };
         for (form, text, expected) in [
             (ArgumentForm::Flag("--f"), "true", Ok("--f --")),
             (ArgumentForm::Flag("--f"), "", Ok("--f --")),
             (ArgumentForm::Flag("--f"), "false", Ok("--")),
-            (ArgumentForm::Flag("--f"), "yes", Err("the argument `x` is not true or false")),
+            (
+                ArgumentForm::Flag("--f"),
+                "yes",
+                Err("the argument `x` is not true or false"),
+            ),
             (ArgumentForm::Number("--n"), "3", Ok("--n=3 --")),
-            (ArgumentForm::Number("--n"), "0", Err("the argument `x` is not a number from 1")),
-            (ArgumentForm::Number("--n"), "-1", Err("the argument `x` is not a number from 1")),
+            (
+                ArgumentForm::Number("--n"),
+                "0",
+                Err("the argument `x` is not a number from 1"),
+            ),
+            (
+                ArgumentForm::Number("--n"),
+                "-1",
+                Err("the argument `x` is not a number from 1"),
+            ),
             (ArgumentForm::Texts("--t"), "a", Ok("--t=a --")),
-            (ArgumentForm::SomeOf("--t", &["a", "b"]), "b", Ok("--t=b --")),
-            (ArgumentForm::SomeOf("--t", &["a", "b"]), "c", Err("the argument `x` is not one of a, b")),
+            (
+                ArgumentForm::SomeOf("--t", &["a", "b"]),
+                "b",
+                Ok("--t=b --"),
+            ),
+            (
+                ArgumentForm::SomeOf("--t", &["a", "b"]),
+                "c",
+                Err("the argument `x` is not one of a, b"),
+            ),
             (ArgumentForm::Duration("--d"), "3s", Ok("--d=3s --")),
-            (ArgumentForm::Duration("--d"), "", Err("the argument `x` is not a duration")),
+            (
+                ArgumentForm::Duration("--d"),
+                "",
+                Err("the argument `x` is not a duration"),
+            ),
             (ArgumentForm::Duration("--d"), "0s", Ok("--d=0s --")),
-            (ArgumentForm::Text("--t"), "", Err("the argument `x` is not a text")),
-            (ArgumentForm::Text("--t"), " \n", Err("the argument `x` is not a text")),
+            (
+                ArgumentForm::Text("--t"),
+                "",
+                Err("the argument `x` is not a text"),
+            ),
+            (
+                ArgumentForm::Text("--t"),
+                " \n",
+                Err("the argument `x` is not a text"),
+            ),
             (ArgumentForm::Word, "--all", Ok("-- --all")),
-            (ArgumentForm::Word, "a\0b", Err("the argument `x` is not a text without NUL")),
+            (
+                ArgumentForm::Word,
+                "a\0b",
+                Err("the argument `x` is not a text without NUL"),
+            ),
         ] {
             let argument = argument(form);
             let given = Map::from_iter([("x".to_owned(), argument.value_of(text))]);
@@ -219,11 +291,16 @@ mod tests {
             let number = argument(ArgumentForm::Number("--n"));
             let given = Map::from_iter([("x".to_owned(), value.clone())]);
             let words = command_line("call", &[], std::iter::once(&number), &given).ok();
-            assert_eq!(words.as_ref().map(|words| words[0].as_str()), expected, "{value}");
+            assert_eq!(
+                words.as_ref().map(|words| words[0].as_str()),
+                expected,
+                "{value}"
+            );
         }
         let texts = argument(ArgumentForm::Texts("--t"));
         let given = Map::from_iter([("x".to_owned(), json!(["a", "b"]))]);
-        let words = command_line("call", &["status"], std::iter::once(&texts), &given).expect("words");
+        let words =
+            command_line("call", &["status"], std::iter::once(&texts), &given).expect("words");
         assert_eq!(words, ["status", "--t=a", "--t=b", "--"]);
         let unknown = command_line("call", &[], std::iter::empty(), &given).expect_err("refused");
         assert_eq!(unknown, "`call` has no argument `x`; it has none");

@@ -84,7 +84,13 @@ impl WorkQueue {
     pub fn new(limits: QueueLimits) -> Self {
         let of = |permits| Arc::new(Semaphore::new(permits));
         let (places, at_once) = (of(limits.at_once + limits.waiting), of(limits.at_once));
-        Self { limits, places, at_once, orders: of(limits.orders), tasks: Mutex::default() }
+        Self {
+            limits,
+            places,
+            at_once,
+            orders: of(limits.orders),
+            tasks: Mutex::default(),
+        }
     }
 
     /// The place of a task.
@@ -129,7 +135,9 @@ impl WorkQueue {
             let alone = self.exclude(terms.excludes).await;
             (place, alone, permits(&self.at_once, 1).await)
         };
-        let limit = terms.within.map_or(self.limits.queue, |within| within.min(self.limits.queue));
+        let limit = terms
+            .within
+            .map_or(self.limits.queue, |within| within.min(self.limits.queue));
         let permits = tokio::select! {
             biased;
             _ = stop.wait_for(|is_stopped| *is_stopped) => return Err(Error::busy("the server ends")),
@@ -170,7 +178,10 @@ impl WorkQueue {
 
 async fn permits(semaphore: &Arc<Semaphore>, number: usize) -> Option<OwnedSemaphorePermit> {
     // It is never closed.
-    Arc::clone(semaphore).acquire_many_owned(count(number)).await.ok()
+    Arc::clone(semaphore)
+        .acquire_many_owned(count(number))
+        .await
+        .ok()
 }
 
 /// A number of places, of which there are a few.
@@ -185,7 +196,10 @@ fn late(is_order: bool) -> Error {
             "do not send it again before you have looked at the task, its log or the events",
         )
     } else {
-        ("the command takes too long to wait for", "ask for less, such as one task")
+        (
+            "the command takes too long to wait for",
+            "ask for less, such as one task",
+        )
     };
     Error::new(Code::AnswerLate, message).with_hint(hint.to_owned())
 }
@@ -199,15 +213,31 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(600);
     const SHORT: Duration = Duration::from_millis(20);
-    const ALONE: WorkTerms = WorkTerms { is_order: true, excludes: Excluded::Orders, within: None };
-    const FREE: WorkTerms = WorkTerms { is_order: false, excludes: Excluded::Nothing, within: None };
+    const ALONE: WorkTerms = WorkTerms {
+        is_order: true,
+        excludes: Excluded::Orders,
+        within: None,
+    };
+    const FREE: WorkTerms = WorkTerms {
+        is_order: false,
+        excludes: Excluded::Nothing,
+        within: None,
+    };
 
     fn queue(at_once: usize, waiting: usize, queue: Duration, patience: Duration) -> WorkQueue {
-        WorkQueue::new(QueueLimits { at_once, orders: at_once, waiting, queue, patience })
+        WorkQueue::new(QueueLimits {
+            at_once,
+            orders: at_once,
+            waiting,
+            queue,
+            patience,
+        })
     }
 
     fn run<R>(future: impl Future<Output = R>) -> R {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
         runtime.expect("a runtime").block_on(future)
     }
 
@@ -258,17 +288,38 @@ mod tests {
             });
             let others = async {
                 // The first order has its place as soon as it was polled.
-                let impatient = WorkTerms { within: Some(Duration::ZERO), ..ALONE };
-                assert_eq!(code(queue.execute(impatient, stop.clone(), |_| Ok(())).await), Err(Code::Busy));
-                let patient = WorkTerms { within: Some(SHORT), ..ALONE };
-                assert_eq!(code(queue.execute(patient, stop.clone(), |_| Ok(())).await), Err(Code::Busy));
-                assert_eq!(code(queue.execute(FREE, stop.clone(), |_| Ok(2)).await), Ok(2));
+                let impatient = WorkTerms {
+                    within: Some(Duration::ZERO),
+                    ..ALONE
+                };
+                assert_eq!(
+                    code(queue.execute(impatient, stop.clone(), |_| Ok(())).await),
+                    Err(Code::Busy)
+                );
+                let patient = WorkTerms {
+                    within: Some(SHORT),
+                    ..ALONE
+                };
+                assert_eq!(
+                    code(queue.execute(patient, stop.clone(), |_| Ok(())).await),
+                    Err(Code::Busy)
+                );
+                assert_eq!(
+                    code(queue.execute(FREE, stop.clone(), |_| Ok(2)).await),
+                    Ok(2)
+                );
                 free.send(()).expect("waits");
             };
             let (first, ()) = tokio::join!(biased; first, others);
             assert_eq!(code(first), Ok(()));
-            let free = WorkTerms { within: Some(Duration::ZERO), ..ALONE };
-            assert_eq!(code(queue.execute(free, stop.clone(), |_| Ok(4)).await), Ok(4));
+            let free = WorkTerms {
+                within: Some(Duration::ZERO),
+                ..ALONE
+            };
+            assert_eq!(
+                code(queue.execute(free, stop.clone(), |_| Ok(4)).await),
+                Ok(4)
+            );
         });
     }
 
@@ -298,7 +349,9 @@ mod tests {
                 });
                 let meanwhile = async {
                     let within = is_excluded.then_some(SHORT);
-                    let done = queue.execute(terms(&other, within), stop.clone(), |_| Ok(())).await;
+                    let done = queue
+                        .execute(terms(&other, within), stop.clone(), |_| Ok(()))
+                        .await;
                     let expected = if is_excluded { Err(Code::Busy) } else { Ok(()) };
                     assert_eq!(code(done), expected, "{first:?} {other:?}");
                     free.send(()).expect("waits");
@@ -306,7 +359,9 @@ mod tests {
                 let (begun, ()) = tokio::join!(biased; begun, meanwhile);
                 assert_eq!(code(begun), Ok(()));
                 // What has waited in vain holds nothing.
-                let done = queue.execute(terms(&Excluded::Orders, None), stop, |_| Ok(())).await;
+                let done = queue
+                    .execute(terms(&Excluded::Orders, None), stop, |_| Ok(()))
+                    .await;
                 assert_eq!(code(done), Ok(()));
             });
         }
@@ -318,7 +373,10 @@ mod tests {
         run(async {
             let queue = queue(1, 1, LONG, LONG);
             end.send_replace(true);
-            assert_eq!(code(queue.execute(FREE, stop, |_| Ok(())).await), Err(Code::Busy));
+            assert_eq!(
+                code(queue.execute(FREE, stop, |_| Ok(())).await),
+                Err(Code::Busy)
+            );
         });
     }
 
@@ -337,7 +395,10 @@ mod tests {
             assert_eq!(queue.orders.available_permits(), 0, "it has not ended");
             free.send(()).expect("waits");
             queue.finish(LONG);
-            let impatient = WorkTerms { within: Some(SHORT), ..ALONE };
+            let impatient = WorkTerms {
+                within: Some(SHORT),
+                ..ALONE
+            };
             assert_eq!(
                 code(queue.execute(impatient, stop, |_| Ok(())).await),
                 Err(Code::Busy),
@@ -352,7 +413,10 @@ mod tests {
         run(async {
             let queue = queue(1, 0, LONG, LONG);
             let place = Arc::clone(&queue.places).try_acquire_owned();
-            assert_eq!(code(queue.execute(FREE, stop.clone(), |_| Ok(())).await), Err(Code::Busy));
+            assert_eq!(
+                code(queue.execute(FREE, stop.clone(), |_| Ok(())).await),
+                Err(Code::Busy)
+            );
             drop(place);
             assert_eq!(code(queue.execute(FREE, stop, |_| Ok(())).await), Ok(()));
         });

@@ -95,24 +95,40 @@ impl CommandRunner {
     /// Executes a command with `--json` for a caller.
     pub fn execute(&self, caller: Caller, words: &[String], terms: CallTerms) -> Executed {
         let (ui, printed) = Ui::keeping();
-        let typed = ["orch", "--json"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+        let typed = ["orch", "--json"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(words.iter().cloned());
         let cli = match Cli::try_parse_from(typed) {
             Ok(cli) => cli,
             Err(error) => {
                 let error = Error::new(Code::Usage, usage_message(&error));
                 let printed = line(&ErrorView::new(error.code(), error.message(), None));
-                return Executed { exit: ExitCode::Usage, printed, error: Some(error) };
+                return Executed {
+                    exit: ExitCode::Usage,
+                    printed,
+                    error: Some(error),
+                };
             }
         };
         let context = Context {
-            wait: cli.command.as_ref().and_then(Command::wait).map(|wait| wait.without(terms.waited)),
+            wait: cli
+                .command
+                .as_ref()
+                .and_then(Command::wait)
+                .map(|wait| wait.without(terms.waited)),
             global: Global {
-                task_in_use: cli.global.task_in_use.or_else(|| self.0.task_in_use.clone()),
+                task_in_use: cli
+                    .global
+                    .task_in_use
+                    .or_else(|| self.0.task_in_use.clone()),
                 ..cli.global
             },
             caller,
             start: self.0.start.clone(),
-            interrupts: terms.interrupts.unwrap_or_else(|| self.0.interrupts.clone()),
+            interrupts: terms
+                .interrupts
+                .unwrap_or_else(|| self.0.interrupts.clone()),
             whole_ids: terms.whole_ids,
             later: terms.later,
             settings: Some(self.0.settings.clone()),
@@ -121,13 +137,19 @@ impl CommandRunner {
             pager: Pager::default(),
         };
         let result = commands::run(cli.command, &context, &ui);
-        let (exit, failure) =
-            result.map_or_else(|failure| (failure.exit(), Some(failure)), |exit| (exit, None));
+        let (exit, failure) = result.map_or_else(
+            |failure| (failure.exit(), Some(failure)),
+            |exit| (exit, None),
+        );
         if let Some(failure) = &failure {
             report(failure, &context, &ui);
         }
         let error = failure.and_then(Failure::into_error);
-        Executed { exit, printed: printed.take(), error }
+        Executed {
+            exit,
+            printed: printed.take(),
+            error,
+        }
     }
 
     /// Signals for one command: only the server sends them.
@@ -139,7 +161,12 @@ impl CommandRunner {
     /// The repository as it is now. Returns an error if there is none that can be read.
     pub fn workspace(&self) -> Result<Workspace, Error> {
         let environment = self.0.caller.environment.clone();
-        Workspace::open_for(Purpose::Look, &self.0.start, environment, Some(&self.0.settings))
+        Workspace::open_for(
+            Purpose::Look,
+            &self.0.start,
+            environment,
+            Some(&self.0.settings),
+        )
     }
 
     /// The task with exactly this id, and the repository as it is now. Returns an error if there is none.

@@ -43,7 +43,8 @@ impl ExecutorTrace {
         let line: String = line.trim().chars().take(KEPT.1).collect();
         if !line.is_empty() {
             self.output.push(line);
-            self.output.drain(..self.output.len().saturating_sub(KEPT.0));
+            self.output
+                .drain(..self.output.len().saturating_sub(KEPT.0));
         }
     }
 

@@ -5,8 +5,8 @@ use super::proposal::rests_on_proposal;
 use super::{ControlRequest, DefaultAnswer, Ending, FailedAction, Precondition};
 use crate::base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use crate::decide::{
-    ActionResult, ActorKind, By, FILES_KEPT, Facts, HistoryEntry, Mode, Performance, Recorded, Stamp, State,
-    Step, Transition, accept, answer, apply, end, give_up, settle, signalled, start,
+    ActionResult, ActorKind, By, FILES_KEPT, Facts, HistoryEntry, Mode, Performance, Recorded,
+    Stamp, State, Step, Transition, accept, answer, apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
 use std::sync::Arc;
@@ -91,12 +91,21 @@ impl RunCommand {
             match self.transition(workflow, state, facts, recorder)? {
                 None => Vec::new(),
                 Some(transition) => {
-                    let state = apply(workflow, state, facts, &transition, &self.stamp(workflow, recorder));
+                    let state = apply(
+                        workflow,
+                        state,
+                        facts,
+                        &transition,
+                        &self.stamp(workflow, recorder),
+                    );
                     vec![Step { transition, state }]
                 }
             }
         };
-        match steps.iter().find_map(|step| (recorder.refuses)(&step.state)) {
+        match steps
+            .iter()
+            .find_map(|step| (recorder.refuses)(&step.state))
+        {
             Some(why) => Err(why.into()),
             None => Ok(steps),
         }
@@ -117,18 +126,40 @@ impl RunCommand {
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
             Self::End(told) if keeps_end(workflow, told) => Ok(end(workflow, state, facts, told)),
             Self::Begin(_) | Self::End(_) => Ok(None),
-            Self::Result { action, rule, precondition, result } => {
+            Self::Result {
+                action,
+                rule,
+                precondition,
+                result,
+            } => {
                 precondition.check(workflow, state, recorder.earlier)?;
                 refuse_missing(workflow, action, result, recorder.is_there)?;
                 let reason = reason_of(result, action);
-                accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)
+                accept(
+                    workflow,
+                    state,
+                    facts,
+                    (rule, action),
+                    &result.patch,
+                    &reason,
+                )
+                .map(Some)
             }
-            Self::GiveUp(FailedAction { action, rule, failures, cause }) => {
-                let mut reason = format!("`{action}` failed {} and was given up", in_a_row(*failures));
+            Self::GiveUp(FailedAction {
+                action,
+                rule,
+                failures,
+                cause,
+            }) => {
+                let mut reason =
+                    format!("`{action}` failed {} and was given up", in_a_row(*failures));
                 if let Some(cause) = cause {
                     reason.push_str(&format!(": {}", cause.told()));
                 }
-                let mut trace = cause.as_ref().map(|cause| cause.trace.clone()).unwrap_or_default();
+                let mut trace = cause
+                    .as_ref()
+                    .map(|cause| cause.trace.clone())
+                    .unwrap_or_default();
                 // At the limit the rules for errors decide, and nothing else is tried.
                 let has_rest = state.run.errors.saturating_add(1) < workflow.limits.errors;
                 trace.recoverable = Some(has_rest && !trace.is_final());
@@ -146,13 +177,27 @@ impl RunCommand {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
             Self::Moves { .. } | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
-            Self::GiveUp(_) => Stamp { performance: recorder.performance(&[]), ..recorder.own.clone() },
+            Self::GiveUp(_) => Stamp {
+                performance: recorder.performance(&[]),
+                ..recorder.own.clone()
+            },
             Self::Result { action, result, .. } => {
-                let by = By { kind: ActorKind::Agent, name: action.to_string() };
-                let outputs = workflow.action(action).map(|action| action.outputs.as_slice());
-                let written: Vec<&String> =
-                    outputs.unwrap_or_default().iter().chain(&result.output_files).collect();
-                Stamp { performance: recorder.performance(&written), ..Stamp::new(recorder.caller.at, by) }
+                let by = By {
+                    kind: ActorKind::Agent,
+                    name: action.to_string(),
+                };
+                let outputs = workflow
+                    .action(action)
+                    .map(|action| action.outputs.as_slice());
+                let written: Vec<&String> = outputs
+                    .unwrap_or_default()
+                    .iter()
+                    .chain(&result.output_files)
+                    .collect();
+                Stamp {
+                    performance: recorder.performance(&written),
+                    ..Stamp::new(recorder.caller.at, by)
+                }
             }
         }
     }
@@ -165,11 +210,17 @@ impl Recorder<'_> {
         let mut files: Vec<(String, String)> = Vec::new();
         for path in written {
             if files.len() < FILES_KEPT && files.iter().all(|(known, _)| known != *path) {
-                files.extend((self.digest)(path).map(|digest| ((*path).clone(), digest.to_string())));
+                files.extend(
+                    (self.digest)(path).map(|digest| ((*path).clone(), digest.to_string())),
+                );
             }
         }
         let (started, executor) = self.started.clone().unzip();
-        let performance = Performance { started, executor, files };
+        let performance = Performance {
+            started,
+            executor,
+            files,
+        };
         (performance != Performance::default()).then(|| Box::new(performance))
     }
 }
@@ -204,19 +255,38 @@ fn refuse_missing(
     result: &ActionResult,
     is_there: &dyn Fn(&str) -> bool,
 ) -> Result<(), Reason> {
-    let outputs = workflow.action(action).map(|action| action.outputs.as_slice()).unwrap_or_default();
+    let outputs = workflow
+        .action(action)
+        .map(|action| action.outputs.as_slice())
+        .unwrap_or_default();
     if let Some(missing) = outputs.iter().find(|path| !is_there(path)) {
         return Err(format!("{missing} is missing, but the action should have written it").into());
     }
     match result.output_files.iter().find(|path| !is_there(path)) {
-        Some(missing) => Err(format!("{missing} is missing, but the result says that it was written").into()),
+        Some(missing) => {
+            Err(format!("{missing} is missing, but the result says that it was written").into())
+        }
         None => Ok(()),
     }
 }
 
 /// The reason for the history: the summary of the result, on one line.
 fn reason_of(result: &ActionResult, action: &ActionName) -> String {
-    let said = result.summary.as_deref().or(result.message.as_deref()).unwrap_or_default();
-    let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
-    if line.is_empty() { format!("`{action}` is done") } else { line }
+    let said = result
+        .summary
+        .as_deref()
+        .or(result.message.as_deref())
+        .unwrap_or_default();
+    let line: String = said
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(300)
+        .collect();
+    if line.is_empty() {
+        format!("`{action}` is done")
+    } else {
+        line
+    }
 }

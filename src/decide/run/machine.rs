@@ -3,9 +3,9 @@
 use super::precondition::goal;
 use super::proposal::{PersonsFiles, awaited, persons_files};
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailedAction, FailureCause, Job,
-    JudgedTask, Leftover, News, NextStep, RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect,
-    RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailedAction,
+    FailureCause, Job, JudgedTask, Leftover, News, NextStep, RecordOutcome, RetryPolicy, Returned,
+    RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
 };
 use crate::base::{ArtifactName, Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
@@ -125,7 +125,9 @@ impl RunMachine {
             },
             RunEvent::Blocked(effect, blocker) => self.blocked(now, effect, blocker),
             RunEvent::Finished(request) => match request {
-                Some((request, why)) if Some(request) > self.followed => self.reopen(&(request, why)),
+                Some((request, why)) if Some(request) > self.followed => {
+                    self.reopen(&(request, why))
+                }
                 _ => RunEffect::Over,
             },
         }
@@ -165,7 +167,9 @@ impl RunMachine {
             NextStep::End(ending, reason) => self.end(ending, reason),
             NextStep::Apply => match awaited(case, &self.proposed) {
                 Some(why) => self.end(Ending::Waiting, why),
-                None => RunEffect::Record(RunCommand::Moves { proposed: self.proposed.clone() }),
+                None => RunEffect::Record(RunCommand::Moves {
+                    proposed: self.proposed.clone(),
+                }),
             },
             NextStep::GiveUp(failed) => RunEffect::Record(RunCommand::GiveUp(failed)),
             NextStep::Answer(answer) => {
@@ -192,10 +196,25 @@ impl RunMachine {
     /// it exited. It failed if the goal is the same and it exited badly or changed any file. If it exited
     /// well and changed nothing, it is not tried again, because that would repeat the same work.
     fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
-        let Some(PendingWork { mut work, goal: before, why }) = self.pending.take() else { return };
-        let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
+        let Some(PendingWork {
+            mut work,
+            goal: before,
+            why,
+        }) = self.pending.take()
+        else {
+            return;
+        };
+        let fingerprint = || {
+            fingerprint(
+                case.workflow,
+                case.state,
+                case.facts,
+                case.decision.rule.as_ref(),
+            )
+        };
         let has_moved = goal(case.decision) != before;
-        let has_failed = !has_moved && (why.is_some() || fingerprint() != work.precondition.fingerprint);
+        let has_failed =
+            !has_moved && (why.is_some() || fingerprint() != work.precondition.fingerprint);
         if !has_failed {
             self.usage.forgive(&work.worker());
             work.again = None;
@@ -208,10 +227,13 @@ impl RunMachine {
 
     /// Notes which outputs of phases that a person owns have changed while the executor worked.
     fn look_for_proposals(&mut self, case: &JudgedTask<'_>) {
-        let Some(before) = self.persons.take() else { return };
+        let Some(before) = self.persons.take() else {
+            return;
+        };
         let now = persons_files(case.workflow, case.facts);
-        let written =
-            now.into_iter().filter(|(name, files)| !files.is_empty() && before.get(name) != Some(files));
+        let written = now
+            .into_iter()
+            .filter(|(name, files)| !files.is_empty() && before.get(name) != Some(files));
         for (name, _) in written {
             if !self.proposed.contains(&name) {
                 self.proposed.push(name);
@@ -232,15 +254,21 @@ impl RunMachine {
     }
 
     fn found(&mut self, now: &Tick, left: Leftover, state: &State) -> RunEffect {
-        let Some(work) = &self.doing else { return self.go_on(now) };
+        let Some(work) = &self.doing else {
+            return self.go_on(now);
+        };
         let cost = cost_of(left.result.as_ref());
         match (&work.job, left.result) {
-            (Job::Action { action, .. }, result) if work.precondition.is_recorded(state, action) => {
+            (Job::Action { action, .. }, result)
+                if work.precondition.is_recorded(state, action) =>
+            {
                 self.succeed(cost, result.and_then(Result::ok));
                 self.go_on(now)
             }
             // A complete result is valid even if the run died before reading it.
-            (Job::Action { .. }, Some(Ok(result))) if !left.was_running => self.take_in(now, result),
+            (Job::Action { .. }, Some(Ok(result))) if !left.was_running => {
+                self.take_in(now, result)
+            }
             _ => self.fail(now, "its run was killed".to_owned(), cost),
         }
     }
@@ -260,7 +288,9 @@ impl RunMachine {
             }
             // This is not a failure: the work starts again when the run continues.
             ExecutorExit::Stopped => self.drop_work(now, cost),
-            ExecutorExit::TooLong(_) if self.budget.rest(self.usage.time) == Some(Period::default()) => {
+            ExecutorExit::TooLong(_)
+                if self.budget.rest(self.usage.time) == Some(Period::default()) =>
+            {
                 self.drop_work(now, cost)
             }
             ExecutorExit::TooLong(why) | ExecutorExit::Badly(why) => self.fail(now, why, cost),
@@ -272,7 +302,10 @@ impl RunMachine {
                 }
                 // The files of an agent count, not its result, so a missing result is not a failure.
                 (_, result) => match result.and_then(Result::ok) {
-                    Some(ActionResult { question: Some(question), .. }) => self.ask(now, &question, cost),
+                    Some(ActionResult {
+                        question: Some(question),
+                        ..
+                    }) => self.ask(now, &question, cost),
                     Some(result) if result.failed => self.fail_as_told(now, &result, cost),
                     result => {
                         self.succeed(cost, result);
@@ -292,9 +325,18 @@ impl RunMachine {
             return self.ask(now, question, result.cost);
         }
         match self.doing.clone() {
-            Some(Work { job: Job::Action { action, rule }, precondition, .. }) => {
+            Some(Work {
+                job: Job::Action { action, rule },
+                precondition,
+                ..
+            }) => {
                 self.acted = true;
-                RunEffect::Record(RunCommand::Result { action, rule, precondition, result: Box::new(result) })
+                RunEffect::Record(RunCommand::Result {
+                    action,
+                    rule,
+                    precondition,
+                    result: Box::new(result),
+                })
             }
             _ => self.go_on(now),
         }
@@ -316,16 +358,21 @@ impl RunMachine {
                 self.succeed(result.cost, Some(*result));
                 self.go_on(now)
             }
-            (RunCommand::Result { result, .. }, Some(why)) => self.fail(now, why.to_owned(), result.cost),
+            (RunCommand::Result { result, .. }, Some(why)) => {
+                self.fail(now, why.to_owned(), result.cost)
+            }
             (RunCommand::Answer(answer), None) => {
-                self.usage.see(Worker::Question(answer.ask), answer.fingerprint);
+                self.usage
+                    .see(Worker::Question(answer.ask), answer.fingerprint);
                 RunEffect::Judge
             }
-            (RunCommand::Answer(_), Some(why)) => {
-                self.end(Ending::Waiting, format!("the default answer was refused: {why}"))
-            }
+            (RunCommand::Answer(_), Some(why)) => self.end(
+                Ending::Waiting,
+                format!("the default answer was refused: {why}"),
+            ),
             (RunCommand::GiveUp(failed), None) => {
-                self.usage.forgive(&Worker::Action(failed.action.to_string()));
+                self.usage
+                    .forgive(&Worker::Action(failed.action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
                 RunEffect::Judge
@@ -343,10 +390,13 @@ impl RunMachine {
             (command, _) => match noted {
                 RecordOutcome::Refused(why) => self.end(Ending::Error, why.into()),
                 _ if self.records == 0 => {
-                    let reason = format!("the task moved {RECORDS} times without any work in between");
+                    let reason =
+                        format!("the task moved {RECORDS} times without any work in between");
                     self.end(Ending::Error, reason)
                 }
-                _ if command == RunCommand::Start => RunEffect::Record(RunCommand::Begin(self.mode)),
+                _ if command == RunCommand::Start => {
+                    RunEffect::Record(RunCommand::Begin(self.mode))
+                }
                 _ => RunEffect::Judge,
             },
         }
@@ -368,12 +418,22 @@ impl RunMachine {
         };
         let (retry, times) = self.retry;
         let waited = LONG - retry;
-        let rest = self.budget.rest(self.usage.time).map_or(LONG, Period::milliseconds);
-        let wait = (HELD.0 << times.min(10)).min(HELD.1).min(most.saturating_sub(waited)).min(rest);
+        let rest = self
+            .budget
+            .rest(self.usage.time)
+            .map_or(LONG, Period::milliseconds);
+        let wait = (HELD.0 << times.min(10))
+            .min(HELD.1)
+            .min(most.saturating_sub(waited))
+            .min(rest);
         if wait == 0 {
             self.blind = true;
             let is_out_of_time = most > waited;
-            let (ending, why) = if is_out_of_time { ends(Ending::Exhausted) } else { ends(ending) };
+            let (ending, why) = if is_out_of_time {
+                ends(Ending::Exhausted)
+            } else {
+                ends(ending)
+            };
             return self.end(ending, why);
         }
         self.retry = (retry - wait, times.saturating_add(1));
@@ -382,7 +442,9 @@ impl RunMachine {
 
     /// At the end, only the response to an order is retried, and not for long.
     fn blocked_at_the_end(&mut self, effect: RunEffect, blocker: &Blocker) -> RunEffect {
-        let RunEffect::Record(command) = &effect else { return RunEffect::Over };
+        let RunEffect::Record(command) = &effect else {
+            return RunEffect::Over;
+        };
         let (retry, _) = self.retry;
         let is_passing = !matches!(blocker.retry, RetryPolicy::Never(_));
         if matches!(command, RunCommand::Order(_)) && is_passing && LONG - retry < ORDER {
@@ -390,14 +452,19 @@ impl RunMachine {
             return RunEffect::Wait(Period::from_milliseconds(HELD.0), Box::new(effect));
         }
         if let (RunCommand::Order(_), Some((_, reason))) = (command, &mut self.over) {
-            reason.push_str(&format!("; the response to it could not be recorded: {}", blocker.why));
+            reason.push_str(&format!(
+                "; the response to it could not be recorded: {}",
+                blocker.why
+            ));
         }
         self.close(command)
     }
 
     /// Settles work that is done.
     fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
-        let Some(work) = self.doing.take() else { return };
+        let Some(work) = self.doing.take() else {
+            return;
+        };
         self.usage.pay(cost);
         self.usage.see(work.worker(), work.precondition.fingerprint);
         match self.goal.take() {
@@ -406,14 +473,20 @@ impl RunMachine {
             // as failed. The state does not record an agent's work as it records a result.
             Some(goal) => {
                 self.usage.fail(work.worker());
-                self.pending = Some(PendingWork { work: work.clone(), goal, why: None });
+                self.pending = Some(PendingWork {
+                    work: work.clone(),
+                    goal,
+                    why: None,
+                });
                 self.unsaved = true;
             }
         }
-        self.rest = result
-            .as_ref()
-            .filter(|result| !result.goes_on)
-            .map(|_| (Ending::Paused, format!("`{}` asked to stop here", work.name())));
+        self.rest = result.as_ref().filter(|result| !result.goes_on).map(|_| {
+            (
+                Ending::Paused,
+                format!("`{}` asked to stop here", work.name()),
+            )
+        });
         let message = result.and_then(|result| result.message);
         self.news.push(News::Done { work, message });
     }
@@ -422,7 +495,10 @@ impl RunMachine {
     /// would start again.
     fn ask(&mut self, now: &Tick, question: &str, cost: f64) -> RunEffect {
         if let Some(work) = &self.doing {
-            self.rest = Some((Ending::Waiting, format!("`{}` asks: {question}", work.name())));
+            self.rest = Some((
+                Ending::Waiting,
+                format!("`{}` asks: {question}", work.name()),
+            ));
         }
         self.goal = None;
         self.acted = true;
@@ -447,10 +523,22 @@ impl RunMachine {
             self.usage.fail(work.worker());
             let trace = std::mem::take(&mut self.tried);
             work.again = work.again.filter(|_| !trace.is_final());
-            self.usage.causes.insert(work.worker(), FailureCause { why: why.clone(), trace });
+            self.usage.causes.insert(
+                work.worker(),
+                FailureCause {
+                    why: why.clone(),
+                    trace,
+                },
+            );
             self.acted = true;
             match self.goal.take() {
-                Some(goal) => self.pending = Some(PendingWork { work, goal, why: Some(why) }),
+                Some(goal) => {
+                    self.pending = Some(PendingWork {
+                        work,
+                        goal,
+                        why: Some(why),
+                    })
+                }
                 None => self.news.push(News::Failed { work, why }),
             }
         }
@@ -507,5 +595,7 @@ impl RunMachine {
 }
 
 fn cost_of(result: Option<&Result<ActionResult, Reason>>) -> f64 {
-    result.and_then(|result| result.as_ref().ok()).map_or(0.0, |result| result.cost)
+    result
+        .and_then(|result| result.as_ref().ok())
+        .map_or(0.0, |result| result.cost)
 }

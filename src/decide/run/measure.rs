@@ -24,9 +24,20 @@ impl RunMachine {
             return [0, requests, 0, self.retry.0, self.rank(effect)];
         }
         let turns = u64::from(self.budget.turns.saturating_sub(self.usage.turns));
-        let failures: u64 = self.usage.failures.values().map(|count| u64::from(*count)).sum();
+        let failures: u64 = self
+            .usage
+            .failures
+            .values()
+            .map(|count| u64::from(*count))
+            .sum();
         let work = 3 * turns + 2 * u64::from(self.doing.is_some()) + failures;
-        [1, work, u64::from(self.records), self.retry.0, self.rank(effect)]
+        [
+            1,
+            work,
+            u64::from(self.records),
+            self.retry.0,
+            self.rank(effect),
+        ]
     }
 
     fn rank(&self, effect: &RunEffect) -> u64 {

@@ -19,7 +19,8 @@ pub use cause::{ExecutorTrace, FailureCause};
 pub use command::{Recorder, RunCommand};
 pub use ending::{ControlRequest, Ending};
 pub use event::{
-    Blocker, ExecutorExit, Leftover, News, RecordOutcome, RetryPolicy, Returned, RunEffect, RunEvent, Tick,
+    Blocker, ExecutorExit, Leftover, News, RecordOutcome, RetryPolicy, Returned, RunEffect,
+    RunEvent, Tick,
 };
 pub use machine::RunMachine;
 pub use next::{DefaultAnswer, FailedAction, Job, JudgedTask, NextStep, Work, next};

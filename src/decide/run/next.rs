@@ -139,7 +139,10 @@ pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -
                 Owner::Process => (case.has_executor)(agent),
                 Owner::Human | Owner::Orch | Owner::None => false,
             };
-            let phase = decision.phase.as_ref().and_then(|id| case.workflow.phase(id));
+            let phase = decision
+                .phase
+                .as_ref()
+                .and_then(|id| case.workflow.phase(id));
             match phase.and_then(|phase| phase.agent.as_ref()).filter(works) {
                 Some(agent) => work(case, usage, budget, Job::Agent(agent.clone())),
                 None => end(Ending::Waiting),
@@ -169,10 +172,21 @@ fn act(
         });
     }
     if state.run.errors >= workflow.limits.errors && !workflow.handles_errors() {
-        let reason = format!("{} actions were given up, and no rule handles this", state.run.errors);
+        let reason = format!(
+            "{} actions were given up, and no rule handles this",
+            state.run.errors
+        );
         return NextStep::End(Ending::Exhausted, reason);
     }
-    work(case, usage, budget, Job::Action { action: action.clone(), rule: rule.clone() })
+    work(
+        case,
+        usage,
+        budget,
+        Job::Action {
+            action: action.clone(),
+            rule: rule.clone(),
+        },
+    )
 }
 
 /// Performs work, unless it was done on the same fingerprint or a limit is reached.
@@ -184,12 +198,22 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     };
     let of = (case.decision.rule.as_ref(), action.as_ref());
     let precondition = Precondition::of(workflow, state, case.facts, of);
-    let mut work = Work { job, attempt: 1, wait: Period::default(), again: None, precondition };
+    let mut work = Work {
+        job,
+        attempt: 1,
+        wait: Period::default(),
+        again: None,
+        precondition,
+    };
     let (worker, tries) = (work.worker(), tries(workflow, action.as_ref()));
     let failures = usage.failures_of(&worker);
     if usage.is_given_up(&worker, tries) {
         let times = in_a_row(failures);
-        let reason = format!("`{}` has failed {times}; {}", work.name(), case.decision.reason);
+        let reason = format!(
+            "`{}` has failed {times}; {}",
+            work.name(),
+            case.decision.reason
+        );
         let reason = format!("{reason}{}", usage.last_failure(&worker));
         return NextStep::End(Ending::Failed, reason);
     }
@@ -199,7 +223,12 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     work.again = (work.attempt < tries).then(|| workflow.limits.wait_before(following));
     // A person may pick the same action again, but the rules must not repeat it without progress.
     let picked = action.is_some() && state.run.chosen == action;
-    if !picked && failures == 0 && usage.seen.contains(&(worker, work.precondition.fingerprint)) {
+    if !picked
+        && failures == 0
+        && usage
+            .seen
+            .contains(&(worker, work.precondition.fingerprint))
+    {
         let reason = format!(
             "`{}` already ran on this exact input and changed nothing that a rule reads",
             work.name()
@@ -214,19 +243,29 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
 
 /// How often work failed, in words.
 pub(super) fn in_a_row(failures: u32) -> String {
-    if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") }
+    if failures == 1 {
+        "once".to_owned()
+    } else {
+        format!("{failures} times in a row")
+    }
 }
 
 /// How many tries an action or an agent has in all.
 fn tries(workflow: &Workflow, action: Option<&ActionName>) -> u32 {
     let limits = &workflow.limits;
     let action = action.and_then(|action| workflow.action(action));
-    action.map_or(limits.failures, |action| action.tries(limits)).max(1)
+    action
+        .map_or(limits.failures, |action| action.tries(limits))
+        .max(1)
 }
 
 /// The question that is asked, with its default answer, if the run does not ask people.
 fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
-    let rule = case.workflow.rules.iter().find(|rule| case.decision.rule.as_ref() == Some(&rule.id))?;
+    let rule = case
+        .workflow
+        .rules
+        .iter()
+        .find(|rule| case.decision.rule.as_ref() == Some(&rule.id))?;
     let ask = case.workflow.ask(rule.ask.as_deref()?)?;
     if mode == Mode::Interactive || ask.default.is_empty() {
         return None;
@@ -234,7 +273,9 @@ fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>
     let values = offers(case.workflow, case.state, case.facts, &ask.default);
     let updates: Map<String, Value> = values.into_iter().collect();
     // A default that cannot be computed counts as missing.
-    let patch = patch(&updates).ok().filter(|patch| patch.len() == ask.default.len())?;
+    let patch = patch(&updates)
+        .ok()
+        .filter(|patch| patch.len() == ask.default.len())?;
     Some((ask.name.clone(), patch))
 }
 
@@ -246,12 +287,22 @@ fn answer_or_wait(
     patch: Vec<PatchOp>,
 ) -> NextStep {
     let fingerprint = super::fingerprint(case.workflow, case.state, case.facts, None);
-    if usage.seen.contains(&(Worker::Question(ask.clone()), fingerprint)) {
-        let reason = format!("{}; the default answer changed nothing", case.decision.reason);
+    if usage
+        .seen
+        .contains(&(Worker::Question(ask.clone()), fingerprint))
+    {
+        let reason = format!(
+            "{}; the default answer changed nothing",
+            case.decision.reason
+        );
         return NextStep::End(Ending::Waiting, reason);
     }
     match usage.reached(budget) {
         Some(reason) => NextStep::End(Ending::Exhausted, reason),
-        None => NextStep::Answer(DefaultAnswer { ask, patch, fingerprint }),
+        None => NextStep::Answer(DefaultAnswer {
+            ask,
+            patch,
+            fingerprint,
+        }),
     }
 }

@@ -37,7 +37,10 @@ impl Precondition {
             phase,
             entered,
             done: action.map_or(0, |action| state.tally(action).done),
-            last: state.history.last().map(|entry| (entry.seq, entry_digest(entry))),
+            last: state
+                .history
+                .last()
+                .map(|entry| (entry.seq, entry_digest(entry))),
         }
     }
 
@@ -65,7 +68,11 @@ impl Precondition {
             return Err(format!("the task left `{phase}` and came back meanwhile").into());
         }
         let is_in_log = self.last.is_none_or(|(seq, digest)| {
-            let steps = if keeps(state, seq) { None } else { earlier(seq) };
+            let steps = if keeps(state, seq) {
+                None
+            } else {
+                earlier(seq)
+            };
             steps.is_none_or(|steps| steps.iter().any(|entry| entry_digest(entry) == digest))
         });
         if !self.is_before(state) || !is_in_log {
@@ -78,7 +85,9 @@ impl Precondition {
 
     /// Whether the last step before the work is in this state's history, as far as the history reaches.
     fn is_before(&self, state: &State) -> bool {
-        let Some((seq, digest)) = self.last else { return true };
+        let Some((seq, digest)) = self.last else {
+            return true;
+        };
         match state.history.iter().find(|entry| entry.seq == seq) {
             Some(entry) => entry_digest(entry) == digest,
             // The log has the older ones.
@@ -94,15 +103,19 @@ fn keeps(state: &State, seq: u64) -> bool {
 
 fn standing(workflow: &Workflow, state: &State) -> (PhaseId, u32) {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-    workflow
-        .phase_named(name)
-        .map_or_else(|| (workflow.initial.clone(), 0), |phase| (phase.id.clone(), state.attempt(&phase.id)))
+    workflow.phase_named(name).map_or_else(
+        || (workflow.initial.clone(), 0),
+        |phase| (phase.id.clone(), state.attempt(&phase.id)),
+    )
 }
 
 /// A digest of the contents of a history entry.
 fn entry_digest(entry: &HistoryEntry) -> Digest {
     let (at, by) = (entry.at, &entry.actor.name);
-    let text = format!("{} {at} {by} {:?} {} {}", entry.seq, entry.kind, entry.to, entry.reason);
+    let text = format!(
+        "{} {at} {by} {:?} {} {}",
+        entry.seq, entry.kind, entry.to, entry.reason
+    );
     Digest::of_blob(text.as_bytes())
 }
 
@@ -112,7 +125,12 @@ fn entry_digest(entry: &HistoryEntry) -> Digest {
 /// Numbers that the deciding `run` rule sets as bookkeeping are left out, because counting turns is not
 /// progress.
 #[must_use]
-pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&RuleId>) -> Digest {
+pub fn fingerprint(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    rule: Option<&RuleId>,
+) -> Digest {
     let mut own = data_of(workflow, state);
     let rule = workflow.rules.iter().find(|known| Some(&known.id) == rule);
     for (pointer, _) in rule.iter().flat_map(|rule| &rule.set) {
@@ -126,7 +144,10 @@ pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Opti
     own.sort_all_objects();
     let mut text = format!("{phase} {entered}\n{own}");
     for file in facts.artifacts.values().flatten() {
-        let digest = file.digest.map(|digest| digest.to_string()).unwrap_or_default();
+        let digest = file
+            .digest
+            .map(|digest| digest.to_string())
+            .unwrap_or_default();
         text.push_str(&format!("\n{} {digest}", file.path));
     }
     Digest::of_blob(text.as_bytes())
@@ -135,17 +156,25 @@ pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Opti
 /// A digest of what a decision asks for: the values that the rules read, and what is still expected. Bytes
 /// that no rule reads, such as the time in a report that stays stale, do not affect it.
 pub(super) fn goal(decision: &Decision) -> Digest {
-    let mut text =
-        format!("{:?} {} {:?} {}\n", decision.phase, decision.attempt, decision.rule, decision.reason);
+    let mut text = format!(
+        "{:?} {} {:?} {}\n",
+        decision.phase, decision.attempt, decision.rule, decision.reason
+    );
     for expected in &decision.expects {
         text.push_str(&format!("{} {:?}\n", expected.artifact, expected.state));
         for problem in &expected.problems {
-            let pointer = problem.place.as_ref().and_then(|place| place.pointer.as_deref());
+            let pointer = problem
+                .place
+                .as_ref()
+                .and_then(|place| place.pointer.as_deref());
             text.push_str(&format!("{} {pointer:?}\n", problem.code));
         }
     }
     for tried in &decision.tried {
-        text.push_str(&format!("{} {:?} {:?}\n", tried.rule, tried.result, tried.parts));
+        text.push_str(&format!(
+            "{} {:?} {:?}\n",
+            tried.rule, tried.result, tried.parts
+        ));
     }
     Digest::of_blob(text.as_bytes())
 }

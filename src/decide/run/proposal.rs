@@ -11,12 +11,23 @@ pub(super) type PersonsFiles = BTreeMap<ArtifactName, Vec<(String, Option<Digest
 
 /// These files as they are.
 pub(super) fn persons_files(workflow: &Workflow, facts: &Facts) -> PersonsFiles {
-    let owned = workflow.phases.iter().filter(|phase| phase.owner == Owner::Human);
+    let owned = workflow
+        .phases
+        .iter()
+        .filter(|phase| phase.owner == Owner::Human);
     let files = |name: &ArtifactName| {
-        let known = facts.artifacts.get(name).into_iter().flatten().filter(|file| !file.is_tree);
+        let known = facts
+            .artifacts
+            .get(name)
+            .into_iter()
+            .flatten()
+            .filter(|file| !file.is_tree);
         known.map(|file| (file.path.clone(), file.digest)).collect()
     };
-    owned.flat_map(|phase| &phase.produces).map(|name| (name.clone(), files(name))).collect()
+    owned
+        .flat_map(|phase| &phase.produces)
+        .map(|name| (name.clone(), files(name)))
+        .collect()
 }
 
 /// Whether a transition takes a proposal of an executor for a person's word: it leaves a phase that a person
@@ -26,7 +37,10 @@ pub(super) fn rests_on_proposal(
     transition: &Transition,
     proposed: &[ArtifactName],
 ) -> bool {
-    let from = transition.from.as_ref().and_then(|from| workflow.phase(from));
+    let from = transition
+        .from
+        .as_ref()
+        .and_then(|from| workflow.phase(from));
     from.is_some_and(|from| {
         from.owner == Owner::Human && from.produces.iter().any(|output| proposed.contains(output))
     })
@@ -34,7 +48,13 @@ pub(super) fn rests_on_proposal(
 
 /// The proposal that a person has to take or to refuse before the due transition, in words.
 pub(super) fn awaited(case: &JudgedTask<'_>, proposed: &[ArtifactName]) -> Option<String> {
-    let due = case.decision.transition().filter(|due| rests_on_proposal(case.workflow, due, proposed))?;
+    let due = case
+        .decision
+        .transition()
+        .filter(|due| rests_on_proposal(case.workflow, due, proposed))?;
     let from = due.from.as_ref()?;
-    Some(format!("an executor wrote the decision of `{from}`, which a person owns: {}", case.decision.reason))
+    Some(format!(
+        "an executor wrote the decision of `{from}`, which a person owns: {}",
+        case.decision.reason
+    ))
 }

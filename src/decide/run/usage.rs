@@ -85,7 +85,11 @@ impl Usage {
     /// succeed.
     #[must_use]
     pub(super) fn is_given_up(&self, worker: &Worker, tries: u32) -> bool {
-        let is_final = || self.causes.get(worker).is_some_and(|cause| cause.trace.is_final());
+        let is_final = || {
+            self.causes
+                .get(worker)
+                .is_some_and(|cause| cause.trace.is_final())
+        };
         self.failures_of(worker) >= tries || is_final()
     }
 
@@ -98,7 +102,9 @@ impl Usage {
     /// Why a worker failed last, after a semicolon; empty if that is not known.
     #[must_use]
     pub(super) fn last_failure(&self, worker: &Worker) -> String {
-        self.causes.get(worker).map_or(String::new(), |cause| format!("; the last time {}", cause.told()))
+        self.causes.get(worker).map_or(String::new(), |cause| {
+            format!("; the last time {}", cause.told())
+        })
     }
 
     /// The limit that is reached, in words; `None` if there is budget left.
@@ -115,7 +121,10 @@ impl Usage {
             return Some(format!("the time limit of {time} is reached"));
         }
         let cost = budget.cost.filter(|cost| self.cost >= *cost)?;
-        Some(format!("the run has cost {:.2}; its limit is {cost:.2}", self.cost))
+        Some(format!(
+            "the run has cost {:.2}; its limit is {cost:.2}",
+            self.cost
+        ))
     }
 }
 
@@ -167,11 +176,22 @@ mod tests {
             (Some(8), 8, Some(0)),
             (Some(8), 9, Some(0)),
         ] {
-            let budget = Budget { turns: 1, time: time.map(Period::from_seconds), cost: None };
+            let budget = Budget {
+                turns: 1,
+                time: time.map(Period::from_seconds),
+                cost: None,
+            };
             let told = budget.rest(Period::from_seconds(taken));
             assert_eq!(told, rest.map(Period::from_seconds), "{taken} of {time:?}");
-            let usage = Usage { time: Period::from_seconds(taken), ..Usage::default() };
-            assert_eq!(usage.reached(&budget).is_some(), rest == Some(0), "{taken} of {time:?}");
+            let usage = Usage {
+                time: Period::from_seconds(taken),
+                ..Usage::default()
+            };
+            assert_eq!(
+                usage.reached(&budget).is_some(),
+                rest == Some(0),
+                "{taken} of {time:?}"
+            );
         }
     }
 
@@ -183,7 +203,10 @@ mod tests {
             (Worker::Agent(name()), "agent:a:b"),
             (Worker::Question(name()), "question:a:b"),
         ] {
-            assert_eq!((worker.to_string().as_str(), Worker::parse(text)), (text, Some(worker)));
+            assert_eq!(
+                (worker.to_string().as_str(), Worker::parse(text)),
+                (text, Some(worker))
+            );
         }
         for text in ["", "a", "action", "person:a"] {
             assert_eq!(Worker::parse(text), None, "{text}");
@@ -196,13 +219,31 @@ mod tests {
         let mut usage = Usage::default();
         assert_eq!(usage.last_failure(&worker), "");
         for (why, printed, told) in [
-            ("it exited with code 3", &[][..], "; the last time it exited with code 3"),
-            ("it exited with code 3", &["one", " two \n", " "], "; the last time it exited with code 3: two"),
-            ("it said: two", &["one", "two"], "; the last time it said: two"),
+            (
+                "it exited with code 3",
+                &[][..],
+                "; the last time it exited with code 3",
+            ),
+            (
+                "it exited with code 3",
+                &["one", " two \n", " "],
+                "; the last time it exited with code 3: two",
+            ),
+            (
+                "it said: two",
+                &["one", "two"],
+                "; the last time it said: two",
+            ),
         ] {
             let mut trace = ExecutorTrace::default();
             printed.iter().for_each(|line| trace.hear(line));
-            usage.causes.insert(worker.clone(), FailureCause { why: why.to_owned(), trace });
+            usage.causes.insert(
+                worker.clone(),
+                FailureCause {
+                    why: why.to_owned(),
+                    trace,
+                },
+            );
             assert_eq!(usage.last_failure(&worker), told);
         }
     }

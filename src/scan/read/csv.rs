@@ -13,8 +13,11 @@ const MAX_NAMED: usize = 64 << 20;
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let refuse = |offset: usize, message: String| {
         let place = Place::at(path.as_str(), text, offset, 1);
-        let problem = Diagnostic::error(Code::CsvSyntax, format!("invalid CSV: {message}")).at(place);
-        ReadResult::refused(problem.hint("write one record a line, the first with the names of the columns"))
+        let problem =
+            Diagnostic::error(Code::CsvSyntax, format!("invalid CSV: {message}")).at(place);
+        ReadResult::refused(
+            problem.hint("write one record a line, the first with the names of the columns"),
+        )
     };
     if let Some(offset) = unclosed_quote(text) {
         return refuse(offset, "this quote is never closed".to_owned());
@@ -24,7 +27,10 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
-                return refuse(error.position().map_or(0, |at| start(text, at)), told(&error));
+                return refuse(
+                    error.position().map_or(0, |at| start(text, at)),
+                    told(&error),
+                );
             }
         };
         if index == 0 {
@@ -40,7 +46,10 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         if named > MAX_NAMED {
             return refuse(
                 0,
-                format!("the names of the columns, once per row, exceed {} MiB", MAX_NAMED >> 20),
+                format!(
+                    "the names of the columns, once per row, exceed {} MiB",
+                    MAX_NAMED >> 20
+                ),
             );
         }
         let fields = record.iter().map(|field| Value::from(text_of(field)));
@@ -81,7 +90,9 @@ fn start(text: &str, at: &Position) -> usize {
 }
 
 fn reader(text: &str) -> Reader<&[u8]> {
-    ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes())
+    ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(text.as_bytes())
 }
 
 fn text_of(field: &[u8]) -> String {
@@ -90,7 +101,9 @@ fn text_of(field: &[u8]) -> String {
 
 fn told(error: &csv::Error) -> String {
     match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
             format!("this record has {len} fields, the first has {expected_len}")
         }
         _ => error.to_string(),
@@ -126,7 +139,11 @@ mod tests {
             ("a\n\"x\"\"\n", "f.csv:2:1"),
         ] {
             let result = read(&path, text);
-            let found = result.problems[0].place.as_ref().expect("a place").to_string();
+            let found = result.problems[0]
+                .place
+                .as_ref()
+                .expect("a place")
+                .to_string();
             assert_eq!((found.as_str(), result.data), (place, None));
         }
     }

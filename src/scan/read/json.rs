@@ -79,7 +79,11 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     }
     let mut values = Vec::new();
     let mut problems = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let on_line = |mut problem: Diagnostic| {
             if let Some(place) = &mut problem.place {
                 place.line = u32::try_from(index + 1).ok();
@@ -95,7 +99,10 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
         }
     }
     let broken = problems.iter().any(Diagnostic::is_error);
-    ReadResult { data: (!broken).then_some(Value::Array(values)), problems }
+    ReadResult {
+        data: (!broken).then_some(Value::Array(values)),
+        problems,
+    }
 }
 
 /// Returns the offset and the length of the value at `pointer`, or of its member `key`; of a container,
@@ -115,15 +122,22 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(us
 /// The same in JSON Lines, where the first part of the pointer is the number of the value.
 pub(super) fn locate_in_lines(text: &str, pointer: &str) -> Option<(usize, usize)> {
     let mut parts = pointer.splitn(3, '/').skip(1);
-    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
-    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
+    let index: usize = parts
+        .next()
+        .and_then(|index| index.parse().ok())
+        .unwrap_or(0);
+    let rest = parts
+        .next()
+        .map_or_else(String::new, |rest| format!("/{rest}"));
     let mut offset = 0;
     let lines = text.split_inclusive('\n').map(|line| {
         let start = offset;
         offset += line.len();
         (start, line)
     });
-    let (start, line) = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index)?;
+    let (start, line) = lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .nth(index)?;
     let (inner, length) = span(line, &rest).unwrap_or_default();
     Some((start + inner, length))
 }
@@ -152,16 +166,27 @@ impl ValuePath<'_> {
     }
 }
 
-fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
+fn parse(
+    path: &RepoPath,
+    text: &str,
+    what: JsonText,
+) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
     let noticed = RefCell::new(Noticed::default());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let top = Seed { noticed: &noticed, at: &ValuePath::Top };
-    let parsed = top.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let top = Seed {
+        noticed: &noticed,
+        at: &ValuePath::Top,
+    };
+    let parsed = top
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
     // A request contains no conflict markers of git.
     let conflicting = || conflict(path, text).filter(|_| what != JsonText::Body);
     match parsed {
-        Err(error) => Err(Box::new(conflicting().unwrap_or_else(|| syntax(path, text, &error, what)))),
+        Err(error) => Err(Box::new(
+            conflicting().unwrap_or_else(|| syntax(path, text, &error, what)),
+        )),
         Ok(_) if noticed.duplicate.is_some() => {
             let (object, key) = noticed.duplicate.unwrap_or_default();
             Err(Box::new(duplicate(path, text, &object, &key)))
@@ -172,7 +197,9 @@ fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diag
                 let mut place = Place::at(path.as_str(), text, start, length);
                 place.pointer = Some(pointer);
                 let message = "the integer is too large to be represented exactly";
-                Diagnostic::warning(Code::JsonBigInteger, message).at(place).hint("write it as a string")
+                Diagnostic::warning(Code::JsonBigInteger, message)
+                    .at(place)
+                    .hint("write it as a string")
             });
             Ok((value, lossy.into_iter().collect()))
         }
@@ -180,8 +207,11 @@ fn parse(path: &RepoPath, text: &str, what: JsonText) -> Result<(Value, Vec<Diag
 }
 
 fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText) -> Diagnostic {
-    let line_start: usize =
-        text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let line_start: usize = text
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
     let mut offset = (line_start + error.column().saturating_sub(1)).min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
@@ -198,7 +228,10 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText
     let hint = if error.is_eof() {
         offset = text.trim_end().len();
         what.early_end()
-    } else if ["NaN", "Infinity", "-Infinity"].iter().any(|word| rest.starts_with(word)) {
+    } else if ["NaN", "Infinity", "-Infinity"]
+        .iter()
+        .any(|word| rest.starts_with(word))
+    {
         "JSON has neither NaN nor Infinity; write null or a string"
     } else if rest.starts_with('\'') {
         "strings need double quotes"
@@ -210,19 +243,26 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText
         what.advice()
     };
     let place = Place::at(path.as_str(), text, offset, 1);
-    Diagnostic::error(Code::JsonSyntax, format!("{} is not valid JSON: {plain}", what.name()))
-        .at(place)
-        .hint(hint)
+    Diagnostic::error(
+        Code::JsonSyntax,
+        format!("{} is not valid JSON: {plain}", what.name()),
+    )
+    .at(place)
+    .hint(hint)
 }
 
 fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic {
     // The first occurrence is found by its span; the second is the next one in the same object.
     let first = key_span(text, object, key).map_or(0, |(start, length)| start + length);
     let quoted = Value::from(key).to_string();
-    let second = text[first..].find(&quoted).map_or(first, |offset| first + offset);
+    let second = text[first..]
+        .find(&quoted)
+        .map_or(first, |offset| first + offset);
     let place = Place::at(path.as_str(), text, second, quoted.len());
     let message = format!("key `{key}` occurs twice in one object");
-    Diagnostic::error(Code::JsonDuplicateKey, message).at(place).hint("keep one of the two")
+    Diagnostic::error(Code::JsonDuplicateKey, message)
+        .at(place)
+        .hint("keep one of the two")
 }
 
 /// Builds a value and notices what `serde_json` would accept silently.
@@ -266,9 +306,14 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         // An integer beyond 64 bits arrives here already rounded.
         if value.fract() == 0.0 && value.abs() >= 9_007_199_254_740_992.0 {
-            self.noticed.borrow_mut().lossy.get_or_insert_with(|| self.at.pointer());
+            self.noticed
+                .borrow_mut()
+                .lossy
+                .get_or_insert_with(|| self.at.pointer());
         }
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -281,9 +326,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) =
-            items.next_element_seed(Seed { at: &ValuePath::Item(self.at, values.len()), ..self })?
-        {
+        while let Some(value) = items.next_element_seed(Seed {
+            at: &ValuePath::Item(self.at, values.len()),
+            ..self
+        })? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -292,12 +338,18 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Seed { at: &ValuePath::Member(self.at, &key), ..self })?;
+            let value = entries.next_value_seed(Seed {
+                at: &ValuePath::Member(self.at, &key),
+                ..self
+            })?;
             match members.entry(key) {
                 Entry::Vacant(free) => drop(free.insert(value)),
                 Entry::Occupied(mut taken) => {
                     let again = || (self.at.pointer(), taken.key().clone());
-                    self.noticed.borrow_mut().duplicate.get_or_insert_with(again);
+                    self.noticed
+                        .borrow_mut()
+                        .duplicate
+                        .get_or_insert_with(again);
                     taken.insert(value);
                 }
             }

@@ -22,9 +22,14 @@ pub(crate) fn memory_of(format: Format, bytes: &[u8]) -> u64 {
     }
     let mut cost_of = [0_u64; 256];
     for (characters, cost) in costs(format) {
-        characters.iter().for_each(|character| cost_of[usize::from(*character)] = *cost);
+        characters
+            .iter()
+            .for_each(|character| cost_of[usize::from(*character)] = *cost);
     }
-    bytes.iter().map(|byte| cost_of[usize::from(*byte)]).fold(text, u64::saturating_add)
+    bytes
+        .iter()
+        .map(|byte| cost_of[usize::from(*byte)])
+        .fold(text, u64::saturating_add)
 }
 
 /// The largest cost of a character.
@@ -35,7 +40,14 @@ fn costs(format: Format) -> &'static [(&'static [u8], u64)] {
     match format {
         Format::Json => &[(b"{", MOST), (b"[", 200), (b",", 150)],
         Format::Jsonl => &[(b"{", MOST), (b"[\n", 200), (b",", 150)],
-        Format::Yaml => &[(b"{", MOST), (b"[", 700), (b",", 600), (b":", 300), (b"-", 200), (b"\n", 100)],
+        Format::Yaml => &[
+            (b"{", MOST),
+            (b"[", 700),
+            (b",", 600),
+            (b":", 300),
+            (b"-", 200),
+            (b"\n", 100),
+        ],
         Format::Toml => &[(b"{[", MOST), (b"=", 500), (b",", 400), (b".", 200)],
         Format::Csv => &[(b"\n", 700), (b",", 150)],
         Format::Markdown => &[(b"[]*_`~<>!|#-+\\&\n", 250)],
@@ -53,8 +65,10 @@ mod tests {
     fn dense_files_exceed_the_limit_and_long_texts_do_not() {
         // An eighth of what is allowed, to save time.
         let limit = memory_limit(8 << 20) / 8;
-        let prose = "The reviewer reads the plan, and says what is wrong with it: this, and that.\n";
-        let record = "{\"at\": \"2026-11-22T10:00:00Z\", \"action\": \"diagnose\", \"ok\": true, \"n\": 12}";
+        let prose =
+            "The reviewer reads the plan, and says what is wrong with it: this, and that.\n";
+        let record =
+            "{\"at\": \"2026-11-22T10:00:00Z\", \"action\": \"diagnose\", \"ok\": true, \"n\": 12}";
         let fill = |unit: &str| unit.repeat((1 << 20) / unit.len());
         for (format, unit, fits) in [
             (Format::Json, "1,", false),
@@ -63,11 +77,23 @@ mod tests {
             (Format::Jsonl, &format!("{record}\n"), true),
             (Format::Json, &format!("{record},\n"), true),
             (Format::Yaml, "- 1\n", false),
-            (Format::Yaml, "  the name of it: what it holds, in some words\n", true),
+            (
+                Format::Yaml,
+                "  the name of it: what it holds, in some words\n",
+                true,
+            ),
             (Format::Toml, "1,", false),
-            (Format::Toml, "title = \"what it holds, in some words, and more of them\"\n", true),
+            (
+                Format::Toml,
+                "title = \"what it holds, in some words, and more of them\"\n",
+                true,
+            ),
             (Format::Csv, "1\n", false),
-            (Format::Csv, "2026-11-22,diagnose,some longer text about it,ok\n", true),
+            (
+                Format::Csv,
+                "2026-11-22,diagnose,some longer text about it,ok\n",
+                true,
+            ),
             (Format::Markdown, "[", false),
             (Format::Markdown, prose, true),
             (Format::Text, "\n", false),
@@ -75,7 +101,11 @@ mod tests {
             (Format::Patch, "+\n", true),
             (Format::Junit, "<testcase/>", true),
         ] {
-            assert_eq!(memory_of(format, fill(unit).as_bytes()) <= limit, fits, "{format:?} {unit}");
+            assert_eq!(
+                memory_of(format, fill(unit).as_bytes()) <= limit,
+                fits,
+                "{format:?} {unit}"
+            );
         }
         assert_eq!(memory_of(Format::Json, b"[1, 2]"), 0);
     }

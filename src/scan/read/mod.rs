@@ -31,11 +31,17 @@ pub struct ReadResult {
 
 impl ReadResult {
     fn refused(problem: Diagnostic) -> Self {
-        Self { data: None, problems: vec![problem] }
+        Self {
+            data: None,
+            problems: vec![problem],
+        }
     }
 
     fn of(data: Value) -> Self {
-        Self { data: Some(data), problems: Vec::new() }
+        Self {
+            data: Some(data),
+            problems: Vec::new(),
+        }
     }
 }
 
@@ -48,11 +54,18 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
 /// The same, as it was read when events of this version were recorded. In the first, the first mark of a test in a JUnit
 /// report counts, and a check box is empty or done.
 #[must_use]
-pub fn read_by(version: RecordVersion, format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
+pub fn read_by(
+    version: RecordVersion,
+    format: Format,
+    path: &RepoPath,
+    bytes: &[u8],
+) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let hint = "write the file, or remove it";
         return ReadResult::refused(
-            Diagnostic::error(Code::Empty, "the file is empty").at(Place::file(path)).hint(hint),
+            Diagnostic::error(Code::Empty, "the file is empty")
+                .at(Place::file(path))
+                .hint(hint),
         );
     }
     match format {
@@ -64,9 +77,13 @@ pub fn read_by(version: RecordVersion, format: Format, path: &RepoPath, bytes: &
         // Some editors of Markdown write a byte order mark; no reader of Markdown minds it.
         Format::Markdown => {
             let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
-            with_text(path, bytes, |path, text| markdown::read(version, path, text))
+            with_text(path, bytes, |path, text| {
+                markdown::read(version, path, text)
+            })
         }
-        Format::Junit if version == RecordVersion::First => with_text(path, bytes, junit::read_first),
+        Format::Junit if version == RecordVersion::First => {
+            with_text(path, bytes, junit::read_first)
+        }
         Format::Junit => junit::read(path, bytes),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))
@@ -81,22 +98,38 @@ pub fn read_by(version: RecordVersion, format: Format, path: &RepoPath, bytes: &
 /// The place of the value at `pointer` (RFC 6901) in a file, or of the name of its member `key`; the file
 /// alone where its format or its text does not tell.
 #[must_use]
-pub fn locate(format: Format, path: &RepoPath, text: &str, pointer: &str, key: Option<&str>) -> Place {
+pub fn locate(
+    format: Format,
+    path: &RepoPath,
+    text: &str,
+    pointer: &str,
+    key: Option<&str>,
+) -> Place {
     let span = |(start, length)| Place::at(path.as_str(), text, start, length);
-    let position = |(line, column)| Place { line: Some(line), column: Some(column), ..Place::file(path) };
+    let position = |(line, column)| Place {
+        line: Some(line),
+        column: Some(column),
+        ..Place::file(path)
+    };
     let place = match format {
         Format::Json => json::locate(text, pointer, key).map(span),
         Format::Jsonl => json::locate_in_lines(text, pointer).map(span),
         Format::Markdown => markdown::locate(text, pointer, key).map(position),
         Format::Yaml => yaml::locate(text, pointer, key).map(position),
-        Format::Toml => toml::locate(text, pointer, key).map(|bytes| span((bytes.start, bytes.len()))),
+        Format::Toml => {
+            toml::locate(text, pointer, key).map(|bytes| span((bytes.start, bytes.len())))
+        }
         Format::Csv => csv::locate(text, pointer).map(|start| span((start, 1))),
         Format::Junit | Format::Text | Format::Patch => None,
     };
     place.unwrap_or_else(|| Place::file(path))
 }
 
-fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> ReadResult) -> ReadResult {
+fn with_text(
+    path: &RepoPath,
+    bytes: &[u8],
+    read: impl Fn(&RepoPath, &str) -> ReadResult,
+) -> ReadResult {
     match text(path, bytes) {
         Ok(text) => match conflict(path, text) {
             Some(problem) => ReadResult::refused(problem),
@@ -109,7 +142,9 @@ fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Re
 /// The bytes as text, or the reason that they are not text.
 fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
     let refuse = |diagnostic: Diagnostic| {
-        Err(Box::new(diagnostic.hint("save the file as UTF-8 without a byte order mark")))
+        Err(Box::new(
+            diagnostic.hint("save the file as UTF-8 without a byte order mark"),
+        ))
     };
     let file = || Place::file(path);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
@@ -117,7 +152,11 @@ fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>
     }
     if bytes.starts_with(MARK) {
         return refuse(
-            Diagnostic::error(Code::ByteOrderMark, "the file begins with a byte order mark").at(file()),
+            Diagnostic::error(
+                Code::ByteOrderMark,
+                "the file begins with a byte order mark",
+            )
+            .at(file()),
         );
     }
     match std::str::from_utf8(bytes) {
@@ -175,9 +214,21 @@ mod tests {
             (b" \n", "empty", "f.json"),
             (b"{\"a\": 1,", "json-syntax", "f.json:1:9"),
             (b"{\"a\": 1,\n\"a\": 2}", "json-duplicate-key", "f.json:2:1"),
-            (b"{\"a\": {\"b\": 1, \"b\": 2}}", "json-duplicate-key", "f.json:1:16"),
-            (b"{\"a/b\":[0,{\"c~\":1,\"c~\":2}]}", "json-duplicate-key", "f.json:1:19"),
-            (b"{\"a/b\":[0,{\"c~\":[123456789012345678901234]}]}", "json-big-integer", "f.json:1:18"),
+            (
+                b"{\"a\": {\"b\": 1, \"b\": 2}}",
+                "json-duplicate-key",
+                "f.json:1:16",
+            ),
+            (
+                b"{\"a/b\":[0,{\"c~\":1,\"c~\":2}]}",
+                "json-duplicate-key",
+                "f.json:1:19",
+            ),
+            (
+                b"{\"a/b\":[0,{\"c~\":[123456789012345678901234]}]}",
+                "json-big-integer",
+                "f.json:1:18",
+            ),
             (b"{\"a\": NaN}", "json-syntax", "f.json:1:7"),
             (b"{\"a\": 1} x", "json-syntax", "f.json:1:10"),
             (b"{'a': 1}", "json-syntax", "f.json:1:2"),
@@ -186,17 +237,32 @@ mod tests {
             (b"{\"a\": \"\xE4\"}", "not-utf8", "f.json:1:8"),
             (b"{\"a\": 1}\0", "nul-byte", "f.json:1:9"),
             (deep.as_bytes(), "json-depth", "f.json:1:128"),
-            (b"{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> b\n}", "conflict-markers", "f.json:2:1"),
+            (
+                b"{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> b\n}",
+                "conflict-markers",
+                "f.json:2:1",
+            ),
             (b"{\"a\": 1e999}", "json-syntax", "f.json:1:11"),
-            (b"{\"a\": 123456789012345678901234}", "json-big-integer", "f.json:1:7"),
+            (
+                b"{\"a\": 123456789012345678901234}",
+                "json-big-integer",
+                "f.json:1:7",
+            ),
             (b"[1,]", "json-syntax", "f.json:1:4"),
             (b"{\"a\": \"\n\"}", "json-syntax", "f.json:2:1"),
         ];
         for (bytes, code, place) in cases {
             let path = RepoPath::new("f.json").expect("valid");
             let verdict = read(Format::Json, &path, bytes);
-            let first = verdict.problems.first().unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
-            let found = first.place.as_ref().map(ToString::to_string).unwrap_or_default();
+            let first = verdict
+                .problems
+                .first()
+                .unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
+            let found = first
+                .place
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             assert_eq!(
                 (first.code.as_str(), found.as_str()),
                 (code, place),
@@ -211,8 +277,13 @@ mod tests {
     fn markdown_may_begin_with_a_byte_order_mark() {
         let path = RepoPath::new("f.md").expect("valid");
         let text = "\u{feff}---\na: {b: 1}\n---\n# T\n";
-        let data = read(Format::Markdown, &path, text.as_bytes()).data.expect("valid");
-        assert_eq!((&data["front_matter"]["a"], &data["headings"][0]["line"]), (&json!({"b": 1}), &json!(4)));
+        let data = read(Format::Markdown, &path, text.as_bytes())
+            .data
+            .expect("valid");
+        assert_eq!(
+            (&data["front_matter"]["a"], &data["headings"][0]["line"]),
+            (&json!({"b": 1}), &json!(4))
+        );
         let place = locate(Format::Markdown, &path, text, "/front_matter/a/b", None);
         assert_eq!((place.line, place.column), (Some(2), Some(8)));
     }
@@ -220,13 +291,19 @@ mod tests {
     #[test]
     fn text_has_lines() {
         let path = RepoPath::new("run.log").expect("valid");
-        let data = read(Format::Text, &path, b"ok 1\r\n\nFAIL 2").data.expect("valid");
+        let data = read(Format::Text, &path, b"ok 1\r\n\nFAIL 2")
+            .data
+            .expect("valid");
         assert_eq!(data, json!({"bytes": 13, "lines": ["ok 1", "", "FAIL 2"]}));
     }
 
     #[test]
     fn crlf_is_fine() {
         let path = RepoPath::new("f.json").expect("valid");
-        assert!(read(Format::Json, &path, b"{\r\n\"a\": 1\r\n}\r\n").problems.is_empty());
+        assert!(
+            read(Format::Json, &path, b"{\r\n\"a\": 1\r\n}\r\n")
+                .problems
+                .is_empty()
+        );
     }
 }

@@ -8,7 +8,11 @@ use std::collections::HashSet;
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let is_cut = !text.ends_with('\n');
-    let mut reader = PatchReader { lines: text.lines().collect(), is_cut, ..PatchReader::default() };
+    let mut reader = PatchReader {
+        lines: text.lines().collect(),
+        is_cut,
+        ..PatchReader::default()
+    };
     if let Err(PatchCutAt { line, message }) = reader.read() {
         return refused_at(path, line, message);
     }
@@ -30,7 +34,13 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
 }
 
 /// The last header lines of the changes that need no content.
-const WHOLE: [&str; 5] = ["new mode ", "rename to ", "copy to ", "new file mode ", "deleted file mode "];
+const WHOLE: [&str; 5] = [
+    "new mode ",
+    "rename to ",
+    "copy to ",
+    "new file mode ",
+    "deleted file mode ",
+];
 
 /// The line at which a diff is cut off or garbled, counted from 1, and what is wrong.
 struct PatchCutAt {
@@ -84,7 +94,11 @@ impl PatchReader<'_> {
     /// Reads `+++ B`, which a hunk must follow.
     fn file_header(&mut self) -> Result<(), PatchCutAt> {
         self.announced = None;
-        let Some(name) = self.lines.get(self.at).and_then(|line| line.strip_prefix("+++ ")) else {
+        let Some(name) = self
+            .lines
+            .get(self.at)
+            .and_then(|line| line.strip_prefix("+++ "))
+        else {
             return Err(self.cut("no `+++` line follows the `---` line"));
         };
         self.at += 1;
@@ -117,7 +131,10 @@ impl PatchReader<'_> {
                     "the hunk of line {header} does not hold the lines that its header announces: {} old and {} new are missing here",
                     left.0, left.1
                 );
-                return Err(PatchCutAt { line: self.lines.len().min(self.at + 1), message });
+                return Err(PatchCutAt {
+                    line: self.lines.len().min(self.at + 1),
+                    message,
+                });
             }
             self.at += 1;
             left = (left.0 - old, left.1 - new);
@@ -133,17 +150,24 @@ impl PatchReader<'_> {
 
     /// Checks that the lines after a hunk do not belong to it.
     fn nothing_more(&mut self, header: usize) -> Result<(), PatchCutAt> {
-        while self.lines.get(self.at).is_some_and(|line| line.is_empty() || line.starts_with('\\')) {
+        while self
+            .lines
+            .get(self.at)
+            .is_some_and(|line| line.is_empty() || line.starts_with('\\'))
+        {
             self.at += 1;
         }
-        let Some(&line) = self.lines.get(self.at) else { return Ok(()) };
+        let Some(&line) = self.lines.get(self.at) else {
+            return Ok(());
+        };
         self.at += 1;
         // `git format-patch` ends a diff with the signature `-- `.
-        let is_more = line.starts_with(['+', '-', ' ']) && line.trim_end() != "--" && !self.is_file_header();
+        let is_more =
+            line.starts_with(['+', '-', ' ']) && line.trim_end() != "--" && !self.is_file_header();
         if is_more {
-            return Err(
-                self.cut(&format!("the hunk of line {header} has more lines than its header announces"))
-            );
+            return Err(self.cut(&format!(
+                "the hunk of line {header} has more lines than its header announces"
+            )));
         }
         self.at -= 1;
         Ok(())
@@ -158,7 +182,11 @@ impl PatchReader<'_> {
         while self.lines.get(self.at).is_some_and(is_block) {
             self.at += 1;
             let start = self.at;
-            while self.lines.get(self.at).is_some_and(|line| is_binary_data(line)) {
+            while self
+                .lines
+                .get(self.at)
+                .is_some_and(|line| is_binary_data(line))
+            {
                 self.at += 1;
             }
             let ends = self.lines.get(self.at).is_some_and(|line| line.is_empty());
@@ -179,8 +207,12 @@ impl PatchReader<'_> {
             self.announced = None;
         } else if line.starts_with("index ") && line.contains("..") {
             // The content of an empty file that was added or removed does not change.
-            let before = self.at.checked_sub(2).and_then(|before| self.lines.get(before));
-            let is_new = |line: &&str| line.starts_with("new file ") || line.starts_with("deleted file ");
+            let before = self
+                .at
+                .checked_sub(2)
+                .and_then(|before| self.lines.get(before));
+            let is_new =
+                |line: &&str| line.starts_with("new file ") || line.starts_with("deleted file ");
             self.announced = Some(self.at).filter(|_| !before.is_some_and(is_new));
         } else if line.starts_with("Binary files ") {
             self.announced = None;
@@ -215,7 +247,10 @@ impl PatchReader<'_> {
 
     /// What is wrong with the line read last.
     fn cut(&self, message: &str) -> PatchCutAt {
-        PatchCutAt { line: self.at, message: message.to_owned() }
+        PatchCutAt {
+            line: self.at,
+            message: message.to_owned(),
+        }
     }
 }
 
@@ -231,7 +266,11 @@ fn is_binary_data(line: &str) -> bool {
 }
 
 fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
-    let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
+    let place = Place {
+        line: u32::try_from(line).ok(),
+        column: Some(1),
+        ..Place::file(path)
+    };
     ReadResult::refused(
         Diagnostic::error(Code::PatchCut, message)
             .at(place)
@@ -258,12 +297,20 @@ fn file_of(name: &str) -> Option<String> {
     if name == "/dev/null" {
         return None;
     }
-    Some(name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(&name).to_owned())
+    Some(
+        name.strip_prefix("a/")
+            .or_else(|| name.strip_prefix("b/"))
+            .unwrap_or(&name)
+            .to_owned(),
+    )
 }
 
 /// A name without the quotes and octal escapes that git adds to unusual names.
 fn unquoted(name: &str) -> String {
-    let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+    let Some(inner) = name
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    else {
         return name.to_owned();
     };
     let mut bytes = Vec::new();
@@ -275,10 +322,14 @@ fn unquoted(name: &str) -> String {
         }
         match rest.next() {
             Some(first @ b'0'..=b'3') => {
-                let digits = [first, rest.next().unwrap_or(b'0'), rest.next().unwrap_or(b'0')];
-                bytes.push(
-                    digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
-                );
+                let digits = [
+                    first,
+                    rest.next().unwrap_or(b'0'),
+                    rest.next().unwrap_or(b'0'),
+                ];
+                bytes.push(digits.iter().fold(0_u8, |value, digit| {
+                    value.wrapping_mul(8).wrapping_add(digit - b'0')
+                }));
             }
             Some(b'n') => bytes.push(b'\n'),
             Some(b't') => bytes.push(b'\t'),
@@ -294,7 +345,8 @@ fn hunk_lengths(range: &str) -> Option<(u64, u64)> {
     let mut sides = range.split(' ');
     let count = |side: &str, sign: char| -> Option<u64> {
         let side = side.strip_prefix(sign)?;
-        side.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+        side.split_once(',')
+            .map_or(Some(1), |(_, count)| count.parse().ok())
     };
     Some((count(sides.next()?, '-')?, count(sides.next()?, '+')?))
 }
@@ -310,8 +362,13 @@ mod tests {
 
     #[test]
     fn reads_files_and_counts() {
-        let data = read(&RepoPath::new("p").expect("valid"), DIFF).data.expect("a diff");
-        assert_eq!(data["files"], json!(["src/a.rs", "gone", "old name", "new name"]));
+        let data = read(&RepoPath::new("p").expect("valid"), DIFF)
+            .data
+            .expect("a diff");
+        assert_eq!(
+            data["files"],
+            json!(["src/a.rs", "gone", "old name", "new name"])
+        );
         assert_eq!((&data["added"], &data["removed"]), (&json!(2), &json!(2)));
     }
 
@@ -322,7 +379,10 @@ mod tests {
         let cases = [
             ("@@ -1,2 +1,3 @@\n one\n-two\n+2\n", Some(6)),
             ("@@ -1,2 +1,2 @@\n", Some(3)),
-            ("@@ -1,2 +1,2 @@\n one\n-two\ndiff --git a/g b/g\n+2\n", Some(6)),
+            (
+                "@@ -1,2 +1,2 @@\n one\n-two\ndiff --git a/g b/g\n+2\n",
+                Some(6),
+            ),
             ("@@ -1 +1 @@\n-a\n-b\n+c\n", Some(5)),
             ("@@ -1,x +1 @@\n-a\n+c\n", Some(3)),
             (
@@ -334,19 +394,35 @@ mod tests {
             ("", Some(2)),
             ("diff --git a/g b/g\n", Some(2)),
             ("@@ -1 +1 @@\n-a\n+b\n+extra\n", Some(6)),
-            ("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n extra\n", Some(7)),
+            (
+                "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n extra\n",
+                Some(7),
+            ),
             ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0\n\n", None),
-            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", None),
+            (
+                "@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n",
+                None,
+            ),
             ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n", Some(6)),
             ("@@ -1 +1 @@\n-a\n+b", Some(5)),
             ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0", None),
             ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n", Some(7)),
         ];
         for (hunk, line) in cases {
-            let verdict = read(&RepoPath::new("p").expect("valid"), &format!("{head}{hunk}"));
+            let verdict = read(
+                &RepoPath::new("p").expect("valid"),
+                &format!("{head}{hunk}"),
+            );
             let found = verdict.problems.first();
-            assert_eq!(found.and_then(|found| found.place.as_ref()?.line), line, "{hunk}");
-            assert!(found.is_none_or(|found| found.code == Code::PatchCut), "{hunk}");
+            assert_eq!(
+                found.and_then(|found| found.place.as_ref()?.line),
+                line,
+                "{hunk}"
+            );
+            assert!(
+                found.is_none_or(|found| found.code == Code::PatchCut),
+                "{hunk}"
+            );
             assert_eq!(verdict.data.is_some(), line.is_none(), "{hunk}");
         }
     }
@@ -362,11 +438,20 @@ mod tests {
             ("old mode 100644\nnew mode 100755\n", None),
             ("similarity index 90%\nrename from f\n", Some(1)),
             ("similarity index 100%\nrename from f\nrename to g\n", None),
-            ("index 1..2 100644\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n", Some(2)),
+            (
+                "index 1..2 100644\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n",
+                Some(2),
+            ),
             ("index 1..2 100644\nGIT binary patch\n", Some(3)),
             ("index 1..2 100644\nGIT binary patch\nliteral 3\n", Some(4)),
-            ("index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n", Some(5)),
-            ("index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2d\n\n", Some(4)),
+            (
+                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n",
+                Some(5),
+            ),
+            (
+                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2d\n\n",
+                Some(4),
+            ),
             (
                 "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n\nliteral 0\nHcmV?d00001\n\n",
                 None,
@@ -377,17 +462,30 @@ mod tests {
             ("similarity index 100%\nrename from f\nrename to g\n", None),
         ];
         for (rest, line) in cases {
-            let verdict = read(&RepoPath::new("p").expect("valid"), &format!("{head}{rest}"));
+            let verdict = read(
+                &RepoPath::new("p").expect("valid"),
+                &format!("{head}{rest}"),
+            );
             let found = verdict.problems.first();
-            assert_eq!(found.and_then(|found| found.place.as_ref()?.line), line, "{rest}");
-            assert!(found.is_none_or(|found| found.code == Code::PatchCut), "{rest}");
+            assert_eq!(
+                found.and_then(|found| found.place.as_ref()?.line),
+                line,
+                "{rest}"
+            );
+            assert!(
+                found.is_none_or(|found| found.code == Code::PatchCut),
+                "{rest}"
+            );
             assert_eq!(verdict.data.is_some(), line.is_none(), "{rest}");
         }
     }
 
     #[test]
     fn prose_is_no_patch() {
-        let verdict = read(&RepoPath::new("p").expect("valid"), "I changed everything.\n");
+        let verdict = read(
+            &RepoPath::new("p").expect("valid"),
+            "I changed everything.\n",
+        );
         assert_eq!(verdict.problems[0].code, Code::NotAPatch);
     }
 }

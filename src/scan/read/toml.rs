@@ -12,7 +12,8 @@ use toml::de::{DeTable, DeValue};
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let refuse = |message: &str, span: Range<usize>| {
         let place = Place::at(path.as_str(), text, span.start, span.len());
-        let problem = Diagnostic::error(Code::TomlSyntax, format!("invalid TOML: {message}")).at(place);
+        let problem =
+            Diagnostic::error(Code::TomlSyntax, format!("invalid TOML: {message}")).at(place);
         ReadResult::refused(problem.hint("correct the document; see toml.io"))
     };
     let table = match DeTable::parse(text) {
@@ -48,7 +49,10 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<Ran
 type TomlFault = (&'static str, Range<usize>);
 
 fn object(table: &DeTable<'_>) -> Result<Map<String, Value>, TomlFault> {
-    table.iter().map(|(key, item)| Ok((key.get_ref().to_string(), value(item)?))).collect()
+    table
+        .iter()
+        .map(|(key, item)| Ok((key.get_ref().to_string(), value(item)?)))
+        .collect()
 }
 
 /// The parser bounds how deeply values nest.
@@ -80,8 +84,7 @@ mod tests {
     fn reads_values_and_places_faults() {
         let path = RepoPath::new("f.toml").expect("valid");
         let good = "a = 1_000\nb = 0xff\n[c]\nd = [1.5, 'x']\ne = 2026-11-22\n[[f]]\ng = true\n";
-        let expected =
-            json!({"a": 1000, "b": 255, "c": {"d": [1.5, "x"], "e": "2026-11-22"}, "f": [{"g": true}]});
+        let expected = json!({"a": 1000, "b": 255, "c": {"d": [1.5, "x"], "e": "2026-11-22"}, "f": [{"g": true}]});
         assert_eq!(read(&path, good).data, Some(expected));
         let deep = format!("a = {}{}", "[".repeat(20_000), "]".repeat(20_000));
         for (text, place) in [
@@ -92,8 +95,16 @@ mod tests {
             (&deep, "f.toml:1:"),
         ] {
             let result = read(&path, text);
-            let found = result.problems[0].place.as_ref().expect("a place").to_string();
-            assert!(found.starts_with(place) && result.data.is_none(), "{found} {}", result.problems[0]);
+            let found = result.problems[0]
+                .place
+                .as_ref()
+                .expect("a place")
+                .to_string();
+            assert!(
+                found.starts_with(place) && result.data.is_none(),
+                "{found} {}",
+                result.problems[0]
+            );
         }
         assert_eq!(locate(good, "/c/d/1", None), Some(33..36));
         assert_eq!(locate(good, "/f/0", Some("g")), Some(59..60));

@@ -29,7 +29,11 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     match parse(text) {
         Ok(value) => ReadResult::of(value),
         Err(fault) => {
-            let place = Place { line: Some(fault.line), column: Some(fault.column), ..Place::file(path) };
+            let place = Place {
+                line: Some(fault.line),
+                column: Some(fault.column),
+                ..Place::file(path)
+            };
             let problem = Diagnostic::error(Code::YamlSyntax, fault.message).at(place);
             ReadResult::refused(problem.hint("write one YAML 1.2 document whose keys are scalars"))
         }
@@ -71,9 +75,17 @@ type Located = (Value, Option<(u32, u32)>);
 
 fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<Located, YamlFault> {
     let (open, anchored) = (Vec::new(), HashMap::new());
-    let mut builder = Builder { open, root: None, anchored, copied: 0, wanted, found: None };
+    let mut builder = Builder {
+        open,
+        root: None,
+        anchored,
+        copied: 0,
+        wanted,
+        found: None,
+    };
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| within(text, fault(*error.marker(), error.info())))?;
+        let (event, span) =
+            event.map_err(|error| within(text, fault(*error.marker(), error.info())))?;
         builder.take(event, span.start)?;
     }
     Ok((builder.root.unwrap_or(Value::Null), builder.found))
@@ -81,13 +93,25 @@ fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<Located, Ya
 
 fn fault(at: Marker, message: impl Into<String>) -> YamlFault {
     let (line, column) = position(at);
-    YamlFault { line, column, message: format!("invalid YAML: {}", message.into()) }
+    YamlFault {
+        line,
+        column,
+        message: format!("invalid YAML: {}", message.into()),
+    }
 }
 
 /// The parser notices some problems only at the end of the text, behind the last line.
 fn within(text: &str, fault: YamlFault) -> YamlFault {
     let last = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
-    if fault.line > last { YamlFault { line: last, column: 1, ..fault } } else { fault }
+    if fault.line > last {
+        YamlFault {
+            line: last,
+            column: 1,
+            ..fault
+        }
+    } else {
+        fault
+    }
 }
 
 fn position(at: Marker) -> (u32, u32) {
@@ -98,7 +122,9 @@ fn position(at: Marker) -> (u32, u32) {
 impl Builder<'_> {
     fn take(&mut self, event: Event<'_>, at: Marker) -> Result<(), YamlFault> {
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => Err(fault(at, "a second document starts here")),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                Err(fault(at, "a second document starts here"))
+            }
             Event::Scalar(text, style, anchor, tag) => {
                 if self.takes_key(&text, at)? {
                     return Ok(());
@@ -112,7 +138,11 @@ impl Builder<'_> {
                     return Err(fault(at, "this alias refers to a value that contains it"));
                 };
                 self.copy(size, at)?;
-                let value = self.anchored.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
+                let value = self
+                    .anchored
+                    .get(&anchor)
+                    .map(|(value, _)| value.clone())
+                    .unwrap_or_default();
                 if let Some(text) = value.as_str()
                     && self.takes_key(text, at)?
                 {
@@ -123,9 +153,13 @@ impl Builder<'_> {
                 self.close(value, 0, at)
             }
             Event::SequenceStart(anchor, _) => self.enter(anchor, OpenKind::List(Vec::new()), at),
-            Event::MappingStart(anchor, _) => self.enter(anchor, OpenKind::Mapping(Map::new(), None), at),
+            Event::MappingStart(anchor, _) => {
+                self.enter(anchor, OpenKind::Mapping(Map::new(), None), at)
+            }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some(open) = self.open.pop() else { return Ok(()) };
+                let Some(open) = self.open.pop() else {
+                    return Ok(());
+                };
                 let value = match open.kind {
                     OpenKind::List(items) => Value::Array(items),
                     OpenKind::Mapping(members, _) => Value::Object(members),
@@ -139,7 +173,10 @@ impl Builder<'_> {
     fn enter(&mut self, anchor: usize, kind: OpenKind, at: Marker) -> Result<(), YamlFault> {
         self.refuse_key(at)?;
         if self.open.len() >= MAX_DEPTH {
-            return Err(fault(at, format!("it is nested deeper than {MAX_DEPTH} levels")));
+            return Err(fault(
+                at,
+                format!("it is nested deeper than {MAX_DEPTH} levels"),
+            ));
         }
         self.note_value(at);
         self.open.push(Open { anchor, kind });
@@ -173,9 +210,11 @@ impl Builder<'_> {
 
     /// Takes `text` as a key where a mapping expects one. Returns whether it did.
     fn takes_key(&mut self, text: &str, at: Marker) -> Result<bool, YamlFault> {
-        let is_wanted =
-            self.wanted.is_some_and(|(pointer, key)| key == Some(text) && self.pointer() == pointer);
-        let Some(OpenKind::Mapping(members, key @ None)) = self.open.last_mut().map(|open| &mut open.kind)
+        let is_wanted = self
+            .wanted
+            .is_some_and(|(pointer, key)| key == Some(text) && self.pointer() == pointer);
+        let Some(OpenKind::Mapping(members, key @ None)) =
+            self.open.last_mut().map(|open| &mut open.kind)
         else {
             return Ok(false);
         };
@@ -198,7 +237,10 @@ impl Builder<'_> {
 
     /// Notes the place of the value that starts here, if it is the wanted one.
     fn note_value(&mut self, at: Marker) {
-        if self.wanted.is_some_and(|(pointer, key)| key.is_none() && self.pointer() == pointer) {
+        if self
+            .wanted
+            .is_some_and(|(pointer, key)| key.is_none() && self.pointer() == pointer)
+        {
             self.found = Some(position(at));
         }
     }
@@ -210,9 +252,15 @@ impl Builder<'_> {
             OpenKind::Mapping(_, key) => Cow::from(key.as_deref().unwrap_or_default()),
         });
         // A mapping that expects a key stands for itself.
-        let expects_key = matches!(self.open.last().map(|open| &open.kind), Some(OpenKind::Mapping(_, None)));
+        let expects_key = matches!(
+            self.open.last().map(|open| &open.kind),
+            Some(OpenKind::Mapping(_, None))
+        );
         let count = self.open.len() - usize::from(expects_key);
-        segments.take(count).map(|segment| child("", &segment)).collect()
+        segments
+            .take(count)
+            .map(|segment| child("", &segment))
+            .collect()
     }
 }
 
@@ -220,10 +268,12 @@ impl Builder<'_> {
 fn size(value: &Value, most: usize) -> usize {
     let add = |so_far: usize, more: usize| if so_far > most { so_far } else { so_far + more };
     match value {
-        Value::Array(items) => items.iter().fold(1, |so_far, item| add(so_far, size(item, most))),
-        Value::Object(members) => {
-            members.iter().fold(1, |so_far, (key, value)| add(so_far, key.len() + size(value, most)))
-        }
+        Value::Array(items) => items
+            .iter()
+            .fold(1, |so_far, item| add(so_far, size(item, most))),
+        Value::Object(members) => members.iter().fold(1, |so_far, (key, value)| {
+            add(so_far, key.len() + size(value, most))
+        }),
         Value::String(text) => 1 + text.len(),
         _ => 1,
     }
@@ -231,7 +281,9 @@ fn size(value: &Value, most: usize) -> usize {
 
 /// The value of a scalar by the core schema (YAML 1.2.2, section 10.3).
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, String> {
-    let tag = tag.filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str());
+    let tag = tag
+        .filter(|tag| tag.is_yaml_core_schema())
+        .map(|tag| tag.suffix.as_str());
     if tag == Some("str") || (tag.is_none() && style != ScalarStyle::Plain) {
         return Ok(Value::from(text));
     }
@@ -251,27 +303,37 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, St
 fn number(text: &str) -> Option<Result<Number, String>> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Some(Err(format!("`{text}` is no finite number; write null or a string")));
+        return Some(Err(format!(
+            "`{text}` is no finite number; write null or a string"
+        )));
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix)
             && digits.starts_with(|digit: char| digit.is_digit(radix))
         {
-            return u64::from_str_radix(digits, radix).ok().map(|number| Ok(number.into()));
+            return u64::from_str_radix(digits, radix)
+                .ok()
+                .map(|number| Ok(number.into()));
         }
     }
     let starts = unsigned.starts_with(|first: char| first.is_ascii_digit())
         || unsigned
             .strip_prefix('.')
             .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
-    if !starts || !unsigned.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+    if !starts
+        || !unsigned
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
     {
         return None;
     }
     if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        let integer =
-            text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
-        let why = |_| format!("the integer {text} is too large to be kept exactly; write it as a string");
+        let integer = text
+            .parse::<i64>()
+            .map(Number::from)
+            .or_else(|_| text.parse::<u64>().map(Number::from));
+        let why =
+            |_| format!("the integer {text} is too large to be kept exactly; write it as a string");
         return Some(integer.map_err(why));
     }
     let float: f64 = text.parse().ok()?;
@@ -294,17 +356,28 @@ mod tests {
         });
         assert_eq!(parse(text), Ok(expected));
         assert_eq!(parse("# nothing\n"), Ok(Value::Null));
-        assert_eq!(parse("a: 1\r\nb:\r\n- 2\r\n"), Ok(json!({"a": 1, "b": [2]})));
+        assert_eq!(
+            parse("a: 1\r\nb:\r\n- 2\r\n"),
+            Ok(json!({"a": 1, "b": [2]}))
+        );
     }
 
     #[test]
     fn faults_have_a_place() {
         let deep = |levels: usize| format!("a: {}{}", "[".repeat(levels), "]".repeat(levels));
         let long = format!("a: &a [{}]\n", "1,".repeat(1000));
-        let text = format!("a: &a \"{}\"\nb: [{}]\n", "x".repeat(400_000), "*a, ".repeat(9_000));
+        let text = format!(
+            "a: &a \"{}\"\nb: [{}]\n",
+            "x".repeat(400_000),
+            "*a, ".repeat(9_000)
+        );
         let anchors: String = (0..100).map(|n| format!("&a{n} [")).collect();
         let nested = format!("{anchors}{}{}", "1,".repeat(40_000), "]".repeat(100));
-        let keys = format!("- &k {}\n{}", "k".repeat(100_000), "- {*k : 1}\n".repeat(100));
+        let keys = format!(
+            "- &k {}\n{}",
+            "k".repeat(100_000),
+            "- {*k : 1}\n".repeat(100)
+        );
         let laughs = (0..2000).fold(long, |text, line| format!("{text}b{line}: *a\n"));
         let (deep, deeper) = (deep(MAX_DEPTH), deep(20_000));
         for (text, line, column, message) in [
@@ -312,7 +385,12 @@ mod tests {
             ("a: [1\nb: 2\n", 2, 2, ""),
             ("a: .inf\n", 1, 4, "no finite number"),
             ("a: 1e999\n", 1, 4, "too large"),
-            ("a: 123456789012345678901234\n", 1, 4, "too large to be kept exactly"),
+            (
+                "a: 123456789012345678901234\n",
+                1,
+                4,
+                "too large to be kept exactly",
+            ),
             ("? [a]\n: 1\n", 1, 3, "a key must be a scalar"),
             ("a: &x [*x]\n", 1, 8, "contains it"),
             ("a: *x\n", 1, 4, ""),
@@ -326,7 +404,10 @@ mod tests {
         ] {
             let fault = parse(text).expect_err(text);
             assert!(fault.message.contains(message), "{fault:?}");
-            assert!(line == 0 || (fault.line, fault.column) == (line, column), "{fault:?}");
+            assert!(
+                line == 0 || (fault.line, fault.column) == (line, column),
+                "{fault:?}"
+            );
         }
     }
 

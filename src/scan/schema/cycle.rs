@@ -16,8 +16,11 @@ pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> 
     let mut done: HashSet<&str> = HashSet::new();
     for (start, _) in &nodes {
         // Depth first; `way` holds the path to here and the number of steps already taken from each place.
-        let mut way: Vec<(&str, usize)> =
-            if done.contains(start.as_str()) { vec![] } else { vec![(start, 0)] };
+        let mut way: Vec<(&str, usize)> = if done.contains(start.as_str()) {
+            vec![]
+        } else {
+            vec![(start, 0)]
+        };
         let mut on_way: HashSet<&str> = way.iter().map(|(place, _)| *place).collect();
         while let Some((here, taken)) = way.last_mut() {
             let here: &str = here;
@@ -31,8 +34,10 @@ pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> 
             let target = step.target.as_str();
             if on_way.contains(target) {
                 let (offset, length) = span(text, &step.from).unwrap_or_default();
-                let place =
-                    Place { pointer: Some(step.from.clone()), ..Place::at(path, text, offset, length) };
+                let place = Place {
+                    pointer: Some(step.from.clone()),
+                    ..Place::at(path, text, offset, length)
+                };
                 found.push(finding(target, &way).at(place));
             } else if !done.contains(target) {
                 on_way.insert(target);
@@ -54,26 +59,47 @@ struct CycleStep {
 const MAX_SHOWN: usize = 6;
 
 fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
-    let turn: Vec<&str> = way.iter().map(|(place, _)| *place).skip_while(|place| *place != target).collect();
-    let mut shown: Vec<String> = turn.iter().take(MAX_SHOWN).map(|place| format!("`#{place}`")).collect();
+    let turn: Vec<&str> = way
+        .iter()
+        .map(|(place, _)| *place)
+        .skip_while(|place| *place != target)
+        .collect();
+    let mut shown: Vec<String> = turn
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|place| format!("`#{place}`"))
+        .collect();
     if turn.len() > MAX_SHOWN {
         shown.push("…".to_owned());
     }
-    let message = format!("the schema only refers to itself: {} → `#{target}`", shown.join(" → "));
-    Diagnostic::error(Code::SchemaCycle, message).hint("say what the value must be, or remove the reference")
+    let message = format!(
+        "the schema only refers to itself: {} → `#{target}`",
+        shown.join(" → ")
+    );
+    Diagnostic::error(Code::SchemaCycle, message)
+        .hint("say what the value must be, or remove the reference")
 }
 
 /// For each schema, the schemas that validate the same value.
 fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> {
     let names = SchemaNames::new(nodes);
     let of = |(pointer, schema): &'n (String, &Value)| {
-        let within = inner(schema, pointer).into_iter().filter(|inner| inner.same_value);
-        let mut steps: Vec<CycleStep> =
-            within.map(|inner| CycleStep { from: inner.pointer.clone(), target: inner.pointer }).collect();
+        let within = inner(schema, pointer)
+            .into_iter()
+            .filter(|inner| inner.same_value);
+        let mut steps: Vec<CycleStep> = within
+            .map(|inner| CycleStep {
+                from: inner.pointer.clone(),
+                target: inner.pointer,
+            })
+            .collect();
         for key in ["$ref", "$dynamicRef"] {
             let reference = schema.get(key).and_then(Value::as_str);
             if let Some(target) = reference.and_then(|reference| names.target(reference, pointer)) {
-                steps.push(CycleStep { from: format!("{pointer}/{key}"), target });
+                steps.push(CycleStep {
+                    from: format!("{pointer}/{key}"),
+                    target,
+                });
             }
         }
         (pointer.as_str(), steps)
@@ -96,11 +122,16 @@ impl<'n> SchemaNames<'n> {
             let id = text(schema, "$id").map(|id| id.trim_end_matches('#'));
             (id.is_some() || pointer.is_empty()).then(|| (pointer.as_str(), id.unwrap_or_default()))
         });
-        let mut names = Self { documents: documents.collect(), anchors: HashMap::new() };
+        let mut names = Self {
+            documents: documents.collect(),
+            anchors: HashMap::new(),
+        };
         for (pointer, schema) in nodes {
             for key in ["$anchor", "$dynamicAnchor"] {
                 if let Some(anchor) = text(schema, key) {
-                    names.anchors.insert((names.document_of(pointer), anchor), pointer);
+                    names
+                        .anchors
+                        .insert((names.document_of(pointer), anchor), pointer);
                 }
             }
         }
@@ -122,7 +153,10 @@ impl<'n> SchemaNames<'n> {
         } else {
             // An `$id` may be given in full or relative to its directory.
             let named = |id: &str| {
-                id == document || id.strip_suffix(document).is_some_and(|rest| rest.ends_with('/'))
+                id == document
+                    || id
+                        .strip_suffix(document)
+                        .is_some_and(|rest| rest.ends_with('/'))
             };
             self.documents.iter().find(|(_, id)| named(id))?.0
         };
@@ -130,7 +164,9 @@ impl<'n> SchemaNames<'n> {
         if fragment.is_empty() || fragment.starts_with('/') {
             return Some(format!("{document}{fragment}"));
         }
-        self.anchors.get(&(document, &*fragment)).map(|place| (*place).to_owned())
+        self.anchors
+            .get(&(document, &*fragment))
+            .map(|place| (*place).to_owned())
     }
 }
 
@@ -149,30 +185,57 @@ mod tests {
             ),
             (
                 r##"{"$defs": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/b"}}}"##,
-                &["1:26 `#/$defs/a` → `#/$defs/a`", "1:54 `#/$defs/b` → `#/$defs/b`"],
+                &[
+                    "1:26 `#/$defs/a` → `#/$defs/a`",
+                    "1:54 `#/$defs/b` → `#/$defs/b`",
+                ],
             ),
             (
                 r##"{"type": "object", "anyOf": [{"type": "string"}, {"$ref": "#"}]}"##,
                 &["1:59 `#` → `#/anyOf/1` → `#`"],
             ),
             (r##"{"not": {"$ref": "#"}}"##, &["1:18 `#` → `#/not` → `#`"]),
-            (r##"{"dependentSchemas": {"a": {"$ref": "#"}}}"##, &["1:37 `#` → `#/dependentSchemas/a` → `#`"]),
+            (
+                r##"{"dependentSchemas": {"a": {"$ref": "#"}}}"##,
+                &["1:37 `#` → `#/dependentSchemas/a` → `#`"],
+            ),
             (r##"{"$anchor": "n", "$ref": "#n"}"##, &["1:26 `#` → `#`"]),
-            (r##"{"$dynamicAnchor": "n", "$dynamicRef": "#n"}"##, &["1:40 `#` → `#`"]),
-            (r##"{"$id": "https://x.test/s.json", "$ref": "https://x.test/s.json"}"##, &["1:42 `#` → `#`"]),
-            (r##"{"$id": "https://x.test/s.json", "$ref": "s.json#"}"##, &["1:42 `#` → `#`"]),
+            (
+                r##"{"$dynamicAnchor": "n", "$dynamicRef": "#n"}"##,
+                &["1:40 `#` → `#`"],
+            ),
+            (
+                r##"{"$id": "https://x.test/s.json", "$ref": "https://x.test/s.json"}"##,
+                &["1:42 `#` → `#`"],
+            ),
+            (
+                r##"{"$id": "https://x.test/s.json", "$ref": "s.json#"}"##,
+                &["1:42 `#` → `#`"],
+            ),
             (
                 r##"{"$ref": "#/$defs/a%20~1b", "$defs": {"a /b": {"$ref": "#"}}}"##,
                 &["1:56 `#` → `#/$defs/a ~1b` → `#`"],
             ),
-            (r##"{"$defs": {"a": {"$id": "https://x.test/a", "properties": {"b": {"$ref": "#"}}}}}"##, &[]),
+            (
+                r##"{"$defs": {"a": {"$id": "https://x.test/a", "properties": {"b": {"$ref": "#"}}}}}"##,
+                &[],
+            ),
             (
                 r##"{"$ref": "#/$defs/a", "$defs": {"a": {"$id": "https://x.test/a", "$ref": "#"}}}"##,
                 &["1:74 `#/$defs/a` → `#/$defs/a`"],
             ),
-            (r##"{"properties": {"child": {"$ref": "#"}}, "items": {"$ref": "#"}}"##, &[]),
-            (r##"{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {}}}"##, &[]),
-            (r##"{"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "#"}}"##, &[]),
+            (
+                r##"{"properties": {"child": {"$ref": "#"}}, "items": {"$ref": "#"}}"##,
+                &[],
+            ),
+            (
+                r##"{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {}}}"##,
+                &[],
+            ),
+            (
+                r##"{"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "#"}}"##,
+                &[],
+            ),
             (r##"{"$ref": "#/nowhere"}"##, &[]),
             (r##"true"##, &[]),
         ] {
@@ -183,7 +246,11 @@ mod tests {
                     assert_eq!(one.code, Code::SchemaCycle);
                     let place = one.place.expect("a place");
                     let way = one.message.split_once(": ").expect("a way").1.to_owned();
-                    format!("{}:{} {way}", place.line.expect("a line"), place.column.expect("a column"))
+                    format!(
+                        "{}:{} {way}",
+                        place.line.expect("a line"),
+                        place.column.expect("a column")
+                    )
                 })
                 .collect();
             assert_eq!(told, expected, "{text}");
@@ -193,15 +260,23 @@ mod tests {
     #[test]
     fn a_long_chain_is_no_cycle_and_no_stack() {
         let links = 5_000;
-        let link = |index: usize, next: usize| format!("\"d{index}\": {{\"$ref\": \"#/$defs/d{next}\"}}");
+        let link =
+            |index: usize, next: usize| format!("\"d{index}\": {{\"$ref\": \"#/$defs/d{next}\"}}");
         let chain = |last: usize| {
-            let links: Vec<String> =
-                (0..links).map(|index| link(index, index + 1)).chain([link(links, last)]).collect();
+            let links: Vec<String> = (0..links)
+                .map(|index| link(index, index + 1))
+                .chain([link(links, last)])
+                .collect();
             format!("{{\"$defs\": {{{}}}}}", links.join(", "))
         };
         let found = |text: &str| cycles("s", text, &serde_json::from_str(text).expect("JSON"));
         assert_eq!(found(&chain(links + 1)), []);
-        let [round] = &found(&chain(0))[..] else { panic!("not one cycle") };
-        assert!(round.message.ends_with("`#/$defs/d5` → … → `#/$defs/d0`"), "{round}");
+        let [round] = &found(&chain(0))[..] else {
+            panic!("not one cycle")
+        };
+        assert!(
+            round.message.ends_with("`#/$defs/d5` → … → `#/$defs/d0`"),
+            "{round}"
+        );
     }
 }

@@ -113,7 +113,11 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> 
             | "propertyNames"
             | "unevaluatedItems"
             | "unevaluatedProperties"
-            | "contentSchema" => found.push(Subschema { pointer: below, schema: value, same_value }),
+            | "contentSchema" => found.push(Subschema {
+                pointer: below,
+                schema: value,
+                same_value,
+            }),
             _ => {}
         }
     }
@@ -125,7 +129,12 @@ pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), schema)];
     while let Some((pointer, schema)) = open.pop() {
-        open.extend(inner(schema, &pointer).into_iter().rev().map(|inner| (inner.pointer, inner.schema)));
+        open.extend(
+            inner(schema, &pointer)
+                .into_iter()
+                .rev()
+                .map(|inner| (inner.pointer, inner.schema)),
+        );
         found.push((pointer, schema));
     }
     found

@@ -18,15 +18,22 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
     for (pointer, inner) in subschemas(&schema.value) {
         misspelt(path, text, inner, &pointer, &mut found);
     }
-    for (index, example) in
-        schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate()
+    for (index, example) in schema
+        .value
+        .get("examples")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
     {
         if let Some(problem) = schema.validate(example).first() {
             let pointer = format!("/examples/{index}");
             let (start, length) = span(text, &pointer).unwrap_or_default();
             let place = Place::at(path, text, start, length.min(1));
-            let message =
-                format!("the schema rejects its own example: {} {}", problem.pointer, problem.message);
+            let message = format!(
+                "the schema rejects its own example: {} {}",
+                problem.pointer, problem.message
+            );
             found.push(
                 Diagnostic::warning(Code::SchemaExample, message)
                     .at(place)
@@ -38,7 +45,11 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
 }
 
 fn misspelt(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut Vec<Diagnostic>) {
-    for key in schema.as_object().into_iter().flat_map(|members| members.keys()) {
+    for key in schema
+        .as_object()
+        .into_iter()
+        .flat_map(|members| members.keys())
+    {
         if KEYWORDS.contains(&key.as_str()) || key.starts_with("x-") {
             continue;
         }
@@ -49,7 +60,11 @@ fn misspelt(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut V
         };
         let message = format!("`{key}` is not a JSON Schema keyword");
         let place = Place::at(path, text, start, length);
-        found.push(Diagnostic::warning(Code::SchemaKeyword, message).at(place).hint(hint));
+        found.push(
+            Diagnostic::warning(Code::SchemaKeyword, message)
+                .at(place)
+                .hint(hint),
+        );
     }
 }
 
@@ -63,10 +78,16 @@ mod tests {
         let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
         assert_eq!(lint("s.json", &remote)[0].code, Code::SchemaRemoteRef);
         let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
-        let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
+        let found: Vec<String> = lint("s.json", &slip)
+            .into_iter()
+            .map(|one| one.message)
+            .collect();
         assert_eq!(
             found,
-            ["`requird` is not a JSON Schema keyword", "`minimun` is not a JSON Schema keyword"]
+            [
+                "`requird` is not a JSON Schema keyword",
+                "`minimun` is not a JSON Schema keyword"
+            ]
         );
         let example = json!({"type": "string", "examples": [1]}).to_string();
         assert_eq!(lint("s.json", &example)[0].code, Code::SchemaExample);

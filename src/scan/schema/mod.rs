@@ -57,11 +57,18 @@ impl Schema {
     /// Compiles a JSON Schema 2020-12. Returns diagnostics if the schema cannot be used.
     pub fn compile(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let fault = |code, message: String, hint: &str| {
-            let place = Place { path: path.to_owned(), ..Place::default() };
+            let place = Place {
+                path: path.to_owned(),
+                ..Place::default()
+            };
             vec![Diagnostic::error(code, message).at(place).hint(hint)]
         };
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            fault(Code::SchemaInvalid, format!("the schema is not valid JSON: {error}"), "correct the schema")
+            fault(
+                Code::SchemaInvalid,
+                format!("the schema is not valid JSON: {error}"),
+                "correct the schema",
+            )
         })?;
         // The validator would treat such a schema as one that accepts everything.
         let cycles = cycle::cycles(path, text, &value);
@@ -90,14 +97,21 @@ impl Schema {
     /// Everything in `data` that the schema rejects, at most 20 problems.
     #[must_use]
     pub fn validate(&self, data: &Value) -> Vec<Problem> {
-        let Faults { problems, unwritten } = self.faults(data);
+        let Faults {
+            problems,
+            unwritten,
+        } = self.faults(data);
         let unwritten = unwritten.into_iter().map(|pointer| Problem {
             pointer,
             key: None,
             message: UNWRITTEN.to_owned(),
             hint: None,
         });
-        problems.into_iter().chain(unwritten).take(MAX_PROBLEMS).collect()
+        problems
+            .into_iter()
+            .chain(unwritten)
+            .take(MAX_PROBLEMS)
+            .collect()
     }
 
     /// The same, with what a draft leaves open kept apart: a text that begins with TODO, and a value that is of
@@ -135,7 +149,9 @@ impl Schema {
 
     /// The problems that one validation error yields: one, or one per unexpected key.
     fn problems(&self, error: &ValidationError<'_>, data: &Value) -> Vec<Problem> {
-        let here = data.pointer(error.instance_path().as_str()).and_then(Value::as_object);
+        let here = data
+            .pointer(error.instance_path().as_str())
+            .and_then(Value::as_object);
         let unexpected: Vec<&String> = match (error.kind(), here) {
             (
                 ValidationErrorKind::AdditionalProperties { unexpected }
@@ -144,7 +160,10 @@ impl Schema {
             ) => unexpected.iter().collect(),
             // If a schema names no key at all, every key is unexpected.
             (ValidationErrorKind::FalseSchema, Some(members))
-                if error.schema_path().as_str().ends_with("/additionalProperties") =>
+                if error
+                    .schema_path()
+                    .as_str()
+                    .ends_with("/additionalProperties") =>
             {
                 members.keys().collect()
             }
@@ -166,14 +185,23 @@ impl Schema {
     fn problem(&self, error: &ValidationError<'_>, data: &Value) -> Problem {
         let pointer = error.instance_path().to_string();
         let here = data.pointer(&pointer).unwrap_or(&Value::Null);
-        let plain = |message: String| Problem { pointer: pointer.clone(), key: None, message, hint: None };
+        let plain = |message: String| Problem {
+            pointer: pointer.clone(),
+            key: None,
+            message,
+            hint: None,
+        };
         if let Some(message) = self.own_message(error) {
             return plain(message.to_owned());
         }
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                let present = here.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+                let present = here
+                    .as_object()
+                    .into_iter()
+                    .flat_map(Map::keys)
+                    .map(String::as_str);
                 let known = self.keys_around(error);
                 let slip = nearest(name, present.filter(|key| !known.contains(*key)));
                 Problem {
@@ -186,15 +214,26 @@ impl Schema {
                 plain(format!("expected {expected}, found {}", found(here)))
             }
             ValidationErrorKind::Enum { options } => {
-                let texts: Vec<&str> =
-                    options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-                let near = here.as_str().and_then(|text| nearest(text, texts.iter().copied()));
+                let texts: Vec<&str> = options
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
+                let near = here
+                    .as_str()
+                    .and_then(|text| nearest(text, texts.iter().copied()));
                 Problem {
                     hint: near.map(|near| format!("did you mean `{near}`?")),
-                    ..plain(format!("found {}, but the value must be one of {}", found(here), words(options)))
+                    ..plain(format!(
+                        "found {}, but the value must be one of {}",
+                        found(here),
+                        words(options)
+                    ))
                 }
             }
-            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context } => {
                 let forms = self.forms(error, context, data);
                 let told: Vec<&str> = forms.iter().map(|(told, _)| told.as_str()).collect();
                 Problem {
@@ -219,16 +258,23 @@ impl Schema {
         let form = |(nth, faults): (usize, &Vec<ValidationError<'_>>)| {
             let declared = declared.get(nth);
             let texts = ["title", "description"].map(|key| declared?.get(key)?.as_str());
-            let name = texts.into_iter().flatten().next().map(|name| name.trim_end_matches('.'));
+            let name = texts
+                .into_iter()
+                .flatten()
+                .next()
+                .map(|name| name.trim_end_matches('.'));
             let faults = faults.iter().take(MAX_FAULTS);
-            let faults: Vec<Problem> = faults.map(|fault| self.fault_of_form(fault, data)).collect();
+            let faults: Vec<Problem> = faults
+                .map(|fault| self.fault_of_form(fault, data))
+                .collect();
             let told: Vec<String> = faults.iter().map(|fault| relative(fault, here)).collect();
             let told = told.join(" and ");
             let told = name.map_or_else(|| told.clone(), |name| format!("{name} ({told})"));
             (told, faults.into_iter().find_map(|fault| fault.hint))
         };
         // The form that lacks least is the one that was meant, most likely.
-        let mut order: Vec<(usize, &Vec<ValidationError<'_>>)> = context.iter().enumerate().collect();
+        let mut order: Vec<(usize, &Vec<ValidationError<'_>>)> =
+            context.iter().enumerate().collect();
         order.sort_by_key(|(_, faults)| faults.len());
         order.into_iter().map(form).collect()
     }
@@ -236,19 +282,23 @@ impl Schema {
     /// What keeps a value from being of one form. Forms within a form are not listed.
     fn fault_of_form(&self, fault: &ValidationError<'_>, data: &Value) -> Problem {
         match fault.kind() {
-            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => Problem {
-                pointer: fault.instance_path().to_string(),
-                key: None,
-                message: NO_FORM.to_owned(),
-                hint: None,
-            },
+            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+                Problem {
+                    pointer: fault.instance_path().to_string(),
+                    key: None,
+                    message: NO_FORM.to_owned(),
+                    hint: None,
+                }
+            }
             _ => self.problem(fault, data),
         }
     }
 
     /// The value of the keyword that failed.
     fn at(&self, error: &ValidationError<'_>) -> Option<Value> {
-        self.value.pointer(&error.schema_path().to_string()).cloned()
+        self.value
+            .pointer(&error.schema_path().to_string())
+            .cloned()
     }
 
     /// What the schema itself says about a value that it rejects: `x-orch-message` beside the keyword that failed.
@@ -270,12 +320,18 @@ impl Schema {
     fn keys_around(&self, error: &ValidationError<'_>) -> HashSet<String> {
         let path = error.schema_path().to_string();
         let parents = path.match_indices('/').map(|(end, _)| &path[..end]);
-        parents.flat_map(|parent| self.keys_at(parent)).cloned().collect()
+        parents
+            .flat_map(|parent| self.keys_at(parent))
+            .cloned()
+            .collect()
     }
 
     /// The keys that one part of the schema defines.
     fn keys_at(&self, part: &str) -> impl Iterator<Item = &String> {
-        let properties = self.value.pointer(part).and_then(|schema| schema.get("properties")?.as_object());
+        let properties = self
+            .value
+            .pointer(part)
+            .and_then(|schema| schema.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys)
     }
 }
@@ -311,11 +367,18 @@ impl Schemas {
             Some(_) => format!("{command} --example prints a valid example"),
             None => format!("{command} prints the schema"),
         };
-        let Faults { problems, unwritten } = compiled.faults(data);
-        let mut found =
-            if unwritten.is_empty() { Vec::new() } else { as_draft(data, &unwritten, path, format, &text) };
-        let others =
-            problems.into_iter().map(|problem| diagnostic(problem, &usual_hint, path, format, &text));
+        let Faults {
+            problems,
+            unwritten,
+        } = compiled.faults(data);
+        let mut found = if unwritten.is_empty() {
+            Vec::new()
+        } else {
+            as_draft(data, &unwritten, path, format, &text)
+        };
+        let others = problems
+            .into_iter()
+            .map(|problem| diagnostic(problem, &usual_hint, path, format, &text));
         found.extend(others);
         found
     }
@@ -324,7 +387,10 @@ impl Schemas {
     /// used, because a separate check reports that.
     #[must_use]
     pub fn refuses(&self, schema: &SchemaText, data: &Value) -> Vec<Problem> {
-        self.compiled(schema).as_ref().as_ref().map_or_else(|_| Vec::new(), |schema| schema.validate(data))
+        self.compiled(schema)
+            .as_ref()
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |schema| schema.validate(data))
     }
 
     fn compiled(&self, schema: &SchemaText) -> Arc<Compiled> {
@@ -339,17 +405,32 @@ impl Schemas {
 
 /// The message of a problem, with its place below `here`.
 fn relative(problem: &Problem, here: &str) -> String {
-    match problem.pointer.strip_prefix(here).filter(|below| !below.is_empty()) {
+    match problem
+        .pointer
+        .strip_prefix(here)
+        .filter(|below| !below.is_empty())
+    {
         Some(below) => format!("{} in `{below}`", problem.message),
         None => problem.message.clone(),
     }
 }
 
-fn diagnostic(problem: Problem, usual_hint: &str, path: &RepoPath, format: Format, text: &str) -> Diagnostic {
+fn diagnostic(
+    problem: Problem,
+    usual_hint: &str,
+    path: &RepoPath,
+    format: Format,
+    text: &str,
+) -> Diagnostic {
     let place = locate(format, path, text, &problem.pointer, problem.key.as_deref());
-    let place = Place { pointer: Some(problem.pointer), ..place };
+    let place = Place {
+        pointer: Some(problem.pointer),
+        ..place
+    };
     let hint = problem.hint.unwrap_or_else(|| usual_hint.to_owned());
-    Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
+    Diagnostic::error(Code::SchemaMismatch, problem.message)
+        .at(place)
+        .hint(hint)
 }
 
 /// The first entry of the top-level `examples` of a schema that the schema accepts.
@@ -357,13 +438,19 @@ fn diagnostic(problem: Problem, usual_hint: &str, path: &RepoPath, format: Forma
 pub fn example(text: &str) -> Option<Value> {
     let schema = Schema::compile("", text).ok()?;
     let examples = schema.value.get("examples")?.as_array()?;
-    examples.iter().find(|example| schema.validator.is_valid(example)).cloned()
+    examples
+        .iter()
+        .find(|example| schema.validator.is_valid(example))
+        .cloned()
 }
 
 fn is_remote(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(key, value)| {
-            let leads_out = key == "$ref" && value.as_str().is_some_and(|target| !target.starts_with('#'));
+            let leads_out = key == "$ref"
+                && value
+                    .as_str()
+                    .is_some_and(|target| !target.starts_with('#'));
             leads_out || is_remote(value)
         }),
         Value::Array(items) => items.iter().any(is_remote),
@@ -416,12 +503,22 @@ mod tests {
     fn check(schema_value: &Value, text: &str) -> Vec<String> {
         let path = RepoPath::new("f.json").expect("valid");
         let data: Value = serde_json::from_str(text).expect("JSON");
-        let found =
-            Schemas::default().validate(&schema(schema_value), &data, &path, Format::Json, text.as_bytes());
+        let found = Schemas::default().validate(
+            &schema(schema_value),
+            &data,
+            &path,
+            Format::Json,
+            text.as_bytes(),
+        );
         found
             .into_iter()
             .map(|one| {
-                format!("{} {} ({})", one.place.expect("a place"), one.message, one.hint.unwrap_or_default())
+                format!(
+                    "{} {} ({})",
+                    one.place.expect("a place"),
+                    one.message,
+                    one.hint.unwrap_or_default()
+                )
             })
             .collect()
     }
@@ -433,16 +530,25 @@ mod tests {
             "properties": {"ok": {"type": "boolean"}, "kind": {"enum": ["draft", "final"]}},
         });
         for (text, expected) in [
-            ("{\n  \"ok\": \"yes\"}", "f.json:2:9 expected boolean, found string \"yes\""),
+            (
+                "{\n  \"ok\": \"yes\"}",
+                "f.json:2:9 expected boolean, found string \"yes\"",
+            ),
             ("{\"kind\": \"final\"}", "f.json:1:1 `ok` is missing"),
             (
                 "{\"ok\": true, \"knd\": 1}",
                 "f.json:1:14 key `knd` is not allowed here (did you mean `kind`?)",
             ),
-            ("{\"ok\": true, \"kind\": \"fnal\"}", "must be one of draft or final (did you mean `final`?)"),
+            (
+                "{\"ok\": true, \"kind\": \"fnal\"}",
+                "must be one of draft or final (did you mean `final`?)",
+            ),
         ] {
             let found = check(&strict, text);
-            assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
+            assert!(
+                found.iter().any(|line| line.contains(expected)),
+                "{text}: {found:#?}"
+            );
         }
         assert!(check(&strict, "{\"ok\": true}").is_empty());
     }
@@ -459,13 +565,22 @@ mod tests {
         assert_eq!(found.len(), 4, "{found:#?}");
         let whole = "f.json:1:8 this is a draft, and 2 places are still to be written: line 1 (`/ok`), line 2 (`/note/n`) (";
         assert!(found[0].starts_with(whole), "{found:#?}");
-        assert!(found[1].starts_with("f.json:1:8 this is still"), "{found:#?}");
-        assert!(found[2].starts_with("f.json:2:15 this is still"), "{found:#?}");
+        assert!(
+            found[1].starts_with("f.json:1:8 this is still"),
+            "{found:#?}"
+        );
+        assert!(
+            found[2].starts_with("f.json:2:15 this is still"),
+            "{found:#?}"
+        );
         assert!(found[3].contains("must be one of a"), "{found:#?}");
         // A word that begins like the mark, and a value of another form.
         for text in ["{\"ok\": \"TODOS\"}", "{\"note\": []}"] {
             let found = check(&drafted, text);
-            assert!(found.len() == 1 && !found[0].contains("draft"), "{found:#?}");
+            assert!(
+                found.len() == 1 && !found[0].contains("draft"),
+                "{found:#?}"
+            );
         }
         let refused = Schemas::default().refuses(&schema(&drafted), &json!({"ok": "TODO"}));
         assert_eq!(refused[0].message, UNWRITTEN);
@@ -475,7 +590,10 @@ mod tests {
     fn a_schema_may_say_in_its_own_words_what_is_wrong() {
         let own = json!({"properties": {"a": {"minItems": 1, "x-orch-message": "name an item"}, "b": {"minItems": 1}}});
         let found = check(&own, "{\"a\": [], \"b\": []}");
-        assert!(found[0].contains("name an item") && !found[1].contains("name an item"), "{found:?}");
+        assert!(
+            found[0].contains("name an item") && !found[1].contains("name an item"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -493,11 +611,17 @@ mod tests {
                     r#"{"aggregate": {"decision": "accepted"}}"#,
                     "(`ok` is missing); or The verdict under aggregate (`ok` is missing in `/aggregate`)",
                 ),
-                (r#"{"Ok": true, "of": {}}"#, "(did you mean `ok` instead of `Ok`?)"),
+                (
+                    r#"{"Ok": true, "of": {}}"#,
+                    "(did you mean `ok` instead of `Ok`?)",
+                ),
                 (r#"{"of": {}}"#, "example prints a valid example)"),
             ] {
                 let found = check(&shipped, text);
-                assert!(found.len() == 1 && found[0].contains(expected), "{name}: {text}: {found:#?}");
+                assert!(
+                    found.len() == 1 && found[0].contains(expected),
+                    "{name}: {text}: {found:#?}"
+                );
             }
         }
     }
@@ -510,14 +634,19 @@ mod tests {
         let text = "{\"knd\": 1, \"name\": 2,\n\"nmae\": 3, \"zebra\": 4}";
         let other = "orch schema s prints the schema";
         for (schema, hints) in [
-            (inner.clone(), ["did you mean `kind`?", "did you mean `name`?", other]),
+            (
+                inner.clone(),
+                ["did you mean `kind`?", "did you mean `name`?", other],
+            ),
             (
                 json!({"$defs": {"i": inner}, "$ref": "#/$defs/i"}),
                 ["did you mean `kind`?", "did you mean `name`?", other],
             ),
             (open, [other, "did you mean `name`?", other]),
         ] {
-            let told = |place, key, hint| format!("f.json:{place} key `{key}` is not allowed here ({hint})");
+            let told = |place, key, hint| {
+                format!("f.json:{place} key `{key}` is not allowed here ({hint})")
+            };
             let expected = [
                 told("1:2", "knd", hints[0]),
                 told("2:1", "nmae", hints[1]),
@@ -525,28 +654,38 @@ mod tests {
             ];
             assert_eq!(check(&schema, text), expected, "{schema}");
         }
-        let many: Map<String, Value> = (0..1000).map(|key| (format!("key{key}"), json!(1))).collect();
+        let many: Map<String, Value> = (0..1000)
+            .map(|key| (format!("key{key}"), json!(1)))
+            .collect();
         let many = Value::from(many).to_string();
         let nothing = json!({"additionalProperties": false});
         let strict = json!({"additionalProperties": false, "properties": {"kind": {}}});
         for schema in [nothing, strict] {
             let found = check(&schema, &many);
             assert_eq!(found.len(), MAX_PROBLEMS);
-            assert_eq!(found[1], format!("f.json:1:11 key `key1` is not allowed here ({other})"));
+            assert_eq!(
+                found[1],
+                format!("f.json:1:11 key `key1` is not allowed here ({other})")
+            );
         }
         let found = check(&json!({"properties": {"a": false}}), "{\"a\": 1}");
-        assert_eq!(found, [format!("f.json:1:7 no value is allowed here ({other})")]);
+        assert_eq!(
+            found,
+            [format!("f.json:1:7 no value is allowed here ({other})")]
+        );
     }
 
     #[test]
     fn formats_count() {
-        assert_eq!(check(&json!({"format": "date-time"}), "\"yesterday\"").len(), 1);
+        assert_eq!(
+            check(&json!({"format": "date-time"}), "\"yesterday\"").len(),
+            1
+        );
     }
 
     #[test]
     fn a_recursive_schema_and_a_wild_pattern_are_harmless() {
-        let recursive =
-            json!({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
+        let recursive = json!({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
         assert!(check(&recursive, "{\"n\": {\"n\": {}}}").is_empty());
         let wild = json!({"pattern": "^(a+)+$"});
         let text = format!("\"{}b\"", "a".repeat(5000));

@@ -19,7 +19,9 @@ const TOLD_PLACES: usize = 100;
 
 /// Whether a value is a text that a draft leaves open.
 pub(super) fn is_todo(value: &Value) -> bool {
-    let rest = value.as_str().and_then(|text| text.trim_start().strip_prefix(TODO));
+    let rest = value
+        .as_str()
+        .and_then(|text| text.trim_start().strip_prefix(TODO));
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
@@ -61,18 +63,35 @@ pub(super) fn as_draft(
     let places: Vec<Place> = pointers.iter().take(TOLD_PLACES).map(place).collect();
     let name = |place: &Place| {
         let pointer = place.pointer.as_deref().unwrap_or_default();
-        let pointer = if pointer.is_empty() { String::new() } else { format!(" (`{pointer}`)") };
-        place.line.map_or_else(|| pointer.clone(), |line| format!("line {line}{pointer}"))
+        let pointer = if pointer.is_empty() {
+            String::new()
+        } else {
+            format!(" (`{pointer}`)")
+        };
+        place
+            .line
+            .map_or_else(|| pointer.clone(), |line| format!("line {line}{pointer}"))
     };
     let mut named: Vec<String> = places.iter().take(NAMED_PLACES).map(name).collect();
     if count > NAMED_PLACES {
         named.push(format!("and {} more", count - NAMED_PLACES));
     }
-    let are = if count == 1 { "1 place is".to_owned() } else { format!("{count} places are") };
-    let message = format!("this is a draft, and {are} still to be written: {}", named.join(", "));
+    let are = if count == 1 {
+        "1 place is".to_owned()
+    } else {
+        format!("{count} places are")
+    };
+    let message = format!(
+        "this is a draft, and {are} still to be written: {}",
+        named.join(", ")
+    );
     let hint = "write each text that begins with TODO, and remove what is not needed; `orch check --json` lists them";
     let first = places.first().cloned().unwrap_or_default();
-    let whole = Diagnostic::error(Code::Unwritten, message).at(first).hint(hint);
-    let each = places.into_iter().map(|place| Diagnostic::note(Code::Unwritten, UNWRITTEN).at(place));
+    let whole = Diagnostic::error(Code::Unwritten, message)
+        .at(first)
+        .hint(hint);
+    let each = places
+        .into_iter()
+        .map(|place| Diagnostic::note(Code::Unwritten, UNWRITTEN).at(place));
     std::iter::once(whole).chain(each).collect()
 }

@@ -34,36 +34,66 @@ fn they_are_what_the_commits_change() {
     let before = files(&repo, "HEAD");
     let mut chance = Chance(0x5eed);
     let mut below = |limit: usize| chance.below(limit);
-    let names = ["a/x", "a/y/z", "a/new", "b/x", "b/y/x", "c", "d/e/f", "d/e/g", "m/x", "n"];
+    let names = [
+        "a/x", "a/y/z", "a/new", "b/x", "b/y/x", "c", "d/e/f", "d/e/g", "m/x", "n",
+    ];
     let (mut built_ones, mut moved_ones) = (0, 0);
     for round in 0..300 {
         let store = repo.store();
         let begun = store.begin().expect("begun");
         let planned: Vec<PlannedCommit> = (0..=below(3))
             .map(|number| {
-                let moved = |from: &str| MovedPath { from: path(from), to: path(&format!("to{number}")) };
-                let moves: Vec<_> =
-                    (0..below(2)).map(|_| moved(["a", "b", "c", "d/e", "to0", "to1"][below(6)])).collect();
-                let removes = (0..below(3)).map(|_| path(names[below(names.len())])).collect();
+                let moved = |from: &str| MovedPath {
+                    from: path(from),
+                    to: path(&format!("to{number}")),
+                };
+                let moves: Vec<_> = (0..below(2))
+                    .map(|_| moved(["a", "b", "c", "d/e", "to0", "to1"][below(6)]))
+                    .collect();
+                let removes = (0..below(3))
+                    .map(|_| path(names[below(names.len())]))
+                    .collect();
                 let text = |number: usize| format!("{number}\n").into_bytes();
-                let writes = (0..below(4))
-                    .map(|_| Write::evidence(path(names[below(names.len())]), text(below(3)), below(2) == 0));
+                let writes = (0..below(4)).map(|_| {
+                    Write::evidence(
+                        path(names[below(names.len())]),
+                        text(below(3)),
+                        below(2) == 0,
+                    )
+                });
                 let writes = writes.collect();
-                PlannedCommit { message: format!("{round} {number}"), writes, removes, moves }
+                PlannedCommit {
+                    message: format!("{round} {number}"),
+                    writes,
+                    removes,
+                    moves,
+                }
             })
             .collect();
         // What cannot be committed has no changes.
-        let Ok(built) = begun.build(&planned, false, &|_| false) else { continue };
+        let Ok(built) = begun.build(&planned, false, &|_| false) else {
+            continue;
+        };
         let changes = begun.index_changes(&planned).expect("read");
         let after = files(&repo, &built.commits.last().expect("a commit").to_string());
         let entry = |files: &Files, path: &RepoPath| files.get(path).copied();
         for change in &changes {
             let is_file = |held: &(Digest, i32)| held.1 != 0o040_000;
-            assert_eq!(change.before.filter(is_file), entry(&before, &change.path), "{round}: {planned:?}");
-            assert_eq!(change.after, entry(&after, &change.path), "{round}: {planned:?}");
+            assert_eq!(
+                change.before.filter(is_file),
+                entry(&before, &change.path),
+                "{round}: {planned:?}"
+            );
+            assert_eq!(
+                change.after,
+                entry(&after, &change.path),
+                "{round}: {planned:?}"
+            );
         }
-        for path in
-            before.keys().chain(after.keys()).filter(|path| entry(&before, path) != entry(&after, path))
+        for path in before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| entry(&before, path) != entry(&after, path))
         {
             let is_told = changes.iter().any(|change| change.path == *path);
             assert!(is_told, "{round}: {path} of {planned:?}");
@@ -71,5 +101,8 @@ fn they_are_what_the_commits_change() {
         built_ones += 1;
         moved_ones += usize::from(planned.iter().any(|one| !one.moves.is_empty()));
     }
-    assert!(built_ones > 100 && moved_ones > 40, "{built_ones} were built, {moved_ones} with moves");
+    assert!(
+        built_ones > 100 && moved_ones > 40,
+        "{built_ones} were built, {moved_ones} with moves"
+    );
 }

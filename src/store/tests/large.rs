@@ -53,14 +53,20 @@ fn of_one_task(repo: &Repo) -> Store {
 fn asked(store: &Store, names: &[&str]) -> (Vec<Option<(Digest, u32)>>, u64) {
     let head = store.tree_source(store.head().expect("HEAD").commit.expect("a commit"));
     let path = |name: &&str| RepoPath::new(format!("tasks/{name}")).expect("a path");
-    let found = names.iter().map(|name| head.object(&path(name)).expect("read")).collect();
+    let found = names
+        .iter()
+        .map(|name| head.object(&path(name)).expect("read"))
+        .collect();
     (found, store.counted().trees)
 }
 
 fn kept(repo: &Repo) -> Vec<PathBuf> {
     let place = repo.path(".git/orch").join(caches::LARGE_TREES);
-    let mut kept: Vec<_> =
-        fs::read_dir(place).into_iter().flatten().map(|entry| entry.expect("listed").path()).collect();
+    let mut kept: Vec<_> = fs::read_dir(place)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.expect("listed").path())
+        .collect();
     kept.sort();
     kept
 }
@@ -73,15 +79,32 @@ fn each_name_is_found_in_a_kept_directory_as_in_the_whole() {
         let plain = repo.store();
         assert_eq!(asked(&plain, &["t-0001/log"]).1, 3);
         assert_eq!(kept(&repo), Vec::<PathBuf>::new(), "nobody asked for few");
-        assert_eq!(asked(&of_one_task(&repo), &["t-0001/log"]).1, 3, "it is read to be kept");
-        assert_eq!(kept(&repo), [repo.path(".git/orch/large-trees").join(tasks.to_string())]);
+        assert_eq!(
+            asked(&of_one_task(&repo), &["t-0001/log"]).1,
+            3,
+            "it is read to be kept"
+        );
+        assert_eq!(
+            kept(&repo),
+            [repo.path(".git/orch/large-trees").join(tasks.to_string())]
+        );
         let mut names = names();
         let more = ["", "-", ".", "/log", "0", "~"];
-        let others = names.iter().step_by(40).flat_map(|name| more.map(|end| format!("{name}{end}")));
-        names.extend(others.chain(["a", "t", "t-", "z"].map(str::to_owned)).collect::<Vec<_>>());
+        let others = names
+            .iter()
+            .step_by(40)
+            .flat_map(|name| more.map(|end| format!("{name}{end}")));
+        names.extend(
+            others
+                .chain(["a", "t", "t-", "z"].map(str::to_owned))
+                .collect::<Vec<_>>(),
+        );
         names.retain(|name| !name.is_empty());
         for names in names.chunks(16) {
-            let names: Vec<&str> = names.iter().map(|name| name.trim_end_matches('/')).collect();
+            let names: Vec<&str> = names
+                .iter()
+                .map(|name| name.trim_end_matches('/'))
+                .collect();
             let (found, read) = asked(&of_one_task(&repo), &names);
             assert_eq!(found, asked(&plain, &names).0, "{names:?}");
             let is_below = names.iter().any(|name| name.contains('/'));
@@ -91,13 +114,26 @@ fn each_name_is_found_in_a_kept_directory_as_in_the_whole() {
                 "of these directories only one is read as a whole: {names:?}"
             );
         }
-        let written = || fs::metadata(&kept(&repo)[0]).expect("kept").modified().expect("a time");
+        let written = || {
+            fs::metadata(&kept(&repo)[0])
+                .expect("kept")
+                .modified()
+                .expect("a time")
+        };
         let before = written();
         let many: Vec<&str> = names[..17].iter().map(String::as_str).collect();
-        assert_eq!(asked(&of_one_task(&repo), &many), (asked(&plain, &many).0, 2), "for many, all are read");
+        assert_eq!(
+            asked(&of_one_task(&repo), &many),
+            (asked(&plain, &many).0, 2),
+            "for many, all are read"
+        );
         let paths: Vec<String> = (0..40).map(|number| format!("t-0001/{number}")).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        assert_eq!(asked(&of_one_task(&repo), &paths).1, 2, "all paths of a task lead through one entry");
+        assert_eq!(
+            asked(&of_one_task(&repo), &paths).1,
+            2,
+            "all paths of a task lead through one entry"
+        );
         assert_eq!(written(), before, "it is written once");
     }
 }
@@ -113,14 +149,21 @@ fn a_damaged_file_is_not_believed_and_is_written_again() {
     let good = fs::read(&file).expect("read");
     let mut seed = 7_usize;
     let flips = (0..60).map(|number| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         // Many in the head, which is short.
-        let at = if number < 40 { number * 13 } else { (seed >> 20) % good.len() };
+        let at = if number < 40 {
+            number * 13
+        } else {
+            (seed >> 20) % good.len()
+        };
         let mut bad = good.clone();
         bad[at] ^= 1 << (seed >> 60 & 7);
         bad
     });
-    let cuts = [0, 1, 12, 20, 40, 300, good.len() / 2, good.len() - 1].map(|length| good[..length].to_vec());
+    let cuts = [0, 1, 12, 20, 40, 300, good.len() / 2, good.len() - 1]
+        .map(|length| good[..length].to_vec());
     let mut noticed = 0;
     for bad in flips.chain(cuts).collect::<Vec<_>>() {
         fs::write(&file, &bad).expect("written");
@@ -129,7 +172,10 @@ fn a_damaged_file_is_not_believed_and_is_written_again() {
         // A block that nobody reads may be damaged.
         if read == 2 {
             noticed += 1;
-            assert!(fs::read(&file).expect("read") == good, "it is written again");
+            assert!(
+                fs::read(&file).expect("read") == good,
+                "it is written again"
+            );
         }
     }
     assert!(noticed > 40, "{noticed}");
@@ -149,7 +195,11 @@ fn few_directories_are_kept() {
     for number in 0..7 {
         let tasks = commit(&repo, &format!("{number}\n"));
         asked(&of_one_task(&repo), &["t-0001"]);
-        assert!(kept(&repo).iter().any(|file| file.ends_with(tasks.to_string())));
+        assert!(
+            kept(&repo)
+                .iter()
+                .any(|file| file.ends_with(tasks.to_string()))
+        );
         assert!(kept(&repo).len() <= 4);
     }
     // Whoever goes on to other commits keeps none of theirs.
@@ -167,9 +217,15 @@ fn few_directories_are_kept() {
 fn a_tree_that_is_not_sorted_is_not_kept() {
     let repo = Repo::of(ObjectFormat::Sha1);
     let (names, blob) = (names(), repo.blob("one\n"));
-    let entries: Vec<(&str, &str, Digest)> =
-        names.iter().rev().map(|name| ("100644", name.as_str(), blob)).collect();
-    move_main(&repo, repo.raw_tree(&[("40000", "tasks", repo.raw_tree(&entries))]));
+    let entries: Vec<(&str, &str, Digest)> = names
+        .iter()
+        .rev()
+        .map(|name| ("100644", name.as_str(), blob))
+        .collect();
+    move_main(
+        &repo,
+        repo.raw_tree(&[("40000", "tasks", repo.raw_tree(&entries))]),
+    );
     asked(&of_one_task(&repo), &["t-0001"]);
     assert_eq!(kept(&repo), Vec::<PathBuf>::new());
 }

@@ -38,7 +38,10 @@ impl Repo {
     }
 
     fn of(format: ObjectFormat) -> Self {
-        let repo = Self { home: tempfile::tempdir().expect("a directory"), format };
+        let repo = Self {
+            home: tempfile::tempdir().expect("a directory"),
+            format,
+        };
         let option = match format {
             ObjectFormat::Sha1 => "--object-format=sha1",
             ObjectFormat::Sha256 => "--object-format=sha256",
@@ -88,7 +91,12 @@ impl Repo {
             command.env("GIT_INDEX_FILE", self.path(&format!(".git/{index}")));
         }
         let mut process = command.spawn().expect("git starts");
-        process.stdin.take().expect("piped").write_all(input).expect("read");
+        process
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(input)
+            .expect("read");
         process.wait_with_output().expect("git ends")
     }
 
@@ -108,8 +116,11 @@ impl Repo {
             [format!("{mode} {name}\0").as_bytes(), id.as_bytes()].concat()
         };
         let content: Vec<u8> = entries.iter().flat_map(entry).collect();
-        let id =
-            self.git_on("index", &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &content);
+        let id = self.git_on(
+            "index",
+            &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"],
+            &content,
+        );
         Digest::parse(id.trim()).expect("an id")
     }
 
@@ -118,16 +129,25 @@ impl Repo {
         // An intent-to-add entry has no flag in this list and belongs to no tree.
         let entries = self.git_on(index, &["ls-files", "-s", "-z"], &[]);
         let empty = self.format.blob(b"").to_string();
-        let entries: String = entries.split_inclusive('\0').filter(|line| !line.contains(&empty)).collect();
+        let entries: String = entries
+            .split_inclusive('\0')
+            .filter(|line| !line.contains(&empty))
+            .collect();
         let _ = fs::remove_file(self.path(".git/anew"));
-        self.git_on("anew", &["update-index", "-z", "--index-info"], entries.as_bytes());
+        self.git_on(
+            "anew",
+            &["update-index", "-z", "--index-info"],
+            entries.as_bytes(),
+        );
         self.git_on("anew", &["write-tree"], &[])
     }
 }
 
 /// Opens the store of a repository, with the directory of `orch` created.
 fn store_at(directory: &Path) -> Store {
-    let store = Store::discover(directory, &Environment::default()).expect("opened").expect("a repository");
+    let store = Store::discover(directory, &Environment::default())
+        .expect("opened")
+        .expect("a repository");
     fs::create_dir_all(store.own("")).expect("a directory");
     store
 }
@@ -147,5 +167,9 @@ fn info(repo: &Repo, edits: &[Edit<'_>]) -> Vec<u8> {
 
 fn change(text: &str, before: Option<Digest>, after: Option<Digest>) -> IndexChange {
     let side = |blob: Option<Digest>| blob.map(|blob| (blob, 0o100_644));
-    IndexChange { path: path(text), before: side(before), after: side(after) }
+    IndexChange {
+        path: path(text),
+        before: side(before),
+        after: side(after),
+    }
 }

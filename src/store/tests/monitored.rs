@@ -12,10 +12,15 @@ const MONITOR: &str = "#!/bin/sh\nprintf 'moment\\0'\n";
 
 #[test]
 fn git_looks_at_what_it_would_look_at_after_its_own_change() {
-    let names: Vec<String> = (0..150).map(|number| format!("d{}/{number}", number % 7)).collect();
+    let names: Vec<String> = (0..150)
+        .map(|number| format!("d{}/{number}", number % 7))
+        .collect();
     let mut chance = Chance(0x5eed);
     for repo in FORMATS.map(Repo::of) {
-        names.iter().step_by(2).for_each(|name| repo.write(name, "1\n"));
+        names
+            .iter()
+            .step_by(2)
+            .for_each(|name| repo.write(name, "1\n"));
         repo.git(&["add", "-A"]);
         repo.write(".git/monitor", MONITOR);
         fs::set_permissions(repo.path(".git/monitor"), fs::Permissions::from_mode(0o755))
@@ -42,12 +47,26 @@ fn git_looks_at_what_it_would_look_at_after_its_own_change() {
                 .collect();
             let index = fs::read(repo.path(".git/index")).expect("an index");
             let index = IndexFile::parse(index, repo.format).expect("a plain index");
-            assert!(index.extensions().any(|(signature, _)| signature == b"FSMN"), "case {case}");
+            assert!(
+                index
+                    .extensions()
+                    .any(|(signature, _)| signature == b"FSMN"),
+                "case {case}"
+            );
             fs::copy(repo.path(".git/index"), repo.path(".git/theirs")).expect("copied");
             repo.store().sync_index(&changes, false).expect("written");
-            let edits: Vec<Edit<'_>> =
-                changes.iter().map(|change| Edit { path: &change.path, entry: change.after }).collect();
-            repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(&repo, &edits));
+            let edits: Vec<Edit<'_>> = changes
+                .iter()
+                .map(|change| Edit {
+                    path: &change.path,
+                    entry: change.after,
+                })
+                .collect();
+            repo.git_on(
+                "theirs",
+                &["update-index", "-z", "--index-info"],
+                &info(&repo, &edits),
+            );
             let [ours, theirs] =
                 ["index", "theirs"].map(|index| repo.git_on(index, &["ls-files", "-f", "-s"], b""));
             assert_eq!(ours, theirs, "case {case}: {changes:?}");

@@ -9,7 +9,9 @@ use std::fs;
 /// Most of those below `t` are in one part of the cache.
 fn names() -> Vec<String> {
     let byte = |path: &String| Digest::of_blob(path.as_bytes()).as_bytes()[0];
-    let of_one_part = (0..).map(|number| format!("t/{number}/log")).filter(|path| byte(path) == 1);
+    let of_one_part = (0..)
+        .map(|number| format!("t/{number}/log"))
+        .filter(|path| byte(path) == 1);
     let others = ["t/a/log", "t/b/log", "t/d/other", "log", "u/log"].map(str::to_owned);
     of_one_part.take(5).chain(others).collect()
 }
@@ -26,7 +28,11 @@ impl Life {
         repo.git(&["config", "user.name", "Ann"]);
         repo.git(&["config", "user.email", "ann@example.com"]);
         repo.git(&["config", "gc.auto", "0"]);
-        let mut life = Self { repo, chance: Chance(seed), names: names() };
+        let mut life = Self {
+            repo,
+            chance: Chance(seed),
+            names: names(),
+        };
         life.commit();
         life
     }
@@ -53,7 +59,8 @@ impl Life {
             }
         }
         self.repo.git(&["add", "-A"]);
-        self.repo.git(&["commit", "-q", "--allow-empty", "-m", "by git"]);
+        self.repo
+            .git(&["commit", "-q", "--allow-empty", "-m", "by git"]);
     }
 
     /// Changes one file to what it never was, by git.
@@ -77,7 +84,10 @@ impl Life {
             }
         };
         let batch: Vec<PlannedCommit> = (0..count).map(|_| planned(self)).collect();
-        store.begin().and_then(|mut begun| begun.commit(&batch)).expect("committed");
+        store
+            .begin()
+            .and_then(|mut begun| begun.commit(&batch))
+            .expect("committed");
         self.repo.git(&["reset", "-q", "--hard"]);
     }
 
@@ -85,8 +95,16 @@ impl Life {
     fn happen(&mut self) {
         let branch = format!("side-{}", self.chance.0);
         match self.next(10) {
-            0 => drop(self.repo.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "amended"])),
-            1 => drop(self.repo.output("index", &["reset", "-q", "--hard", "HEAD~2"], &[])),
+            0 => {
+                drop(
+                    self.repo
+                        .git(&["commit", "-q", "--amend", "--allow-empty", "-m", "amended"]),
+                )
+            }
+            1 => drop(
+                self.repo
+                    .output("index", &["reset", "-q", "--hard", "HEAD~2"], &[]),
+            ),
             2 => {
                 self.repo.git(&["switch", "-q", "-c", &branch]);
                 let both = self.name();
@@ -95,7 +113,8 @@ impl Life {
                 self.repo.git(&["switch", "-q", "main"]);
                 self.put("t/b/log");
                 self.put(&both);
-                self.repo.git(&["merge", "-q", "-X", "ours", "-m", "merged", &branch]);
+                self.repo
+                    .git(&["merge", "-q", "-X", "ours", "-m", "merged", &branch]);
             }
             3 => {
                 self.repo.git(&["switch", "-q", "-c", &branch, "HEAD"]);
@@ -135,7 +154,8 @@ impl Life {
         let (at, text) = (path(&self.name()), format!("{}\n", self.next(4)));
         let blob = self.repo.blob(&text);
         let found = store.commit_holding(&at, blob).expect("read");
-        let [kept, aside] = ["replaced", "aside"].map(|name| self.repo.path(&format!(".git/orch/{name}")));
+        let [kept, aside] =
+            ["replaced", "aside"].map(|name| self.repo.path(&format!(".git/orch/{name}")));
         let is_kept = kept.exists();
         if is_kept {
             fs::rename(&kept, &aside).expect("moved");
@@ -154,10 +174,14 @@ impl Life {
 
     /// The files of the caches.
     fn cached(&self) -> Vec<std::path::PathBuf> {
-        let families = fs::read_dir(self.repo.path(".git/orch/newest-changes")).into_iter().flatten();
+        let families = fs::read_dir(self.repo.path(".git/orch/newest-changes"))
+            .into_iter()
+            .flatten();
         let families = families.map(|family| family.expect("read").path());
         let of_both = families.chain([self.repo.path(".git/orch/replaced")]);
-        let files = of_both.filter_map(|place| fs::read_dir(place).ok()).flatten();
+        let files = of_both
+            .filter_map(|place| fs::read_dir(place).ok())
+            .flatten();
         files.map(|file| file.expect("read").path()).collect()
     }
 }
@@ -181,7 +205,11 @@ fn what_is_cached_is_what_a_walk_finds() {
             }
             let anew = life.repo.store();
             anew.ask_for_few();
-            assert_eq!(anew.last_changes(&wanted).expect("read"), walked, "{what}, anew");
+            assert_eq!(
+                anew.last_changes(&wanted).expect("read"),
+                walked,
+                "{what}, anew"
+            );
             life.has_kept_what_was_taken(&anew, &what);
         }
     }
@@ -191,12 +219,16 @@ fn what_is_cached_is_what_a_walk_finds() {
 #[test]
 fn no_commit_is_compared_twice() {
     let mut life = Life::new(1);
-    let paths: Vec<RepoPath> = (0..60).map(|number| path(&format!("tasks/{number}/log"))).collect();
+    let paths: Vec<RepoPath> = (0..60)
+        .map(|number| path(&format!("tasks/{number}/log")))
+        .collect();
     paths.iter().for_each(|at| life.put(at.as_str()));
     let asked = |at: usize| {
         let store = life.repo.store();
         let found = store.last_changes(&paths[at..=at]).expect("read")[0].expect("a commit");
-        let subject = life.repo.git(&["log", "-1", "--format=%H", "--", paths[at].as_str()]);
+        let subject = life
+            .repo
+            .git(&["log", "-1", "--format=%H", "--", paths[at].as_str()]);
         assert_eq!(found.to_string(), subject.trim());
         store.listed.get()
     };
@@ -225,10 +257,15 @@ fn no_commit_of_a_store_is_compared_by_another() {
         life.put(&format!("tasks/{number}/log"));
         life.put(&format!("tasks/{number}/plan"));
     }
-    let logs: Vec<RepoPath> = (0..40).map(|number| path(&format!("tasks/{number}/log"))).collect();
+    let logs: Vec<RepoPath> = (0..40)
+        .map(|number| path(&format!("tasks/{number}/log")))
+        .collect();
     let plan = path("tasks/7/plan");
-    let holding =
-        |store: &Store, text: &str| store.commit_holding(&plan, life.repo.blob(text)).expect("read");
+    let holding = |store: &Store, text: &str| {
+        store
+            .commit_holding(&plan, life.repo.blob(text))
+            .expect("read")
+    };
     let watch = life.repo.store();
     watch.last_changes(&logs).expect("read");
     assert_eq!(holding(&watch, "never\n"), None);
@@ -240,8 +277,16 @@ fn no_commit_of_a_store_is_compared_by_another() {
             Write::evidence(at, format!("step {number}\n").into_bytes(), false)
         });
         let message = "step".to_owned();
-        let planned = PlannedCommit { message, writes: writes.to_vec(), removes: vec![], moves: vec![] };
-        watch.begin().and_then(|mut begun| begun.commit(&[planned])).expect("committed");
+        let planned = PlannedCommit {
+            message,
+            writes: writes.to_vec(),
+            removes: vec![],
+            moves: vec![],
+        };
+        watch
+            .begin()
+            .and_then(|mut begun| begun.commit(&[planned]))
+            .expect("committed");
     }
     let other = life.repo.store();
     other.ask_for_few();
@@ -250,7 +295,10 @@ fn no_commit_of_a_store_is_compared_by_another() {
     assert_eq!(other.listed.get(), 0);
     // The seventh step took it away.
     let holder = holding(&other, &held).expect("a commit");
-    assert_eq!(life.repo.git(&["show", &format!("{holder}:tasks/7/plan")]), held);
+    assert_eq!(
+        life.repo.git(&["show", &format!("{holder}:tasks/7/plan")]),
+        held
+    );
     assert_ne!(Some(holder), begin);
     // HEAD is asked first: the two directories on the way.
     assert!(other.listed.get() <= 2 * 45, "{}", other.listed.get());
@@ -262,35 +310,58 @@ fn what_is_on_the_trail_is_also_in_a_complete_part() {
     let mut life = Life::new(3);
     // All are in one part of the cache.
     let [changed, other, never] = [0, 1, 2].map(|at| path(&names()[at]));
-    let newest = |life: &Life, at: &RepoPath| life.repo.store().last_changes(std::slice::from_ref(at));
+    let newest =
+        |life: &Life, at: &RepoPath| life.repo.store().last_changes(std::slice::from_ref(at));
     life.put(changed.as_str());
     let first = life.repo.git(&["rev-parse", "HEAD"]);
     life.put(other.as_str());
     let begin = life.repo.git(&["rev-parse", "HEAD"]);
     // The trail begins here.
-    assert_eq!(newest(&life, &other).expect("read")[0].expect("a commit").to_string(), begin.trim());
+    assert_eq!(
+        newest(&life, &other).expect("read")[0]
+            .expect("a commit")
+            .to_string(),
+        begin.trim()
+    );
     life.put(changed.as_str());
     assert_eq!(newest(&life, &never).expect("read"), [None]);
     life.repo.git(&["reset", "-q", "--hard", begin.trim()]);
-    assert_eq!(newest(&life, &changed).expect("read")[0].expect("a commit").to_string(), first.trim());
+    assert_eq!(
+        newest(&life, &changed).expect("read")[0]
+            .expect("a commit")
+            .to_string(),
+        first.trim()
+    );
 }
 
 /// A path may look like other lines of a cache.
 #[test]
 fn no_path_passes_for_another() {
     let mut life = Life::new(4);
-    let newest =
-        |life: &Life, at: &RepoPath| life.repo.store().last_changes(std::slice::from_ref(at)).expect("read");
+    let newest = |life: &Life, at: &RepoPath| {
+        life.repo
+            .store()
+            .last_changes(std::slice::from_ref(at))
+            .expect("read")
+    };
     let [log, plain] = ["tasks/0/log", "tasks/1/log"].map(path);
     life.put(log.as_str());
     let first = newest(&life, &log);
-    for odd in ["tasks/a\n{} tasks/0/log", "tasks/a\n{}\n/b/log", "tasks/0/log\r"] {
+    for odd in [
+        "tasks/a\n{} tasks/0/log",
+        "tasks/a\n{}\n/b/log",
+        "tasks/0/log\r",
+    ] {
         let odd = path(&odd.replace("{}", &"1".repeat(40)));
         // So many that what was found is kept.
         (0..20).for_each(|_| life.put(odd.as_str()));
         assert_eq!(newest(&life, &log), first, "{odd:?}");
         for _ in 0..2 {
-            assert_eq!(newest(&life, &odd), [life.repo.store().head().expect("read").commit], "{odd:?}");
+            assert_eq!(
+                newest(&life, &odd),
+                [life.repo.store().head().expect("read").commit],
+                "{odd:?}"
+            );
             assert_eq!(newest(&life, &plain), [None], "{odd:?}");
         }
     }
@@ -302,19 +373,42 @@ fn a_long_trail_is_folded_into_the_parts() {
     let mut life = Life::new(5);
     life.put("u/0/log");
     let early = path("u/0/log");
-    let first = life.repo.store().last_changes(std::slice::from_ref(&early)).expect("read");
+    let first = life
+        .repo
+        .store()
+        .last_changes(std::slice::from_ref(&early))
+        .expect("read");
     let deep = vec!["d".repeat(230); 15].join("/");
-    let many: Vec<RepoPath> = (0..80).map(|at| path(&format!("u/{at}/{deep}/log"))).collect();
-    many.iter().for_each(|at| life.repo.write(at.as_str(), "deep\n"));
+    let many: Vec<RepoPath> = (0..80)
+        .map(|at| path(&format!("u/{at}/{deep}/log")))
+        .collect();
+    many.iter()
+        .for_each(|at| life.repo.write(at.as_str(), "deep\n"));
     life.put("u/1/log");
     let head = life.repo.store().head().expect("read").commit;
-    assert_eq!(life.repo.store().last_changes(&many[7..8]).expect("read"), [head]);
-    let trails = life.cached().into_iter().filter(|file| file.ends_with("trail"));
-    let trails: Vec<String> = trails.map(|file| fs::read_to_string(file).expect("text")).collect();
+    assert_eq!(
+        life.repo.store().last_changes(&many[7..8]).expect("read"),
+        [head]
+    );
+    let trails = life
+        .cached()
+        .into_iter()
+        .filter(|file| file.ends_with("trail"));
+    let trails: Vec<String> = trails
+        .map(|file| fs::read_to_string(file).expect("text"))
+        .collect();
     assert_eq!(trails, [format!("{}\n", head.expect("a commit"))]);
     let other = life.repo.store();
-    assert_eq!(other.last_changes(&many).expect("read"), vec![head; many.len()]);
-    assert_eq!(other.last_changes(std::slice::from_ref(&early)).expect("read"), first);
+    assert_eq!(
+        other.last_changes(&many).expect("read"),
+        vec![head; many.len()]
+    );
+    assert_eq!(
+        other
+            .last_changes(std::slice::from_ref(&early))
+            .expect("read"),
+        first
+    );
     assert_eq!(other.listed.get(), 0);
 }
 
@@ -326,22 +420,42 @@ fn a_clone_that_is_no_longer_shallow_knows_more() {
     (0..40).for_each(|_| life.put(plan.as_str()));
     let old = life.repo.git(&["rev-parse", "HEAD~35:tasks/0/plan"]);
     let blob = Digest::parse(old.trim()).expect("an id");
-    let [place, clone] = [".", "clone"].map(|name| life.repo.path(name).to_string_lossy().into_owned());
-    life.repo.git(&["clone", "-q", "--depth", "25", &format!("file://{place}"), &clone]);
+    let [place, clone] =
+        [".", "clone"].map(|name| life.repo.path(name).to_string_lossy().into_owned());
+    life.repo.git(&[
+        "clone",
+        "-q",
+        "--depth",
+        "25",
+        &format!("file://{place}"),
+        &clone,
+    ]);
     let store = super::store_at(&life.repo.path("clone"));
     store.ask_for_few();
     // It walks only for what it has.
     let text = life.repo.git(&["show", "HEAD~35:tasks/0/plan"]);
-    life.repo.git_on("index", &["-C", &clone, "hash-object", "-w", "--stdin"], text.as_bytes());
+    life.repo.git_on(
+        "index",
+        &["-C", &clone, "hash-object", "-w", "--stdin"],
+        text.as_bytes(),
+    );
     assert_eq!(store.commit_holding(&plan, blob).expect("read"), None);
     life.repo.git(&["-C", &clone, "fetch", "-q", "--unshallow"]);
-    life.repo.git(&["-C", &clone, "commit", "-q", "--allow-empty", "-m", "later"]);
+    life.repo
+        .git(&["-C", &clone, "commit", "-q", "--allow-empty", "-m", "later"]);
     // libgit2 reads once where a clone ends.
     let again = store.location().open().expect("opened");
     for store in [again, super::store_at(&life.repo.path("clone"))] {
         store.ask_for_few();
-        let holder = store.commit_holding(&plan, blob).expect("read").expect("a commit");
-        assert_eq!(life.repo.git(&["rev-parse", &format!("{holder}:tasks/0/plan")]), old);
+        let holder = store
+            .commit_holding(&plan, blob)
+            .expect("read")
+            .expect("a commit");
+        assert_eq!(
+            life.repo
+                .git(&["rev-parse", &format!("{holder}:tasks/0/plan")]),
+            old
+        );
     }
 }
 
@@ -354,20 +468,44 @@ fn what_a_merge_did_not_take_is_no_change() {
         life.put("t/a/log");
         life.put("t/b/log");
         life.repo.git(&["switch", "-q", "-c", "side"]);
-        ["t/a/log", "t/new/log", "t/a/log"].iter().for_each(|at| life.put(at));
+        ["t/a/log", "t/new/log", "t/a/log"]
+            .iter()
+            .for_each(|at| life.put(at));
         life.repo.git(&["switch", "-q", "main"]);
         life.put("t/a/log");
         let newest = |life: &Life| life.repo.store().last_changes(&logs).expect("read");
         newest(&life);
-        life.repo.git(&["merge", "-q", "side", "-m", "merged", strategy[0], strategy[1]]);
-        let by_git = logs
-            .each_ref()
-            .map(|at| Digest::parse(life.repo.git(&["log", "-1", "--format=%H", "--", at.as_str()]).trim()));
+        life.repo.git(&[
+            "merge",
+            "-q",
+            "side",
+            "-m",
+            "merged",
+            strategy[0],
+            strategy[1],
+        ]);
+        let by_git = logs.each_ref().map(|at| {
+            Digest::parse(
+                life.repo
+                    .git(&["log", "-1", "--format=%H", "--", at.as_str()])
+                    .trim(),
+            )
+        });
         assert_eq!(newest(&life), by_git, "{strategy:?}");
         fs::remove_dir_all(life.repo.path(".git/orch/newest-changes")).expect("removed");
         assert_eq!(newest(&life), by_git, "{strategy:?}, without a cache");
-        let head = life.repo.store().head().expect("read").commit.expect("a commit");
-        let walked = life.repo.store().last_changes_before(head, &logs).expect("walked");
+        let head = life
+            .repo
+            .store()
+            .head()
+            .expect("read")
+            .commit
+            .expect("a commit");
+        let walked = life
+            .repo
+            .store()
+            .last_changes_before(head, &logs)
+            .expect("walked");
         assert_eq!(walked, by_git, "{strategy:?}, without any");
     }
 }

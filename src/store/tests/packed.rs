@@ -21,7 +21,9 @@ const VERSIONS: usize = 24;
 fn versions(format: ObjectFormat) -> Repo {
     let repo = Repo::of(format);
     for version in 0..VERSIONS {
-        let lines: String = (0..400).map(|line| format!("{line} {}\n", (line * version) % 29)).collect();
+        let lines: String = (0..400)
+            .map(|line| format!("{line} {}\n", (line * version) % 29))
+            .collect();
         repo.write("text", &lines);
         repo.write(&format!("d/{version}"), &format!("{version}\n"));
         repo.write("d/empty", "");
@@ -34,7 +36,11 @@ fn versions(format: ObjectFormat) -> Repo {
 
 /// Every object of a repository, as libgit2 reads it.
 fn objects(repo: &Repo) -> Vec<(Oid, ObjectType, Vec<u8>)> {
-    let listed = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    let listed = repo.git(&[
+        "cat-file",
+        "--batch-all-objects",
+        "--batch-check=%(objectname)",
+    ]);
     let store = repo.store();
     let objects = store.repo.odb().expect("objects");
     let read = |id: &str| {
@@ -54,7 +60,11 @@ fn reader(repo: &Repo) -> PackReader {
         Some(vec![repo.path(".git/objects")])
     };
     while !looked.get() {
-        assert!(reader.read(&vec![0; repo.format.length()], directories).is_none());
+        assert!(
+            reader
+                .read(&vec![0; repo.format.length()], directories)
+                .is_none()
+        );
     }
     reader
 }
@@ -63,7 +73,9 @@ fn reader(repo: &Repo) -> PackReader {
 fn files(repo: &Repo, extension: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(repo.path(".git/objects/pack")).expect("a directory");
     let files = files.map(|file| file.expect("a file").path());
-    files.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
+    files
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect()
 }
 
 /// How many objects the packs of a repository have, each of which is read as libgit2 reads it.
@@ -88,7 +100,13 @@ fn each_object_is_what_libgit2_reads() {
         assert_eq!(read_all(&repo), 0, "none has a pack");
         repo.git(&["repack", "-adfq", "--depth=50"]);
         assert_eq!(read_all(&repo), all);
-        repo.git(&["-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50"]);
+        repo.git(&[
+            "-c",
+            "repack.useDeltaBaseOffset=false",
+            "repack",
+            "-adfq",
+            "--depth=50",
+        ]);
         assert_eq!(read_all(&repo), all, "bases are named by their ids");
         let pack = files(&repo, "pack").remove(0);
         fs::remove_file(pack.with_extension("idx")).expect("removed");
@@ -102,7 +120,11 @@ fn each_object_is_what_libgit2_reads() {
         repo.git(&["add", "-A"]);
         repo.git(&["commit", "-qm", "Later"]);
         repo.git(&["repack", "-dq"]);
-        assert_eq!((files(&repo, "idx").len(), read_all(&repo)), (2, all + 4), "two packs");
+        assert_eq!(
+            (files(&repo, "idx").len(), read_all(&repo)),
+            (2, all + 4),
+            "two packs"
+        );
     }
 }
 
@@ -122,12 +144,19 @@ fn packs_that_git_makes_later_are_found() {
     assert_eq!(read(&store), 0, "no pack is there");
     repo.git(&["repack", "-adfq"]);
     let found = read(&store);
-    assert!(0 < found && found < all.len() - 64, "{found}: after twice as many it looks again");
+    assert!(
+        0 < found && found < all.len() - 64,
+        "{found}: after twice as many it looks again"
+    );
     assert_eq!(read(&store), all.len() - 1);
     fs::rename(repo.path(".git/objects/pack"), repo.path(".git/aside")).expect("renamed");
     assert_eq!(read(&store), all.len() - 1, "removed packs stay in memory");
     let beside = store.location().open().expect("opened");
-    assert_eq!(read(&beside), all.len() - 1, "it begins with what the first one has found");
+    assert_eq!(
+        read(&beside),
+        all.len() - 1,
+        "it begins with what the first one has found"
+    );
 }
 
 #[test]
@@ -136,7 +165,9 @@ fn a_pack_is_not_read_with_the_index_of_another() {
     repo.git(&["repack", "-adfq"]);
     let all = objects(&repo);
     let found = |reader: &mut PackReader| {
-        all.iter().filter(|(id, ..)| reader.read(id.as_bytes(), || None).is_some()).count()
+        all.iter()
+            .filter(|(id, ..)| reader.read(id.as_bytes(), || None).is_some())
+            .count()
     };
     assert_eq!(found(&mut reader(&repo)), all.len() - 1);
     let pack = files(&repo, "pack").remove(0);
@@ -149,7 +180,11 @@ fn a_pack_is_not_read_with_the_index_of_another() {
     assert_eq!(found(&mut reader(&repo)), 0, "the index names another pack");
     fs::remove_file(&pack).expect("removed");
     std::os::unix::fs::symlink(&aside, &pack).expect("linked");
-    assert_eq!(found(&mut reader(&repo)), all.len() - 1, "a link leads to it");
+    assert_eq!(
+        found(&mut reader(&repo)),
+        all.len() - 1,
+        "a link leads to it"
+    );
 }
 
 #[test]
@@ -160,7 +195,10 @@ fn memory_is_given_back_in_between() {
     // Each object counts for 64 kB at least.
     for (id, kind, content) in all.iter().cycle().take(40 * all.len()) {
         let read = reader.read(id.as_bytes(), || panic!("nothing is missed so often"));
-        assert!(read.is_none_or(|read| read == (*kind, content.clone())), "{id}");
+        assert!(
+            read.is_none_or(|read| read == (*kind, content.clone())),
+            "{id}"
+        );
     }
 }
 
@@ -172,7 +210,11 @@ fn forge(repo: &Repo, objects: &[Forged]) {
     let mut sorted: Vec<_> = objects.to_vec();
     sorted.sort();
     let many = u32::try_from(sorted.len()).expect("few").to_be_bytes();
-    let (mut pack, mut index, mut offsets) = ([PACK_BEGIN, &many].concat(), INDEX_BEGIN.to_vec(), Vec::new());
+    let (mut pack, mut index, mut offsets) = (
+        [PACK_BEGIN, &many].concat(),
+        INDEX_BEGIN.to_vec(),
+        Vec::new(),
+    );
     for first in 0..=u8::MAX {
         let until = sorted.iter().filter(|(id, _)| id[0] <= first).count();
         index.extend(u32::try_from(until).expect("few").to_be_bytes());
@@ -200,7 +242,9 @@ fn a_hostile_pack_takes_neither_long_nor_much_memory() {
     let repo = Repo::new();
     let stream = |content: &[u8]| {
         let mut bytes = Vec::new();
-        Deflate::new().append(content, &mut bytes).expect("compressed");
+        Deflate::new()
+            .append(content, &mut bytes)
+            .expect("compressed");
         bytes
     };
     let whole = |size: usize, content: &[u8]| [head(BLOB, size), stream(content)].concat();
@@ -209,28 +253,75 @@ fn a_hostile_pack_takes_neither_long_nor_much_memory() {
         id[..8].copy_from_slice(&number.to_be_bytes());
         id
     };
-    let on_id =
-        |base: usize, delta: &[u8]| [&head(DELTA_OF_ID, delta.len()), &id(base)[..], &stream(delta)].concat();
+    let on_id = |base: usize, delta: &[u8]| {
+        [
+            &head(DELTA_OF_ID, delta.len()),
+            &id(base)[..],
+            &stream(delta),
+        ]
+        .concat()
+    };
     let on_offset = |distance: usize, delta: &[u8]| {
-        [head(DELTA, delta.len()), varint::encode(distance), stream(delta)].concat()
+        [
+            head(DELTA, delta.len()),
+            varint::encode(distance),
+            stream(delta),
+        ]
+        .concat()
     };
     let large = 12 << 20;
     // It copies the whole base: of its offset and its size, the third byte of the size is not zero.
-    let copied = [&delta::encode_size(large)[..], &delta::encode_size(large), &[0xc0, 0xc0]].concat();
+    let copied = [
+        &delta::encode_size(large)[..],
+        &delta::encode_size(large),
+        &[0xc0, 0xc0],
+    ]
+    .concat();
     let cases: [(&str, Vec<Forged>, Option<usize>); 9] = [
         ("a blob", vec![(id(0), whole(3, b"abc"))], Some(3)),
-        ("a size that is too small", vec![(id(0), whole(2, b"abc"))], None),
-        ("a size that is too large", vec![(id(0), whole(4, b"abc"))], None),
-        ("a size that no memory has", vec![(id(0), whole(1 << 60, b"abc"))], None),
-        ("one that rests on its own id", vec![(id(0), on_id(0, &[3, 3, 0x90, 3]))], None),
-        ("one that rests on its own offset", vec![(id(0), on_offset(0, &[3, 3, 0x90, 3]))], None),
         (
-            "two that rest on each other",
-            vec![(id(0), on_id(1, &[3, 3, 0x90, 3])), (id(1), on_id(0, &[3, 3, 0x90, 3]))],
+            "a size that is too small",
+            vec![(id(0), whole(2, b"abc"))],
             None,
         ),
-        ("one that rests on what is not there", vec![(id(0), on_id(1, &[3, 3, 0x90, 3]))], None),
-        ("a kind that is none", vec![(id(0), [head(5, 3), stream(b"abc")].concat())], None),
+        (
+            "a size that is too large",
+            vec![(id(0), whole(4, b"abc"))],
+            None,
+        ),
+        (
+            "a size that no memory has",
+            vec![(id(0), whole(1 << 60, b"abc"))],
+            None,
+        ),
+        (
+            "one that rests on its own id",
+            vec![(id(0), on_id(0, &[3, 3, 0x90, 3]))],
+            None,
+        ),
+        (
+            "one that rests on its own offset",
+            vec![(id(0), on_offset(0, &[3, 3, 0x90, 3]))],
+            None,
+        ),
+        (
+            "two that rest on each other",
+            vec![
+                (id(0), on_id(1, &[3, 3, 0x90, 3])),
+                (id(1), on_id(0, &[3, 3, 0x90, 3])),
+            ],
+            None,
+        ),
+        (
+            "one that rests on what is not there",
+            vec![(id(0), on_id(1, &[3, 3, 0x90, 3]))],
+            None,
+        ),
+        (
+            "a kind that is none",
+            vec![(id(0), [head(5, 3), stream(b"abc")].concat())],
+            None,
+        ),
     ];
     for (what, objects, expected) in cases {
         forge(&repo, &objects);
@@ -241,7 +332,11 @@ fn a_hostile_pack_takes_neither_long_nor_much_memory() {
     let mut chain = vec![(id(0), whole(large, &vec![0; large]))];
     chain.extend((1..40).map(|number| (id(number), on_id(number - 1, &copied))));
     forge(&repo, &chain);
-    let read = |number: usize| reader(&repo).read(&id(number), || None).map(|(_, content)| content.len());
+    let read = |number: usize| {
+        reader(&repo)
+            .read(&id(number), || None)
+            .map(|(_, content)| content.len())
+    };
     assert_eq!((read(20), read(39)), (Some(large), None));
     // Longer than git makes it.
     let mut chain = vec![(id(0), whole(3, b"abc"))];
@@ -277,11 +372,16 @@ fn a_damaged_pack_yields_what_the_id_names_or_nothing() {
             replace(&bytes);
             let store = repo.store();
             // It does not look for packs before it has missed some.
-            all.iter().take(64).for_each(|(id, kind, _)| drop(store.packed(*id, *kind)));
+            all.iter()
+                .take(64)
+                .for_each(|(id, kind, _)| drop(store.packed(*id, *kind)));
             for (id, kind, content) in all.iter().filter(|(_, kind, _)| *kind != ObjectType::Tag) {
                 let read = store.packed(*id, *kind);
                 lost[case % 2] += usize::from(read.is_none());
-                assert!(read.is_none_or(|read| read == *content), "case {case}: {id}");
+                assert!(
+                    read.is_none_or(|read| read == *content),
+                    "case {case}: {id}"
+                );
                 if *kind == ObjectType::Blob
                     && let Ok(Some(read)) = store.blob(crate::store::digest(*id))
                 {
@@ -291,5 +391,8 @@ fn a_damaged_pack_yields_what_the_id_names_or_nothing() {
             replace(&whole);
         }
     }
-    assert!(lost.iter().all(|lost| *lost > 80), "{lost:?} objects of packs and of indexes could not be read");
+    assert!(
+        lost.iter().all(|lost| *lost > 80),
+        "{lost:?} objects of packs and of indexes could not be read"
+    );
 }

@@ -18,15 +18,26 @@ fn moved(store: &Store, planned: PlannedCommit, between: impl FnOnce()) {
 }
 
 /// The same; runs `made` when there are the objects of the commit, to which no branch leads yet.
-fn made_and_moved(store: &Store, planned: PlannedCommit, made: impl FnOnce(), between: impl FnOnce()) {
+fn made_and_moved(
+    store: &Store,
+    planned: PlannedCommit,
+    made: impl FnOnce(),
+    between: impl FnOnce(),
+) {
     let transaction = store.begin().expect("begun");
     let planned = [planned];
     let gc = store.lock_gc().expect("locked");
-    let built = transaction.build(&planned, false, &|_| false).expect("built");
+    let built = transaction
+        .build(&planned, false, &|_| false)
+        .expect("built");
     made();
     let changes = transaction.index_changes(&planned).expect("read");
-    let mut journal = transaction.journal(&planned, &built.commits, changes).expect("a journal");
-    let published = transaction.publish(&planned, &mut journal, &built.objects, &gc).expect("moved");
+    let mut journal = transaction
+        .journal(&planned, &built.commits, changes)
+        .expect("a journal");
+    let published = transaction
+        .publish(&planned, &mut journal, &built.objects, &gc)
+        .expect("moved");
     drop(gc);
     between();
     transaction.place(&journal, published).expect("placed");
@@ -50,17 +61,34 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let repo = with_a_task();
     let (lock, collect) = (repo.path(".git/gc.pid"), ["gc", "-q", "--prune=now"]);
     let planned = |text: &str| {
-        let writes = vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
-        PlannedCommit { message: "step".to_owned(), writes, removes: Vec::new(), moves: Vec::new() }
+        let writes = vec![Write::evidence(
+            path("t/state.json"),
+            text.as_bytes().to_vec(),
+            false,
+        )];
+        PlannedCommit {
+            message: "step".to_owned(),
+            writes,
+            removes: Vec::new(),
+            moves: Vec::new(),
+        }
     };
     let host = own_host();
     // What a killed process leaves holds nobody up.
-    for left in ["none\n", "no number\n", "1 elsewhere orch\n", &format!("{} {host}\n", i32::MAX)] {
+    for left in [
+        "none\n",
+        "no number\n",
+        "1 elsewhere orch\n",
+        &format!("{} {host}\n", i32::MAX),
+    ] {
         repo.write(".git/gc.pid", left);
         let made = || {
             let refused = repo.output("index", &collect, &[]);
             let said = String::from_utf8_lossy(&refused.stderr);
-            assert!(!refused.status.success() && said.contains("gc is already running"), "{said}");
+            assert!(
+                !refused.status.success() && said.contains("gc is already running"),
+                "{said}"
+            );
         };
         made_and_moved(&repo.store(), planned(left), made, || ());
         assert!(!lock.exists());
@@ -77,26 +105,41 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     assert!(lock.symlink_metadata().is_err());
     // That of another host is believed for as long as git believes it.
     repo.write(".git/gc.pid", "1 elsewhere\n");
-    let store = repo
-        .store()
-        .with_options(StoreOptions { wait: Some(Duration::from_millis(300)), ..StoreOptions::default() });
+    let store = repo.store().with_options(StoreOptions {
+        wait: Some(Duration::from_millis(300)),
+        ..StoreOptions::default()
+    });
     let error = store.begin().err().expect("refused");
-    assert!(error.class() == Class::Busy && error.to_string().contains("elsewhere"), "{error}");
-    let old =
-        lock.metadata().and_then(|lock| lock.modified()).expect("a time") - Duration::from_secs(13 * 60 * 60);
+    assert!(
+        error.class() == Class::Busy && error.to_string().contains("elsewhere"),
+        "{error}"
+    );
+    let old = lock
+        .metadata()
+        .and_then(|lock| lock.modified())
+        .expect("a time")
+        - Duration::from_secs(13 * 60 * 60);
     let file = File::options().write(true).open(&lock).expect("a file");
-    file.set_times(FileTimes::new().set_modified(old)).expect("set");
+    file.set_times(FileTimes::new().set_modified(old))
+        .expect("set");
     drop(store.begin().expect("begun"));
     // Whoever insists is seen before the branch moves.
     let store = repo.store();
     let transaction = store.begin().expect("begun");
     let planned = [planned("forced")];
     let gc = store.lock_gc().expect("locked");
-    let built = transaction.build(&planned, false, &|_| false).expect("built");
+    let built = transaction
+        .build(&planned, false, &|_| false)
+        .expect("built");
     let changes = transaction.index_changes(&planned).expect("read");
-    let mut journal = transaction.journal(&planned, &built.commits, changes).expect("a journal");
+    let mut journal = transaction
+        .journal(&planned, &built.commits, changes)
+        .expect("a journal");
     repo.git(&["gc", "-q", "--prune=now", "--force"]);
-    let error = transaction.publish(&planned, &mut journal, &built.objects, &gc).err().expect("refused");
+    let error = transaction
+        .publish(&planned, &mut journal, &built.objects, &gc)
+        .err()
+        .expect("refused");
     assert_eq!(error.class(), Class::Busy);
 }
 
@@ -122,16 +165,27 @@ fn git_commit_all_waits_until_the_files_are_in_place() {
         let old = Some(store.format().blob(b"old\n"));
         let own = |name| Write::own(path(name), path(name), b"new\n".to_vec(), old);
         let writes = vec![own("t/state.json"), own("t/log")];
-        let planned =
-            PlannedCommit { message: "move".to_owned(), writes, removes: Vec::new(), moves: Vec::new() };
+        let planned = PlannedCommit {
+            message: "move".to_owned(),
+            writes,
+            removes: Vec::new(),
+            moves: Vec::new(),
+        };
         moved(&store, planned, || {
             assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "move\n");
             let refused = repo.output("index", &["commit", "-q", "-a", "-m", "mine"], &[]);
             let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(said.contains("index.lock': File exists"), "hook {has_hook}: {said}");
+            assert!(
+                said.contains("index.lock': File exists"),
+                "hook {has_hook}: {said}"
+            );
         });
         repo.git(&["commit", "-q", "-a", "-m", "mine"]);
-        assert_eq!(repo.git(&["show", "--format=", "--name-only"]), "mine\n", "hook {has_hook}");
+        assert_eq!(
+            repo.git(&["show", "--format=", "--name-only"]),
+            "mine\n",
+            "hook {has_hook}"
+        );
         assert_eq!(repo.git(&["status", "--porcelain"]), "", "hook {has_hook}");
     }
 }
@@ -140,21 +194,42 @@ fn git_commit_all_waits_until_the_files_are_in_place() {
 fn a_file_that_cannot_be_read_is_not_a_changed_one() {
     let repo = Repo::new();
     let store = repo.store();
-    assert_eq!(store.blob_on_disk(&path("none")).expect("nothing is there"), None);
+    assert_eq!(
+        store.blob_on_disk(&path("none")).expect("nothing is there"),
+        None
+    );
     // The kernel reports an I/O error for the first page of a process.
     std::os::unix::fs::symlink("/proc/self", repo.path("own")).expect("a link");
-    let error = store.blob_on_disk(&path("own/mem")).expect_err("unreadable");
-    assert!(error.to_string().contains("own/mem: Input/output error"), "{error}");
+    let error = store
+        .blob_on_disk(&path("own/mem"))
+        .expect_err("unreadable");
+    assert!(
+        error.to_string().contains("own/mem: Input/output error"),
+        "{error}"
+    );
 }
 
 #[test]
 fn git_commit_all_waits_until_a_directory_is_moved() {
     let repo = with_a_task();
     let store = repo.store();
-    let moves = vec![MovedPath { from: path("t"), to: path("u") }];
-    let planned = PlannedCommit { message: "move".to_owned(), writes: vec![], removes: vec![], moves };
+    let moves = vec![MovedPath {
+        from: path("t"),
+        to: path("u"),
+    }];
+    let planned = PlannedCommit {
+        message: "move".to_owned(),
+        writes: vec![],
+        removes: vec![],
+        moves,
+    };
     moved(&store, planned, || {
-        assert!(!repo.output("index", &["commit", "-q", "-a", "-m", "mine"], &[]).status.success());
+        assert!(
+            !repo
+                .output("index", &["commit", "-q", "-a", "-m", "mine"], &[])
+                .status
+                .success()
+        );
     });
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
@@ -174,13 +249,28 @@ fn a_branch_that_is_elsewhere_than_what_was_evaluated_is_not_moved() {
     let store = repo.store();
     let committer = store.identity(Person::Committer).expect("known");
     let name = "refs/heads/main";
-    for (from, is_right) in [(Some(evaluated), false), (None, false), (Some(theirs), true)] {
+    for (from, is_right) in [
+        (Some(evaluated), false),
+        (None, false),
+        (Some(theirs), true),
+    ] {
         let moved = store
-            .lock_reference(RefMove { name, from, to: ours, message: "commit: ours" }, &committer)
+            .lock_reference(
+                RefMove {
+                    name,
+                    from,
+                    to: ours,
+                    message: "commit: ours",
+                },
+                &committer,
+            )
             .and_then(|lock| lock.commit());
         assert_eq!(moved.is_ok(), is_right, "from {from:?}");
         let expected = if is_right { ours } else { theirs };
-        assert_eq!(repo.git(&["rev-parse", "HEAD"]).trim(), expected.to_string());
+        assert_eq!(
+            repo.git(&["rev-parse", "HEAD"]).trim(),
+            expected.to_string()
+        );
         assert!(!repo.path(".git/refs/heads/main.lock").exists());
     }
 }
@@ -209,7 +299,10 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
     };
     let steps: [Vec<PlannedCommit>; 4] = [
         // Bytes that stay as they were are no change, of HEAD or of an earlier commit of the same batch.
-        vec![planned(&[("t/a", "new\n"), ("t/b", "old\n")], &[]), planned(&[("t/a", "new\n")], &[])],
+        vec![
+            planned(&[("t/a", "new\n"), ("t/b", "old\n")], &[]),
+            planned(&[("t/a", "new\n")], &[]),
+        ],
         vec![planned(&[], &["t/b"]), planned(&[("t/b", "back\n")], &[])],
         vec![planned(&[("t/c", "1\n")], &["t/a"])],
         vec![planned(&[("elsewhere", "1\n")], &[])],
@@ -220,11 +313,18 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
             // A commit of somebody else is found by a walk from where the store stood.
             repo.git(&["commit", "-q", "--allow-empty", "-m", "between"]);
         }
-        let committed = store.begin().and_then(|mut begun| begun.commit(batch)).expect("committed");
+        let committed = store
+            .begin()
+            .and_then(|mut begun| begun.commit(batch))
+            .expect("committed");
         assert_eq!(committed.commits.len(), batch.len());
         let known = store.last_changes(&asked).expect("read");
         let head = store.head().expect("read").commit.expect("a commit");
-        assert_eq!(known, store.last_changes_before(head, &asked).expect("walked"), "batch {at}");
+        assert_eq!(
+            known,
+            store.last_changes_before(head, &asked).expect("walked"),
+            "batch {at}"
+        );
     }
     // What was asked before is brought along when something else is asked.
     let others = repo.store();
@@ -236,14 +336,26 @@ fn the_newest_changes_are_those_of_a_walk_whoever_committed() {
         if at % 19 == 18 {
             let head = store.head().expect("read").commit.expect("a commit");
             let walked = store.last_changes_before(head, &asked).expect("walked");
-            assert_eq!(store.last_changes(&asked).expect("read"), walked, "commit {at}");
-            assert_eq!(others.last_changes(&asked).expect("read"), walked, "commit {at}, by another process");
+            assert_eq!(
+                store.last_changes(&asked).expect("read"),
+                walked,
+                "commit {at}"
+            );
+            assert_eq!(
+                others.last_changes(&asked).expect("read"),
+                walked,
+                "commit {at}, by another process"
+            );
         }
     }
     repo.git(&["reset", "-q", "--hard", "HEAD~5"]);
     let head = store.head().expect("read").commit.expect("a commit");
     let walked = store.last_changes_before(head, &asked).expect("walked");
-    assert_eq!(store.last_changes(&asked).expect("read"), walked, "after a reset");
+    assert_eq!(
+        store.last_changes(&asked).expect("read"),
+        walked,
+        "after a reset"
+    );
 }
 
 /// The last of the commits that git makes of these, on the same commit and by the same person.
@@ -252,23 +364,56 @@ fn by_git(repo: &Repo, transaction: &Transaction<'_>, planned: &[PlannedCommit])
         let (name, mail, when) = (person.name(), person.email(), person.when());
         let (sign, minutes) = (when.sign(), when.offset_minutes().abs());
         let zone = format!("{sign}{:02}{:02}", minutes / 60, minutes % 60);
-        format!("{role} {} <{}> {} {zone}\n", name.expect("text"), mail.expect("text"), when.seconds())
+        format!(
+            "{role} {} <{}> {} {zone}\n",
+            name.expect("text"),
+            mail.expect("text"),
+            when.seconds()
+        )
     };
     let mut script = String::new();
-    let mut from = transaction.head().commit.map(|head| format!("from {head}\n"));
-    for PlannedCommit { message, writes, removes, moves } in planned {
+    let mut from = transaction
+        .head()
+        .commit
+        .map(|head| format!("from {head}\n"));
+    for PlannedCommit {
+        message,
+        writes,
+        removes,
+        moves,
+    } in planned
+    {
         script += "commit refs/heads/by-git\n";
         script += &person("author", &transaction.author);
         script += &person("committer", &transaction.committer);
-        script += &format!("data {}\n{message}\n{}", message.len(), from.take().unwrap_or_default());
-        moves.iter().for_each(|moved| script += &format!("R {} {}\n", moved.from, moved.to));
-        removes.iter().for_each(|path| script += &format!("D {path}\n"));
+        script += &format!(
+            "data {}\n{message}\n{}",
+            message.len(),
+            from.take().unwrap_or_default()
+        );
+        moves
+            .iter()
+            .for_each(|moved| script += &format!("R {} {}\n", moved.from, moved.to));
+        removes
+            .iter()
+            .for_each(|path| script += &format!("D {path}\n"));
         for write in writes {
-            let (mode, text) = (u32::from(write.mode()), str::from_utf8(write.bytes()).expect("text"));
-            script += &format!("M {mode:o} inline {}\ndata {}\n{text}\n", write.path(), text.len());
+            let (mode, text) = (
+                u32::from(write.mode()),
+                str::from_utf8(write.bytes()).expect("text"),
+            );
+            script += &format!(
+                "M {mode:o} inline {}\ndata {}\n{text}\n",
+                write.path(),
+                text.len()
+            );
         }
     }
-    repo.git_on("index", &["fast-import", "--quiet", "--force"], script.as_bytes());
+    repo.git_on(
+        "index",
+        &["fast-import", "--quiet", "--force"],
+        script.as_bytes(),
+    );
     repo.git(&["rev-parse", "by-git"]).trim().to_owned()
 }
 
@@ -280,7 +425,10 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         repo.git(&["config", "user.name", "Ann Ö."]);
         repo.git(&["config", "user.email", "ann@example.com"]);
         for number in 0..300 {
-            repo.write(&format!("tasks/t-{number:03}/state.json"), &format!("{number}\n"));
+            repo.write(
+                &format!("tasks/t-{number:03}/state.json"),
+                &format!("{number}\n"),
+            );
         }
         for name in ["a.b", "a-b", "b/c", "only/one/file", "gone"] {
             repo.write(name, name);
@@ -292,13 +440,19 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         };
         let planned: Vec<PlannedCommit> = (0..120)
             .map(|number| {
-                let mut writes =
-                    vec![write(&format!("tasks/t-{:03}/state.json", number * 2), "moved\n", false)];
+                let mut writes = vec![write(
+                    &format!("tasks/t-{:03}/state.json", number * 2),
+                    "moved\n",
+                    false,
+                )];
                 let mut removes = Vec::new();
                 match number {
                     // New entries whose order is that of git, not that of their names.
                     0 => writes.push(write("a/x", "1", true)),
-                    1 => writes.extend([write("a0", "1", false), write("tasks/t-0000/new", "1", false)]),
+                    1 => writes.extend([
+                        write("a0", "1", false),
+                        write("tasks/t-0000/new", "1", false),
+                    ]),
                     // The last file of its directories, and one that is not there.
                     2 => removes.extend([path("only/one/file"), path("gone"), path("never")]),
                     // A commit without changes, bytes that another object has, and a directory that comes back.
@@ -318,13 +472,24 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
         assert!(transaction.packs(&planned, false).expect("known"));
-        let loose = transaction.build_loose(&planned, false, &|_| false).expect("built");
+        let loose = transaction
+            .build_loose(&planned, false, &|_| false)
+            .expect("built");
         for commit in &loose.commits {
-            assert!(transaction.store.loose_file(*commit).exists(), "a file of its own");
+            assert!(
+                transaction.store.loose_file(*commit).exists(),
+                "a file of its own"
+            );
         }
-        let packed = transaction.build_pack(&planned, &|_| false).expect("packed");
-        let count =
-            |said: &str| repo.git(&["count-objects", "-v"]).lines().filter(|line| *line == said).count();
+        let packed = transaction
+            .build_pack(&planned, &|_| false)
+            .expect("packed");
+        let count = |said: &str| {
+            repo.git(&["count-objects", "-v"])
+                .lines()
+                .filter(|line| *line == said)
+                .count()
+        };
         assert_eq!(count("garbage: 0"), 1);
         let last = packed.commits.last().expect("a commit").to_string();
         repo.git(&["fsck", "--strict", "--no-dangling", &last]);
@@ -348,7 +513,12 @@ fn what_a_power_failure_tore_is_written_anew() {
         let repo = Repo::of(format);
         repo.git(&["config", "user.name", "Ann"]);
         repo.git(&["config", "user.email", "ann@example.com"]);
-        for name in ["tasks/t/state.json", "tasks/t/plan/plan.json", "tasks/u/state.json", "other/x"] {
+        for name in [
+            "tasks/t/state.json",
+            "tasks/t/plan/plan.json",
+            "tasks/u/state.json",
+            "other/x",
+        ] {
             repo.write(name, name);
         }
         repo.git(&["add", "."]);
@@ -360,23 +530,40 @@ fn what_a_power_failure_tore_is_written_anew() {
             removes: vec![path("other/x")],
             moves,
         };
-        let moved = |from: &str, to: &str| MovedPath { from: path(from), to: path(to) };
+        let moved = |from: &str, to: &str| MovedPath {
+            from: path(from),
+            to: path(to),
+        };
         let planned = [
-            one(vec![write("tasks/t/review/a.json"), write("new/b")], Vec::new()),
-            one(vec![write("old/u/state.json")], vec![moved("tasks/u", "old/u")]),
+            one(
+                vec![write("tasks/t/review/a.json"), write("new/b")],
+                Vec::new(),
+            ),
+            one(
+                vec![write("old/u/state.json")],
+                vec![moved("tasks/u", "old/u")],
+            ),
         ];
         let objects = || -> BTreeSet<String> {
-            let listed = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+            let listed = repo.git(&[
+                "cat-file",
+                "--batch-all-objects",
+                "--batch-check=%(objectname)",
+            ]);
             listed.lines().map(str::to_owned).collect()
         };
         let before = objects();
         let store = repo.store();
         let transaction = store.begin().expect("begun");
-        let built = transaction.build_loose(&planned, false, &|_| false).expect("built").commits;
+        let built = transaction
+            .build_loose(&planned, false, &|_| false)
+            .expect("built")
+            .commits;
         let new: Vec<String> = objects().difference(&before).cloned().collect();
         assert!(new.len() > 10, "{new:?}");
         assert_eq!(by_git(&repo, &transaction, &planned), built[1].to_string());
-        let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+        let file =
+            |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
         for torn in new.iter().map(std::slice::from_ref).chain([new.as_slice()]) {
             for left in ["nothing", "a part", "its size"] {
                 for object in torn {
@@ -389,8 +576,10 @@ fn what_a_power_failure_tore_is_written_anew() {
                     fs::remove_file(file(object)).expect("removed");
                     fs::write(file(object), kept).expect("written");
                 }
-                let again =
-                    transaction.build_loose(&planned, false, &|_| false).expect("built again").commits;
+                let again = transaction
+                    .build_loose(&planned, false, &|_| false)
+                    .expect("built again")
+                    .commits;
                 assert_eq!(again, built, "{left} of {torn:?}");
                 repo.git(&["fsck", "--strict", "--no-dangling", &built[1].to_string()]);
             }
@@ -408,10 +597,21 @@ fn a_first_commit_is_that_of_git() {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
         for paths in [&[][..], &["a", "b/c/d", "b/c.d"]] {
-            let writes = paths.iter().map(|at| Write::evidence(path(at), b"x\n".to_vec(), false)).collect();
+            let writes = paths
+                .iter()
+                .map(|at| Write::evidence(path(at), b"x\n".to_vec(), false))
+                .collect();
             let message = "first\n".to_owned();
-            let planned = [PlannedCommit { message, writes, removes: Vec::new(), moves: Vec::new() }];
-            let built = transaction.build(&planned, false, &|_| false).expect("built").commits;
+            let planned = [PlannedCommit {
+                message,
+                writes,
+                removes: Vec::new(),
+                moves: Vec::new(),
+            }];
+            let built = transaction
+                .build(&planned, false, &|_| false)
+                .expect("built")
+                .commits;
             repo.git(&["fsck", "--strict", "--no-dangling", &built[0].to_string()]);
             assert_eq!(by_git(&repo, &transaction, &planned), built[0].to_string());
             repo.git(&["branch", "-q", "-D", "by-git"]);
@@ -423,16 +623,32 @@ fn a_first_commit_is_that_of_git() {
 #[test]
 fn no_commit_rests_on_a_damaged_object() {
     let repo = with_a_task();
-    let write = |text: &str| vec![Write::evidence(path("t/state.json"), text.as_bytes().to_vec(), false)];
-    let planned =
-        [PlannedCommit { message: "m".to_owned(), writes: write("new\n"), removes: vec![], moves: vec![] }];
+    let write = |text: &str| {
+        vec![Write::evidence(
+            path("t/state.json"),
+            text.as_bytes().to_vec(),
+            false,
+        )]
+    };
+    let planned = [PlannedCommit {
+        message: "m".to_owned(),
+        writes: write("new\n"),
+        removes: vec![],
+        moves: vec![],
+    }];
     let built = || {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
-        transaction.build(&planned, false, &|_| false).map(|built| built.commits[0].to_string())
+        transaction
+            .build(&planned, false, &|_| false)
+            .map(|built| built.commits[0].to_string())
     };
     let objects = || -> BTreeSet<String> {
-        let listed = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+        let listed = repo.git(&[
+            "cat-file",
+            "--batch-all-objects",
+            "--batch-check=%(objectname)",
+        ]);
         listed.lines().map(str::to_owned).collect()
     };
     let file = |object: &str| repo.path(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
@@ -451,12 +667,18 @@ fn no_commit_rests_on_a_damaged_object() {
                 "a directory" => fs::create_dir(file(object)).expect("made"),
                 _ => {
                     fs::write(file(object), &whole).expect("written");
-                    let base = repo.path(".git/objects/pack/pack").to_string_lossy().into_owned();
-                    let name = repo.git_on("index", &["pack-objects", "-q", &base], object.as_bytes());
+                    let base = repo
+                        .path(".git/objects/pack/pack")
+                        .to_string_lossy()
+                        .into_owned();
+                    let name =
+                        repo.git_on("index", &["pack-objects", "-q", &base], object.as_bytes());
                     let pack = PathBuf::from(format!("{base}-{}.pack", name.trim()));
                     let mut bytes = fs::read(&pack).expect("a pack");
                     bytes[16..20].fill(0);
-                    fs::remove_file(&pack).and_then(|()| fs::write(&pack, bytes)).expect("damaged");
+                    fs::remove_file(&pack)
+                        .and_then(|()| fs::write(&pack, bytes))
+                        .expect("damaged");
                     fs::remove_file(file(object)).expect("only in the pack");
                 }
             }
@@ -479,7 +701,10 @@ fn directories_of_objects_may_be_links() {
     let repo = with_a_task();
     fs::create_dir(repo.path("elsewhere")).expect("made");
     for first in 0..=255_u8 {
-        let (at, there) = (format!(".git/objects/{first:02x}"), format!("elsewhere/{first:02x}"));
+        let (at, there) = (
+            format!(".git/objects/{first:02x}"),
+            format!("elsewhere/{first:02x}"),
+        );
         if repo.path(&at).exists() {
             fs::rename(repo.path(&at), repo.path(&there)).expect("moved");
         } else {
@@ -487,8 +712,17 @@ fn directories_of_objects_may_be_links() {
         }
         symlink(repo.path(&there), repo.path(&at)).expect("linked");
     }
-    let writes = vec![Write::evidence(path("t/state.json"), b"new\n".to_vec(), false)];
-    let planned = PlannedCommit { message: "m".to_owned(), writes, removes: vec![], moves: vec![] };
+    let writes = vec![Write::evidence(
+        path("t/state.json"),
+        b"new\n".to_vec(),
+        false,
+    )];
+    let planned = PlannedCommit {
+        message: "m".to_owned(),
+        writes,
+        removes: vec![],
+        moves: vec![],
+    };
     moved(&repo.store(), planned, || {});
     repo.git(&["fsck", "--strict"]);
 }
@@ -503,13 +737,31 @@ fn no_commit_rests_on_a_borrowed_object_that_is_torn() {
     }
     let lent = lender.path(".git/objects");
     fs::create_dir_all(repo.path(".git/objects/info")).expect("made");
-    repo.write(".git/objects/info/alternates", &format!("{}\n", lent.display()));
-    let write = || vec![Write::evidence(path("t/state.json"), b"old\n".to_vec(), false)];
-    let planned = || [PlannedCommit { message: "m".into(), writes: write(), removes: vec![], moves: vec![] }];
+    repo.write(
+        ".git/objects/info/alternates",
+        &format!("{}\n", lent.display()),
+    );
+    let write = || {
+        vec![Write::evidence(
+            path("t/state.json"),
+            b"old\n".to_vec(),
+            false,
+        )]
+    };
+    let planned = || {
+        [PlannedCommit {
+            message: "m".into(),
+            writes: write(),
+            removes: vec![],
+            moves: vec![],
+        }]
+    };
     let built = |repo: &Repo| {
         let store = repo.store();
         let transaction = store.begin().expect("begun");
-        transaction.build(&planned(), false, &|_| false).map(|built| built.commits)
+        transaction
+            .build(&planned(), false, &|_| false)
+            .map(|built| built.commits)
     };
     built(&repo).expect("all is whole");
     let tree = lender.git(&["rev-parse", "HEAD:t"]);
@@ -527,6 +779,8 @@ fn no_commit_rests_on_a_borrowed_object_that_is_torn() {
 fn index_of(repo: &Repo) -> String {
     let files = repo.path(".git/objects/pack").read_dir().expect("listed");
     let mut paths = files.map(|file| file.expect("a file").path());
-    let index = paths.find(|path| path.extension().is_some_and(|end| end == "idx")).expect("an index");
+    let index = paths
+        .find(|path| path.extension().is_some_and(|end| end == "idx"))
+        .expect("an index");
     index.to_string_lossy().into_owned()
 }

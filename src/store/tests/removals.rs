@@ -42,10 +42,30 @@ fn removals_of_single_commits_are_those_of_the_walk_in_its_order() {
         let walked = store.removals(tip, &everywhere, "log").expect("walked");
         let mut removed: Vec<&str> = walked.iter().map(|removal| removal.path.as_str()).collect();
         removed.sort_unstable();
-        assert_eq!(removed, ["a/log", "a/log", "b/log", "c/log", "d/log", "d/log", "deep/e/log"]);
-        let commits = store.commits(&Range { from: None, to: tip }).expect("listed");
-        let each = commits.iter().map(|commit| store.removals_of(commit.id, &everywhere, "log"));
-        let mut found: Vec<Removal> = each.flat_map(|removals| removals.expect("compared")).collect();
+        assert_eq!(
+            removed,
+            [
+                "a/log",
+                "a/log",
+                "b/log",
+                "c/log",
+                "d/log",
+                "d/log",
+                "deep/e/log"
+            ]
+        );
+        let commits = store
+            .commits(&Range {
+                from: None,
+                to: tip,
+            })
+            .expect("listed");
+        let each = commits
+            .iter()
+            .map(|commit| store.removals_of(commit.id, &everywhere, "log"));
+        let mut found: Vec<Removal> = each
+            .flat_map(|removals| removals.expect("compared"))
+            .collect();
         assert_ne!(found, walked, "the oldest commit comes first");
         store.sort_removals(tip, &mut found).expect("sorted");
         assert_eq!(found, walked);

@@ -26,11 +26,19 @@ fn the_newest_commit_that_had_the_content_is_found() {
         repo.write("top.md", "second\n");
         let removed = commit(&repo, "removed");
         let store = repo.store();
-        let holding = |at: &str, text: &str| store.commit_holding(&path(at), repo.blob(text)).expect("read");
+        let holding = |at: &str, text: &str| {
+            store
+                .commit_holding(&path(at), repo.blob(text))
+                .expect("read")
+        };
         assert_eq!(holding("tasks/t/plan.md", "one\n"), Some(unrelated));
         assert_eq!(holding("tasks/t/plan.md", "two\n"), Some(second));
         assert_eq!(holding("top.md", "first\n"), Some(second));
-        assert_eq!(holding("top.md", "second\n"), Some(removed), "it is there still");
+        assert_eq!(
+            holding("top.md", "second\n"),
+            Some(removed),
+            "it is there still"
+        );
         assert_eq!(holding("tasks/t/plan.md", "never\n"), None);
         assert_eq!(holding("tasks/other.md", "one\n"), None);
         // A later HEAD, seen by the same process.
@@ -53,7 +61,9 @@ fn what_a_merge_did_not_take_is_found_on_its_side() {
     commit(&repo, "main");
     repo.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
     let store = repo.store();
-    let found = store.commit_holding(&path("tasks/t/plan.md"), repo.blob("side\n")).expect("read");
+    let found = store
+        .commit_holding(&path("tasks/t/plan.md"), repo.blob("side\n"))
+        .expect("read");
     assert_eq!(found, Some(side));
 }
 
@@ -78,7 +88,9 @@ fn a_file_that_became_a_directory_is_found_and_the_reverse() {
         ("tasks/t/notes", "a file\n", turned),
     ] {
         assert_eq!(
-            store.commit_holding(&path(place), repo.blob(text)).expect("read"),
+            store
+                .commit_holding(&path(place), repo.blob(text))
+                .expect("read"),
             Some(commit),
             "{place}"
         );
@@ -97,7 +109,9 @@ fn what_a_commit_adds_is_not_read() {
     }
     commit(&repo, "added");
     let store = repo.store();
-    let found = store.commit_holding(&path("tasks/t/plan.md"), repo.blob("one\n")).expect("read");
+    let found = store
+        .commit_holding(&path("tasks/t/plan.md"), repo.blob("one\n"))
+        .expect("read");
     assert_eq!(found, Some(begin));
     // HEAD and the walk list `tasks` and `tasks/t`; the new directories have two entries each.
     let listed = store.listed.get();
@@ -121,7 +135,9 @@ fn all_that_is_missing_costs_one_walk() {
     let store = repo.store();
     let found = |number: usize| {
         let place = path(&format!("tasks/t-{number}/plan.md"));
-        store.commit_holding(&place, repo.blob(&format!("{number}\n"))).expect("read")
+        store
+            .commit_holding(&place, repo.blob(&format!("{number}\n")))
+            .expect("read")
     };
     assert_eq!(found(0), Some(begin));
     let walked = store.listed.get();
@@ -130,10 +146,16 @@ fn all_that_is_missing_costs_one_walk() {
     }
     // Each asks HEAD, which has two directories on the way.
     let most = 19 * (1 + 20);
-    assert!(walked > most && store.listed.get() <= walked + most, "{walked}, then {}", store.listed.get());
+    assert!(
+        walked > most && store.listed.get() <= walked + most,
+        "{walked}, then {}",
+        store.listed.get()
+    );
     let other = store.location().open().expect("opened");
     assert_eq!(
-        other.commit_holding(&path("tasks/t-3/plan.md"), repo.blob("3\n")).expect("read"),
+        other
+            .commit_holding(&path("tasks/t-3/plan.md"), repo.blob("3\n"))
+            .expect("read"),
         Some(begin)
     );
     assert!(other.listed.get() <= 1 + 20);
@@ -147,7 +169,10 @@ fn that_a_path_has_no_history_stays_known() {
         repo.write("tasks/t/plan.md", &format!("{number}\n"));
         commit(&repo, "again");
     }
-    let (wanted, store) = ([path("tasks/t/plan.md"), path("tasks/u/plan.md")], repo.store());
+    let (wanted, store) = (
+        [path("tasks/t/plan.md"), path("tasks/u/plan.md")],
+        repo.store(),
+    );
     let newest = || Digest::parse(repo.git(&["rev-parse", "HEAD"]).trim());
     assert_eq!(store.last_changes(&wanted).expect("read"), [newest(), None]);
     for store in [store, repo.store()] {
@@ -159,7 +184,10 @@ fn that_a_path_has_no_history_stays_known() {
     let first = commit(&repo, "first");
     fs::remove_file(repo.path("tasks/t/plan.md")).expect("removed");
     let removed = commit(&repo, "removed");
-    assert_eq!(repo.store().last_changes(&wanted).expect("read"), [Some(removed), Some(first)]);
+    assert_eq!(
+        repo.store().last_changes(&wanted).expect("read"),
+        [Some(removed), Some(first)]
+    );
 }
 
 #[test]
@@ -171,15 +199,31 @@ fn what_differs_in_a_tree_that_git_would_not_write_is_found() {
     let store = repo.store();
     let changed = |before: &[(&str, &str, Digest)], after: &[(&str, &str, Digest)]| {
         let [before, after] = [before, after].map(|entries| {
-            let commit = repo.git(&["commit-tree", "-m", "odd", &repo.raw_tree(entries).to_string()]);
+            let commit = repo.git(&[
+                "commit-tree",
+                "-m",
+                "odd",
+                &repo.raw_tree(entries).to_string(),
+            ]);
             store.tree_source(Digest::parse(commit.trim()).expect("an id"))
         });
-        let paths = store.changed(&before, &after, &RepoPath::root()).expect("compared");
-        paths.iter().map(|path| path.as_str().to_owned()).collect::<Vec<_>>()
+        let paths = store
+            .changed(&before, &after, &RepoPath::root())
+            .expect("compared");
+        paths
+            .iter()
+            .map(|path| path.as_str().to_owned())
+            .collect::<Vec<_>>()
     };
     let both = |id| [(file, "log", id), (tree, "log", within(id))];
     assert_eq!(changed(&both(one), &both(two)), ["log", "log/x"]);
-    assert_eq!(changed(&both(one), &[(file, "log", one), (tree, "log", within(two))]), ["log/x"]);
+    assert_eq!(
+        changed(
+            &both(one),
+            &[(file, "log", one), (tree, "log", within(two))]
+        ),
+        ["log/x"]
+    );
     assert_eq!(changed(&both(one), &[(tree, "log", within(one))]), ["log"]);
     let twice = [(file, "log", one), (file, "log", two)];
     assert_eq!(changed(&twice, &[(file, "log", two)]), ["log"]);

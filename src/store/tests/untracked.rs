@@ -33,8 +33,18 @@ fn git_finds_what_it_finds_without_it() {
     let repos = FORMATS.map(Repo::of);
     repos.iter().for_each(cached);
     let blobs = repos.each_ref().map(|repo| repo.blob("1\n"));
-    let names =
-        ["new", "d/new", "d/ignored", "d/e/new", "d/x/y/new", "f/new", "f/g/x.log", "u/v/w", "z/new", "q/r"];
+    let names = [
+        "new",
+        "d/new",
+        "d/ignored",
+        "d/e/new",
+        "d/x/y/new",
+        "f/new",
+        "f/g/x.log",
+        "u/v/w",
+        "z/new",
+        "q/r",
+    ];
     let mut chance = Chance(0x5eed);
     let mut known = 0;
     for case in 0..120 {
@@ -48,11 +58,20 @@ fn git_finds_what_it_finds_without_it() {
         }
         let index = fs::read(repo.path(".git/index")).expect("an index");
         let index = IndexFile::parse(index, repo.format).expect("a plain index");
-        known += index.extensions().filter(|(signature, _)| *signature == b"UNTR").count();
+        known += index
+            .extensions()
+            .filter(|(signature, _)| *signature == b"UNTR")
+            .count();
         let name = names[chance.below(names.len())];
         let listed = repo.git(&["ls-files", "-s", name]);
-        let (before, after) = if listed.is_empty() { (None, Some(blob)) } else { (Some(blob), None) };
-        repo.store().sync_index(&[change(name, before, after)], false).expect("written");
+        let (before, after) = if listed.is_empty() {
+            (None, Some(blob))
+        } else {
+            (Some(blob), None)
+        };
+        repo.store()
+            .sync_index(&[change(name, before, after)], false)
+            .expect("written");
         let [ours, anew] = told(repo);
         assert_eq!(ours, anew, "case {case}: {name}");
     }
@@ -68,11 +87,16 @@ fn other_directories_stay_known() {
         let extension = |repo: &Repo| {
             let index = fs::read(repo.path(".git/index")).expect("an index");
             let index = IndexFile::parse(index, repo.format).expect("a plain index");
-            let found = index.extensions().find(|(signature, _)| *signature == b"UNTR");
+            let found = index
+                .extensions()
+                .find(|(signature, _)| *signature == b"UNTR");
             found.expect("a cache").1.to_vec()
         };
         let before = extension(&repo);
-        assert_eq!(untracked::forget(&before, repo.format, &HashSet::new()), Some(before.clone()));
+        assert_eq!(
+            untracked::forget(&before, repo.format, &HashSet::new()),
+            Some(before.clone())
+        );
         // So long after a change git believes what it knows.
         let old = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         for directory in ["", "d", "d/e", "f", "f/g", "z"] {
@@ -81,14 +105,23 @@ fn other_directories_stay_known() {
         }
         repo.git(&["status"]);
         let one = repo.blob("1\n");
-        repo.store().sync_index(&[change("f/new", None, Some(one))], false).expect("written");
+        repo.store()
+            .sync_index(&[change("f/new", None, Some(one))], false)
+            .expect("written");
         let after = extension(&repo);
         // Whether there is something to forget.
         let stamps = |extension: &[u8]| {
             ["", "d", "d/e", "f", "f/g", "z"].map(|name| {
-                let above: Vec<&str> = Path::new(name).ancestors().filter_map(Path::to_str).collect();
+                let above: Vec<&str> = Path::new(name)
+                    .ancestors()
+                    .filter_map(Path::to_str)
+                    .collect();
                 let [without, with] = [1, 0].map(|first| {
-                    let directories = above.iter().skip(first).map(|path| path.as_bytes().to_vec()).collect();
+                    let directories = above
+                        .iter()
+                        .skip(first)
+                        .map(|path| path.as_bytes().to_vec())
+                        .collect();
                     untracked::forget(extension, repo.format, &directories).expect("whole")
                 });
                 without != with
@@ -106,12 +139,25 @@ fn what_came_in_the_moment_git_looked_is_still_found() {
         cached(&repo);
         let moment = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let set = |path: &str, time| {
-            fs::File::open(repo.path(path)).expect("opened").set_modified(time).expect("set");
+            fs::File::open(repo.path(path))
+                .expect("opened")
+                .set_modified(time)
+                .expect("set");
         };
         let old = moment - Duration::from_secs(100);
-        let files = ["a", "d/b", "d/e/c", "f/g/h", "z/é ü", ".gitignore", "d/.gitignore"];
+        let files = [
+            "a",
+            "d/b",
+            "d/e/c",
+            "f/g/h",
+            "z/é ü",
+            ".gitignore",
+            "d/.gitignore",
+        ];
         files.iter().for_each(|path| set(path, old));
-        ["", "d", "d/e", "f", "f/g", "z"].iter().for_each(|path| set(path, moment));
+        ["", "d", "d/e", "f", "f/g", "z"]
+            .iter()
+            .for_each(|path| set(path, moment));
         repo.git(&["status"]);
         repo.write("z/late", "1\n");
         set("z", moment);

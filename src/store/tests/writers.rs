@@ -8,15 +8,27 @@ use std::thread;
 #[test]
 fn what_was_seen_first_stays_but_for_who_is_known_better() {
     let agent = FileWriter::new(ActorKind::Agent, "coder");
-    let turn = WriterTurn { executor: "sh".to_owned(), run: "1".to_owned(), number: 2 };
-    let in_turn = FileWriter { turn: Some(turn), ..agent.clone() };
+    let turn = WriterTurn {
+        executor: "sh".to_owned(),
+        run: "1".to_owned(),
+        number: 2,
+    };
+    let in_turn = FileWriter {
+        turn: Some(turn),
+        ..agent.clone()
+    };
     let ann = FileWriter::new(ActorKind::Human, "Ann");
-    let ordered = FileWriter { ordered: true, ..ann.clone() };
+    let ordered = FileWriter {
+        ordered: true,
+        ..ann.clone()
+    };
     for format in FORMATS {
         let repo = Repo::of(format);
         let store = repo.store();
-        let (task, other) =
-            (RepoPath::new("tasks/t").expect("valid"), RepoPath::new("tasks/u").expect("valid"));
+        let (task, other) = (
+            RepoPath::new("tasks/t").expect("valid"),
+            RepoPath::new("tasks/u").expect("valid"),
+        );
         let digest = format.blob(b"plan");
         for (first, second, expected) in [
             (&ann, &agent, &ann),
@@ -27,7 +39,9 @@ fn what_was_seen_first_stays_but_for_who_is_known_better() {
             (&in_turn, &ordered, &ordered),
         ] {
             for writer in [first, second] {
-                store.see_writer(&task, ("plan.json", digest), writer).expect("kept");
+                store
+                    .see_writer(&task, ("plan.json", digest), writer)
+                    .expect("kept");
             }
             let seen = store.seen_writers(&task).expect("something");
             assert_eq!(seen.of("plan.json", digest).as_ref(), Some(expected));
@@ -52,7 +66,9 @@ fn several_processes_see_at_once_and_the_oldest_is_forgotten() {
             scope.spawn(move || {
                 let store = repo.store();
                 for number in (0..100).map(|number| number * 4 + part) {
-                    store.see_writer(task, ("a", digest(number)), ann).expect("kept");
+                    store
+                        .see_writer(task, ("a", digest(number)), ann)
+                        .expect("kept");
                 }
             });
         }
@@ -61,14 +77,20 @@ fn several_processes_see_at_once_and_the_oldest_is_forgotten() {
     let seen = store.seen_writers(&task).expect("something");
     assert!((0..400).all(|number| seen.of("a", digest(number)).as_ref() == Some(&ann)));
     // What another process has torn or what is none says nothing.
-    let place = std::fs::read_dir(repo.path(".git/orch/writers")).expect("a directory").next();
+    let place = std::fs::read_dir(repo.path(".git/orch/writers"))
+        .expect("a directory")
+        .next();
     let place = place.expect("the task").expect("read").path();
     std::fs::write(place.join(".orch-tmp-1"), "{").expect("written");
     for number in 400..1000 {
-        store.see_writer(&task, ("a", digest(number)), &ann).expect("kept");
+        store
+            .see_writer(&task, ("a", digest(number)), &ann)
+            .expect("kept");
     }
     let seen = store.seen_writers(&task).expect("something");
     assert_eq!(seen.of("a", digest(999)), Some(ann));
-    let kept = (0..1000).filter(|number| seen.of("a", digest(*number)).is_some()).count();
+    let kept = (0..1000)
+        .filter(|number| seen.of("a", digest(*number)).is_some())
+        .count();
     assert!((256..=513).contains(&kept), "{kept}");
 }

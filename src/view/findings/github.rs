@@ -35,9 +35,17 @@ fn annotation(diagnostic: &Diagnostic) -> String {
 /// Escapes the message; `%` first, because it introduces every escape. Other control characters would reach the
 /// terminal that shows the log.
 fn data(text: &str) -> String {
-    let keep = |c: char| if matches!(c, '\r' | '\n' | '\t') { c } else { visible(c) };
+    let keep = |c: char| {
+        if matches!(c, '\r' | '\n' | '\t') {
+            c
+        } else {
+            visible(c)
+        }
+    };
     let text: String = text.chars().map(keep).collect();
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// Escapes a property, which also ends at `:` and `,`.
@@ -52,17 +60,28 @@ mod tests {
 
     #[test]
     fn escapes_what_would_end_a_property_or_a_line() {
-        let place =
-            Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
-        let finding =
-            Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged").at(place).hint("fix it");
+        let place = Place {
+            path: "a,b:c%\nd".to_owned(),
+            line: Some(3),
+            column: Some(5),
+            ..Place::default()
+        };
+        let finding = Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged")
+            .at(place)
+            .hint("fix it");
         assert_eq!(
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: fix it\n"
         );
         let hostile = Diagnostic::note(Code::Empty, "\u{1b}[2J\u{9b}31mx\u{202e}y");
         let shown = github(&[hostile]);
-        assert_eq!(shown, "::notice title=empty::\u{fffd}[2J\u{fffd}31mx\u{fffd}y\n");
-        assert_eq!(github(&[Diagnostic::note(Code::Empty, "y")]), "::notice title=empty::y\n");
+        assert_eq!(
+            shown,
+            "::notice title=empty::\u{fffd}[2J\u{fffd}31mx\u{fffd}y\n"
+        );
+        assert_eq!(
+            github(&[Diagnostic::note(Code::Empty, "y")]),
+            "::notice title=empty::y\n"
+        );
     }
 }

@@ -52,11 +52,18 @@ pub fn summary(diagnostics: &[Diagnostic]) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, noun)| counted(count, noun))
         .collect();
-    if parts.is_empty() { "no problem".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() {
+        "no problem".to_owned()
+    } else {
+        parts.join(", ")
+    }
 }
 
 fn number(diagnostics: &[Diagnostic], severity: Severity) -> usize {
-    diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == severity)
+        .count()
 }
 
 #[cfg(test)]
@@ -72,7 +79,10 @@ mod tests {
             Diagnostic::note(Code::PhaseAlias, "z"),
         ];
         let findings = Findings::new(&diagnostics);
-        assert_eq!((findings.errors, findings.warnings, findings.notes), (2, 0, 1));
+        assert_eq!(
+            (findings.errors, findings.warnings, findings.notes),
+            (2, 0, 1)
+        );
         assert_eq!(summary(&diagnostics), "2 errors");
         assert_eq!(summary(&diagnostics[2..]), "no problem");
     }

@@ -9,10 +9,19 @@ use std::collections::BTreeSet;
 /// A SARIF log with one run of `orch` at this version.
 #[must_use]
 pub fn sarif(diagnostics: &[Diagnostic], version: &str) -> Value {
-    let codes: BTreeSet<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
+    let codes: BTreeSet<&str> = diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code.as_str())
+        .collect();
     let codes: Vec<&str> = codes.into_iter().collect();
-    let rules: Vec<Value> = codes.iter().map(|code| json!({ "id": code, "name": pascal(code) })).collect();
-    let results: Vec<Value> = diagnostics.iter().map(|diagnostic| result(diagnostic, &codes)).collect();
+    let rules: Vec<Value> = codes
+        .iter()
+        .map(|code| json!({ "id": code, "name": pascal(code) }))
+        .collect();
+    let results: Vec<Value> = diagnostics
+        .iter()
+        .map(|diagnostic| result(diagnostic, &codes))
+        .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -61,7 +70,11 @@ fn pascal(code: &str) -> String {
     code.split('-')
         .flat_map(|word| {
             let mut letters = word.chars();
-            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters)
+            letters
+                .next()
+                .map(|first| first.to_ascii_uppercase())
+                .into_iter()
+                .chain(letters)
         })
         .collect()
 }
@@ -81,14 +94,22 @@ mod tests {
             ..Place::default()
         };
         let findings = [
-            Diagnostic::error(Code::SchemaMismatch, "no boolean").at(place).hint("write true"),
+            Diagnostic::error(Code::SchemaMismatch, "no boolean")
+                .at(place)
+                .hint("write true"),
             Diagnostic::warning(Code::JsonSyntax, "odd"),
             Diagnostic::note(Code::SchemaMismatch, "again"),
         ];
         let log = sarif(&findings, "1.2.3");
         let run = &log["runs"][0];
-        assert_eq!(run["tool"]["driver"]["rules"][0], json!({ "id": "json-syntax", "name": "JsonSyntax" }));
-        assert_eq!(run["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            run["tool"]["driver"]["rules"][0],
+            json!({ "id": "json-syntax", "name": "JsonSyntax" })
+        );
+        assert_eq!(
+            run["tool"]["driver"]["rules"].as_array().map(Vec::len),
+            Some(2)
+        );
         assert_eq!(
             run["results"][0],
             json!({

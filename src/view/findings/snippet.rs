@@ -19,7 +19,11 @@ pub fn snippets(
     paint: Paint,
     width: usize,
 ) -> String {
-    let renderer = if paint.colour { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if paint.colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     let renderer = renderer.term_width(if width == 0 { 10_000 } else { width });
     let mut out = String::new();
     for (number, diagnostic) in diagnostics.iter().enumerate() {
@@ -38,10 +42,14 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>)
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code.as_str());
+    let title = level
+        .primary_title(one_line(&diagnostic.message))
+        .id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(place) = &diagnostic.place {
-        let excerpt = sources.get(&place.path).and_then(|text| excerpt(text, place));
+        let excerpt = sources
+            .get(&place.path)
+            .and_then(|text| excerpt(text, place));
         group = match excerpt {
             Some((source, first, start, end)) => group.element(
                 Snippet::source(source)
@@ -74,7 +82,11 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     let first = line.saturating_sub(CONTEXT);
     let mut offset = 0;
     let (mut start, mut target, mut end) = (0, None, 0);
-    for (number, content) in text.split_inclusive('\n').enumerate().take(line + CONTEXT + 1) {
+    for (number, content) in text
+        .split_inclusive('\n')
+        .enumerate()
+        .take(line + CONTEXT + 1)
+    {
         if number == first {
             start = offset;
         }
@@ -89,8 +101,13 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     }
     let (at, content) = target?;
     let source = text.get(start..end)?.trim_end_matches('\n');
-    let column = place.column.map_or(0, |column| column.saturating_sub(1) as usize);
-    let within = content.char_indices().nth(column).map_or(content.len(), |(byte, _)| byte);
+    let column = place
+        .column
+        .map_or(0, |column| column.saturating_sub(1) as usize);
+    let within = content
+        .char_indices()
+        .nth(column)
+        .map_or(content.len(), |(byte, _)| byte);
     // Without a length, underline the word at the place, or the whole line if there is no column.
     let length = match (place.length as usize, place.column) {
         (0, None) => content.len(),
@@ -121,7 +138,12 @@ mod tests {
     use snapbox::{assert_data_eq, str};
 
     fn place(line: u32, column: u32) -> Place {
-        Place { path: "a.json".to_owned(), line: Some(line), column: Some(column), ..Place::default() }
+        Place {
+            path: "a.json".to_owned(),
+            line: Some(line),
+            column: Some(column),
+            ..Place::default()
+        }
     }
 
     fn drawn(text: &str, diagnostic: Diagnostic) -> String {
@@ -185,7 +207,10 @@ warning[junit-counts]: it is odd
             for line in 0..6 {
                 for column in 0..6 {
                     for length in 0..4 {
-                        let place = Place { length, ..place(line, column) };
+                        let place = Place {
+                            length,
+                            ..place(line, column)
+                        };
                         let drawn = drawn(text, Diagnostic::note(Code::Empty, "y").at(place));
                         assert!(!drawn.contains('\u{1b}'), "{drawn:?}");
                     }

@@ -55,9 +55,9 @@ impl Chart {
     pub fn of(workflow: &Workflow) -> Self {
         let position = |id| workflow.position(id);
         let arrows = arrows(workflow);
-        let connected = arrows
-            .iter()
-            .filter_map(|(from, to, rules)| Some(((position(from)?, position(to)?), rules.join(", "))));
+        let connected = arrows.iter().filter_map(|(from, to, rules)| {
+            Some(((position(from)?, position(to)?), rules.join(", ")))
+        });
         Self {
             workflow: workflow.name.to_string(),
             title: workflow.title.clone(),
@@ -78,12 +78,19 @@ impl Chart {
     #[must_use]
     pub fn of_unusable(name: &str) -> Self {
         let (workflow, title) = (name.to_owned(), name.to_owned());
-        Self { workflow, title, phases: Vec::new(), arrows: Vec::new() }
+        Self {
+            workflow,
+            title,
+            phases: Vec::new(),
+            arrows: Vec::new(),
+        }
     }
 
     /// The number of a phase.
     pub(super) fn position(&self, phase: Option<&str>) -> Option<usize> {
-        self.phases.iter().position(|known| Some(known.id.as_str()) == phase)
+        self.phases
+            .iter()
+            .position(|known| Some(known.id.as_str()) == phase)
     }
 
     /// The name of the diagram within a file.
@@ -99,18 +106,33 @@ impl Chart {
     /// The diagram with the way that a task went, and where it is.
     ///
     /// `is_in_file`: whether the file has the [`Chart::symbol`], so that it need not be repeated.
-    pub(super) fn drawn(&self, steps: &[StepView], current: Option<&str>, is_in_file: bool) -> Markup {
+    pub(super) fn drawn(
+        &self,
+        steps: &[StepView],
+        current: Option<&str>,
+        is_in_file: bool,
+    ) -> Markup {
         let (left, width) = self.sides();
         let current = self.position(current);
         let moves: BTreeSet<(usize, usize)> = steps
             .iter()
-            .filter_map(|step| Some((self.position(step.from.as_deref())?, self.position(Some(&step.to))?)))
+            .filter_map(|step| {
+                Some((
+                    self.position(step.from.as_deref())?,
+                    self.position(Some(&step.to))?,
+                ))
+            })
             .filter(|(from, to)| from != to)
             .collect();
-        let visited = steps.iter().filter_map(|step| self.position(Some(&step.to)));
+        let visited = steps
+            .iter()
+            .filter_map(|step| self.position(Some(&step.to)));
         let visited: BTreeSet<usize> = visited.filter(|phase| Some(*phase) != current).collect();
         let label = match current {
-            Some(current) => format!("diagram of the workflow; the task is in {}", self.phases[current].id),
+            Some(current) => format!(
+                "diagram of the workflow; the task is in {}",
+                self.phases[current].id
+            ),
             None => "diagram of the workflow".to_owned(),
         };
         html! {
@@ -147,7 +169,12 @@ impl Chart {
 
     /// The width of a box.
     fn breadth(&self) -> f64 {
-        let letters = self.phases.iter().map(|phase| phase.id.chars().count()).max().unwrap_or_default();
+        let letters = self
+            .phases
+            .iter()
+            .map(|phase| phase.id.chars().count())
+            .max()
+            .unwrap_or_default();
         f64::from(u16::try_from(letters).unwrap_or(u16::MAX)) * LETTER + 24.0
     }
 
@@ -160,7 +187,13 @@ impl Chart {
                 .filter(|arrow| is_arc(arrow.ends) && is_leading_back(arrow.ends) == is_back);
             arcs.map(|arrow| arrow.lane + 1).max().unwrap_or_default()
         };
-        let reach = |lanes: usize| if lanes == 0 { 8.0 } else { (REACH + LANE * number(lanes)) * 0.75 + 4.0 };
+        let reach = |lanes: usize| {
+            if lanes == 0 {
+                8.0
+            } else {
+                (REACH + LANE * number(lanes)) * 0.75 + 4.0
+            }
+        };
         // Steps that no rule leads to are drawn on either side, in the first lane.
         let (left, right) = (reach(lanes(true).max(1)), reach(lanes(false).max(1)));
         (left, left + self.breadth() + right)
@@ -171,7 +204,11 @@ impl Chart {
     }
 
     fn view_box(&self) -> String {
-        format!("0 0 {} {}", Coordinate(self.sides().1), Coordinate(self.height()))
+        format!(
+            "0 0 {} {}",
+            Coordinate(self.sides().1),
+            Coordinate(self.height())
+        )
     }
 
     fn node(&self, phase: usize, class: &str, left: f64) -> Markup {
@@ -189,7 +226,9 @@ impl Chart {
     /// An arrow with its head.
     fn line(&self, arrow: &ChartArrow, class: &str, left: f64) -> Markup {
         let (from, to) = arrow.ends;
-        let (breadth, middle) = (self.breadth(), |phase: usize| ROW * number(phase) + 2.0 + BOX / 2.0);
+        let (breadth, middle) = (self.breadth(), |phase: usize| {
+            ROW * number(phase) + 2.0 + BOX / 2.0
+        });
         let (path, head) = if is_arc(arrow.ends) {
             // Arcs end a little beside the middle, so that the one that comes and the one that goes differ.
             let (start, end) = match from == to {
@@ -220,8 +259,16 @@ impl Chart {
         } else {
             let x = left + breadth / 2.0;
             let (start, end) = (middle(from) + BOX / 2.0, middle(to) - BOX / 2.0);
-            let path = format!("M{} {}V{}", Coordinate(x), Coordinate(start), Coordinate(end - 6.0));
-            (path, format!("M{} {}l-4 -6h8z", Coordinate(x), Coordinate(end)))
+            let path = format!(
+                "M{} {}V{}",
+                Coordinate(x),
+                Coordinate(start),
+                Coordinate(end - 6.0)
+            );
+            (
+                path,
+                format!("M{} {}l-4 -6h8z", Coordinate(x), Coordinate(end)),
+            )
         };
         html! {
             g class=(class) {
@@ -271,7 +318,10 @@ fn in_lanes(connected: Vec<((usize, usize), String)>) -> Vec<ChartArrow> {
     });
     let mut lanes = vec![0; connected.len()];
     let mut taken: Vec<(bool, usize, (usize, usize))> = Vec::new();
-    for index in order.into_iter().filter(|index| is_arc(connected[*index].0)) {
+    for index in order
+        .into_iter()
+        .filter(|index| is_arc(connected[*index].0))
+    {
         let ends = connected[index].0;
         let (side, (low, high)) = (is_leading_back(ends), span(ends));
         let is_taken = |lane: usize| {
@@ -284,7 +334,11 @@ fn in_lanes(connected: Vec<((usize, usize), String)>) -> Vec<ChartArrow> {
         lanes[index] = lane;
         taken.push((side, lane, (low, high)));
     }
-    connected.into_iter().zip(lanes).map(|((ends, rules), lane)| ChartArrow { ends, rules, lane }).collect()
+    connected
+        .into_iter()
+        .zip(lanes)
+        .map(|((ends, rules), lane)| ChartArrow { ends, rules, lane })
+        .collect()
 }
 
 #[cfg(test)]
@@ -294,7 +348,12 @@ mod tests {
     #[test]
     fn arcs_that_cross_the_same_rows_have_lanes_of_their_own() {
         let connected = [(0, 1), (1, 0), (2, 0), (3, 2), (0, 2), (1, 3), (3, 3)];
-        let drawn = in_lanes(connected.iter().map(|ends| (*ends, String::new())).collect());
+        let drawn = in_lanes(
+            connected
+                .iter()
+                .map(|ends| (*ends, String::new()))
+                .collect(),
+        );
         let lanes: Vec<usize> = drawn.iter().map(|arrow| arrow.lane).collect();
         assert_eq!(lanes, [0, 0, 1, 0, 0, 1, 0]);
     }

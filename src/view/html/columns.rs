@@ -1,7 +1,8 @@
 //! All tasks: for each workflow a column per phase, and in it a card per task.
 
 use super::{
-    BoardFilter, BoardPage, Chart, TaskLinks, age, class, is_trouble, owner_label, owner_word, run_line,
+    BoardFilter, BoardPage, Chart, TaskLinks, age, class, is_trouble, owner_label, owner_word,
+    run_line,
 };
 use crate::base::Timestamp;
 use crate::view::explain::substate_text;
@@ -28,7 +29,8 @@ impl BoardFilter {
             Some(&status.headline.0),
         ];
         let wanted = self.text.trim().to_lowercase();
-        let has = |text: Option<&str>| text.is_some_and(|text| text.to_lowercase().contains(&wanted));
+        let has =
+            |text: Option<&str>| text.is_some_and(|text| text.to_lowercase().contains(&wanted));
         (self.owner.is_empty() || status.duty.owner.as_str() == self.owner)
             && (wanted.is_empty() || said.into_iter().any(has))
     }
@@ -69,9 +71,15 @@ pub(super) struct CardSetting<'a> {
 
 impl<'a> CardSetting<'a> {
     pub(super) fn of(page: &'a BoardPage<'a>) -> Self {
-        let is_shown =
-            |run: &&RunLine| run.work_tree == "." && ["running", "interrupted"].contains(&run.state);
-        let runs = page.runs.iter().filter(is_shown).map(|run| (run.task.as_str(), run)).collect();
+        let is_shown = |run: &&RunLine| {
+            run.work_tree == "." && ["running", "interrupted"].contains(&run.state)
+        };
+        let runs = page
+            .runs
+            .iter()
+            .filter(is_shown)
+            .map(|run| (run.task.as_str(), run))
+            .collect();
         Self { page, runs }
     }
 
@@ -80,9 +88,15 @@ impl<'a> CardSetting<'a> {
         let (task, duty) = (&status.task, &status.duty);
         let link = self.page.links.to(&task.id);
         let is_open = duty.owner != Owner::None;
-        let phase = self.page.charts.iter().find(|chart| chart.workflow == task.workflow);
+        let phase = self
+            .page
+            .charts
+            .iter()
+            .find(|chart| chart.workflow == task.workflow);
         let phase = phase.and_then(|chart| {
-            chart.position(task.current_phase.as_deref()).and(task.current_phase.as_deref())
+            chart
+                .position(task.current_phase.as_deref())
+                .and(task.current_phase.as_deref())
         });
         let since = status.unmoved_since.map(|since| since.to_string());
         let is_served = matches!(self.page.links, TaskLinks::Served);
@@ -111,7 +125,11 @@ impl<'a> CardSetting<'a> {
     }
 
     fn column(&self, name: &str, label: &str, tasks: &[&TaskStatus], is_end: bool) -> Markup {
-        let shown = if is_end { tasks.len().min(FINISHED) } else { tasks.len() };
+        let shown = if is_end {
+            tasks.len().min(FINISHED)
+        } else {
+            tasks.len()
+        };
         let (first, rest) = tasks.split_at(shown);
         html! {
             section.column.end[is_end].empty[tasks.is_empty()] data-phase=(name) {
@@ -187,7 +205,10 @@ pub(super) fn columns(page: &BoardPage<'_>) -> Markup {
     let setting = CardSetting::of(page);
     let mut tasks: HashMap<&str, Vec<&TaskStatus>> = HashMap::new();
     for task in &page.status.tasks {
-        tasks.entry(task.task.workflow.as_str()).or_default().push(task);
+        tasks
+            .entry(task.task.workflow.as_str())
+            .or_default()
+            .push(task);
     }
     html! {
         @if matches!(page.links, TaskLinks::InFile(_)) { p.summary { (page.status.summary()) } }

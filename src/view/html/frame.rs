@@ -15,7 +15,11 @@ const STYLE: &str = "board/board.css";
 /// The assets of served pages: the name, the type, and the path below `system/`.
 pub const ASSETS: [(&str, &str, &str); 2] = [
     ("board.css", "text/css; charset=utf-8", STYLE),
-    ("board.js", "text/javascript; charset=utf-8", "board/board.js"),
+    (
+        "board.js",
+        "text/javascript; charset=utf-8",
+        "board/board.js",
+    ),
 ];
 
 /// The keys of the live board, and what they do.
@@ -40,7 +44,10 @@ fn place(repository: &Repository) -> Markup {
 
 /// The name of a page in the list of a browser's tabs.
 fn title(repository: &Repository) -> String {
-    format!("{} · orch", repository.root.rsplit('/').next().unwrap_or_default())
+    format!(
+        "{} · orch",
+        repository.root.rsplit('/').next().unwrap_or_default()
+    )
 }
 
 /// A whole document: its name, what else is in its head, and its body.
@@ -73,8 +80,16 @@ enum ServedPage<'a> {
 fn served(repository: &Repository, page: ServedPage<'_>, bar: &Markup, shown: &Markup) -> String {
     let (class, task, name) = match page {
         ServedPage::Board => ("served board", None, title(repository)),
-        ServedPage::Overview => ("served one overview", None, format!("overview · {}", title(repository))),
-        ServedPage::Task(task) => ("served one", Some(task), format!("{task} · {}", title(repository))),
+        ServedPage::Overview => (
+            "served one overview",
+            None,
+            format!("overview · {}", title(repository)),
+        ),
+        ServedPage::Task(task) => (
+            "served one",
+            Some(task),
+            format!("{task} · {}", title(repository)),
+        ),
     };
     let head = html! {
         link rel="stylesheet" href="/assets/board.css";
@@ -110,13 +125,23 @@ pub fn served_board(page: &BoardPage<'_>) -> String {
             input #search type="search" name="q" value=(page.filter.text) placeholder="Search" autocomplete="off";
         }
     };
-    served(&page.status.repository, ServedPage::Board, &bar, &columns(page))
+    served(
+        &page.status.repository,
+        ServedPage::Board,
+        &bar,
+        &columns(page),
+    )
 }
 
 /// The tasks of all branches and work trees, as a page of a server.
 #[must_use]
 pub fn served_overview(everywhere: &Everywhere, now: Timestamp) -> String {
-    served(&everywhere.repository, ServedPage::Overview, &html! {}, &overview(everywhere, now))
+    served(
+        &everywhere.repository,
+        ServedPage::Overview,
+        &html! {},
+        &overview(everywhere, now),
+    )
 }
 
 /// What a browser is shown that is not signed in. It has no style, as that is behind the gate, too.
@@ -167,9 +192,16 @@ pub fn served_cards(page: &BoardPage<'_>) -> String {
 /// A task, as a page of a server. Empty if the page is that of a file.
 #[must_use]
 pub fn served_task(page: &TaskPage<'_>) -> String {
-    let Some(setting) = page.served else { return String::new() };
+    let Some(setting) = page.served else {
+        return String::new();
+    };
     let name = &page.explanation.suggestion.task.id;
-    served(setting.repository, ServedPage::Task(name), &html! {}, &task(page))
+    served(
+        setting.repository,
+        ServedPage::Task(name),
+        &html! {},
+        &task(page),
+    )
 }
 
 /// The begin of a file: its style, all tasks, and the heading of their pages. [`file_task`] and [`file_end`] follow.

@@ -16,8 +16,8 @@ mod tests;
 
 pub use chart::Chart;
 pub use frame::{
-    ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview, served_problem,
-    served_task, sign_in,
+    ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview,
+    served_problem, served_task, sign_in,
 };
 pub use order::{InputForm, OrderForm, OrderInput};
 
@@ -98,17 +98,27 @@ pub enum TaskLinks {
 }
 
 /// The characters of an id that are not written as they are in a link.
-const IN_LINK: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
+const IN_LINK: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`');
 
 impl TaskLinks {
     /// The link to the page of a task; `None` if it has no page.
     fn to(&self, task: &str) -> Option<String> {
         match self {
-            Self::Served => Some(format!("/tasks/{}", utf8_percent_encode(task, uri::SEGMENT))),
-            Self::InFile(tasks) => {
-                tasks.contains(task).then(|| format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK)))
-            }
+            Self::Served => Some(format!(
+                "/tasks/{}",
+                utf8_percent_encode(task, uri::SEGMENT)
+            )),
+            Self::InFile(tasks) => tasks
+                .contains(task)
+                .then(|| format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK))),
         }
     }
 }
@@ -125,14 +135,20 @@ fn finished(page: Markup) -> String {
     if text.chars().all(is_plain) {
         return text;
     }
-    text.chars().map(|c| if is_plain(c) { c } else { visible(c) }).collect()
+    text.chars()
+        .map(|c| if is_plain(c) { c } else { visible(c) })
+        .collect()
 }
 
 /// A text in which what stands between two backticks is code, as in the messages of `orch`.
 fn marked(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // A backtick without a second one is a character.
-    let whole = if parts.len() % 2 == 1 { parts.len() } else { parts.len() - 2 };
+    let whole = if parts.len() % 2 == 1 {
+        parts.len()
+    } else {
+        parts.len() - 2
+    };
     html! {
         @for (number, part) in parts[..whole].iter().enumerate() {
             @if number % 2 == 1 { code { (part) } } @else { (part) }

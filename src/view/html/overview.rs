@@ -13,7 +13,10 @@ const HERE: &str = ".";
 
 /// All of the overview.
 pub(super) fn overview(everywhere: &Everywhere, now: Timestamp) -> Markup {
-    let here = everywhere.places.iter().find(|place| place.work_tree.as_deref() == Some(HERE));
+    let here = everywhere
+        .places
+        .iter()
+        .find(|place| place.work_tree.as_deref() == Some(HERE));
     html! {
         h1.task-name { "All branches and work trees" }
         p.facts {
@@ -65,7 +68,9 @@ pub(super) fn overview(everywhere: &Everywhere, now: Timestamp) -> Markup {
 fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Markup {
     let (status, at) = (&task.status, &task.whereabouts);
     let is_here = here.is_some_and(|here| here.place == at.place);
-    let link = is_here.then(|| TaskLinks::Served.to(&status.task.id)).flatten();
+    let link = is_here
+        .then(|| TaskLinks::Served.to(&status.task.id))
+        .flatten();
     html! {
         li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) {
             (heading(status, link.as_deref(), now))

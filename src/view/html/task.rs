@@ -86,10 +86,22 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
 
 /// What has to be written, what was objected to, and the commands to choose from.
 fn wanted(suggestion: &Suggestion) -> Markup {
-    let is_told = |finding: &&Finding| suggestion.expects.iter().any(|one| one.problems.contains(finding));
-    let findings: Vec<&Finding> =
-        suggestion.diagnostics.iter().filter(|finding| !finding.is_detail() && !is_told(finding)).collect();
-    let issues: Vec<_> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
+    let is_told = |finding: &&Finding| {
+        suggestion
+            .expects
+            .iter()
+            .any(|one| one.problems.contains(finding))
+    };
+    let findings: Vec<&Finding> = suggestion
+        .diagnostics
+        .iter()
+        .filter(|finding| !finding.is_detail() && !is_told(finding))
+        .collect();
+    let issues: Vec<_> = suggestion
+        .inputs
+        .iter()
+        .filter(|input| !input.issues.is_empty())
+        .collect();
     html! {
         @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
         @if let Some(back) = &suggestion.sent_back {
@@ -237,8 +249,11 @@ fn guard_part(task: &str, part: &GuardPartView) -> Markup {
 
 fn artifacts(page: &TaskPage<'_>) -> Markup {
     let task = page.explanation.suggestion.task.path.as_str();
-    let (present, missing): (Vec<_>, Vec<_>) =
-        page.explanation.artifacts.iter().partition(|facts| facts.present);
+    let (present, missing): (Vec<_>, Vec<_>) = page
+        .explanation
+        .artifacts
+        .iter()
+        .partition(|facts| facts.present);
     html! {
         section.artifacts {
             (heading(page, "Artifacts"))
@@ -273,7 +288,9 @@ fn artifacts(page: &TaskPage<'_>) -> Markup {
 
 /// The phases that the task went through, in order.
 fn way(steps: &[StepView]) -> Markup {
-    let moved = steps.iter().filter(|step| step.from.as_deref() != Some(step.to.as_str()));
+    let moved = steps
+        .iter()
+        .filter(|step| step.from.as_deref() != Some(step.to.as_str()));
     html! {
         ol.walked-list { @for step in moved { li { (step.to) } } }
     }

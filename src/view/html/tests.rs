@@ -1,8 +1,8 @@
 //! What pages say, that hostile texts stay texts, and how large a file gets.
 
 use super::{
-    BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks, TaskPage,
-    file_end, file_start, file_task, served_board, served_cards, served_task,
+    BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks,
+    TaskPage, file_end, file_start, file_task, served_board, served_cards, served_task,
 };
 use crate::base::{TaskId, Timestamp};
 use crate::decide::Mode;
@@ -45,16 +45,27 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
     let now = Timestamp::parse("2026-11-21T06:50:00Z").expect("a time");
     let charts = [Chart::of(&samples::workflow())];
     let explanations: Vec<Explanation> = subjects.iter().map(Explanation::of).collect();
-    let names = explanations.iter().map(|one| one.suggestion.task.id.clone());
+    let names = explanations
+        .iter()
+        .map(|one| one.suggestion.task.id.clone());
     let links = TaskLinks::InFile(names.collect());
     let filter = BoardFilter::default();
-    let page = BoardPage { status: &status, charts: &charts, runs, now, links: &links, filter: &filter };
+    let page = BoardPage {
+        status: &status,
+        charts: &charts,
+        runs,
+        now,
+        links: &links,
+        filter: &filter,
+    };
     let mut text = file_start(&page);
     for explanation in &explanations {
         text.push_str(&file_task(&TaskPage {
             explanation,
             steps,
-            run: runs.iter().find(|run| run.task == explanation.suggestion.task.id),
+            run: runs
+                .iter()
+                .find(|run| run.task == explanation.suggestion.task.id),
             chart: &charts[0],
             unmoved_since: None,
             now,
@@ -67,7 +78,10 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
 /// The values of an attribute in a page.
 fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
     let opens = format!(" {attribute}=\"");
-    page.split(opens.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    page.split(opens.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect()
 }
 
 #[test]
@@ -100,7 +114,9 @@ fn hostile_texts_stay_texts() {
         step.executor = Some(HOSTILE.to_owned());
         step.commit = Some(HOSTILE.to_owned());
         step.actor.as_mut().expect("an actor").name = HOSTILE.to_owned();
-        step.evidence.iter_mut().for_each(|file| file.path = HOSTILE.to_owned());
+        step.evidence
+            .iter_mut()
+            .for_each(|file| file.path = HOSTILE.to_owned());
     }
     let finding = Finding {
         path: Some(HOSTILE.to_owned()),
@@ -113,16 +129,32 @@ fn hostile_texts_stay_texts() {
         hint: Some(HOSTILE.to_owned()),
     };
     let page = file(&[sample], &steps, &[run(id, HOSTILE)], &[finding]);
-    for markup in ["<script", "<img", "\"onload", "</script", "-->", "]]>", "&lt;&lt;"] {
+    for markup in [
+        "<script", "<img", "\"onload", "</script", "-->", "]]>", "&lt;&lt;",
+    ] {
         assert!(!page.contains(markup), "{markup}");
     }
-    assert!(page.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() > 20, "the texts are shown");
+    assert!(
+        page.matches("&lt;script&gt;alert(1)&lt;/script&gt;")
+            .count()
+            > 20,
+        "the texts are shown"
+    );
     let is_hidden = |c: char| {
-        c != '\n' && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+        c != '\n'
+            && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
     };
-    assert_eq!(page.chars().filter(|c| is_hidden(*c)).collect::<String>(), "");
+    assert_eq!(
+        page.chars().filter(|c| is_hidden(*c)).collect::<String>(),
+        ""
+    );
     let links = values(&page, "href");
-    assert!(links.iter().all(|link| link.starts_with('#') || *link == "data:,"), "{links:?}");
+    assert!(
+        links
+            .iter()
+            .all(|link| link.starts_with('#') || *link == "data:,"),
+        "{links:?}"
+    );
     let tags = page.split('<').filter_map(|rest| rest.split('>').next());
     for tag in tags {
         assert!(tag.matches(" class=").count() < 2, "{tag}");
@@ -134,21 +166,36 @@ fn hostile_texts_stay_texts() {
 
 #[test]
 fn a_file_is_one_page_that_refers_to_nothing_outside() {
-    let page = file(&[samples::write_missing(), samples::done()], &samples::log(), &[], &[]);
-    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\"><head>"), "{}", &page[..100]);
+    let page = file(
+        &[samples::write_missing(), samples::done()],
+        &samples::log(),
+        &[],
+        &[],
+    );
+    assert!(
+        page.starts_with("<!DOCTYPE html><html lang=\"en\"><head>"),
+        "{}",
+        &page[..100]
+    );
     assert!(page.ends_with("</details>\n</main></body></html>\n"));
-    for (outside, why) in
-        [("http", "an address"), ("url(", "a resource of the style"), ("@import", "a style")]
-    {
+    for (outside, why) in [
+        ("http", "an address"),
+        ("url(", "a resource of the style"),
+        ("@import", "a style"),
+    ] {
         assert!(!page.contains(outside), "{why}");
     }
     for element in [
-        "main", "body", "html", "style", "details", "section", "ul", "ol", "li", "svg", "g", "bdi", "span",
-        "p",
+        "main", "body", "html", "style", "details", "section", "ul", "ol", "li", "svg", "g", "bdi",
+        "span", "p",
     ] {
-        let opened =
-            page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
-        assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "{element}");
+        let opened = page.matches(&format!("<{element}>")).count()
+            + page.matches(&format!("<{element} ")).count();
+        assert_eq!(
+            opened,
+            page.matches(&format!("</{element}>")).count(),
+            "{element}"
+        );
     }
 }
 
@@ -157,8 +204,11 @@ fn a_card_says_who_must_act_and_on_what() {
     let mut sample = samples::write_missing();
     sample.decision.task = TaskId::new("team/a b#c").expect("an id");
     let page = file(&[sample], &[], &[run("team/a b#c", "lint")], &[]);
-    let card =
-        page.split("<li class=\"card\"").nth(1).and_then(|rest| rest.split("</li>").next()).expect("a card");
+    let card = page
+        .split("<li class=\"card\"")
+        .nth(1)
+        .and_then(|rest| rest.split("</li>").next())
+        .expect("a card");
     for part in [
         "data-task=\"team/a b#c\" data-owner=\"agent\"",
         "<a class=\"card-link\" href=\"#task:team/a%2520b%23c\"><bdi class=\"id\">team/a b#c</bdi></a>",
@@ -171,7 +221,10 @@ fn a_card_says_who_must_act_and_on_what() {
     ] {
         assert!(card.contains(part), "{part}\n{card}");
     }
-    assert!(page.contains("id=\"task:team/a%20b#c\""), "the link leads somewhere");
+    assert!(
+        page.contains("id=\"task:team/a%20b#c\""),
+        "the link leads somewhere"
+    );
     let columns = values(&page, "data-phase");
     assert_eq!(
         columns,
@@ -186,20 +239,35 @@ fn a_task_page_says_why() {
     let task = page.split("<article").nth(1).expect("a page");
     for (part, what) in [
         ("the outputs of codegen are not there yet", "the reason"),
-        ("nothing new since attempt 1 was sent back", "why the artifact is expected"),
+        (
+            "nothing new since attempt 1 was sent back",
+            "why the artifact is expected",
+        ),
         ("orch prompt t-42", "what to type"),
         (
             "<span class=\"truth truth-false\">false</span> <code>plan.changed || state.force == plan.data.size</code>",
             "the false part of the rule",
         ),
-        ("<code>state.force</code> is missing", "a value that is missing"),
-        ("<span class=\"dim\">in plan_is_big: </span>", "a named expression"),
+        (
+            "<code>state.force</code> is missing",
+            "a value that is missing",
+        ),
+        (
+            "<span class=\"dim\">in plan_is_big: </span>",
+            "a named expression",
+        ),
         ("it judged another plan", "why an artifact is stale"),
         ("not there: patch", "the missing artifacts"),
         ("the task is in codegen", "the diagram"),
-        ("<ol class=\"walked-list\"><li>planning</li><li>plan_review</li></ol>", "the way that it went"),
+        (
+            "<ol class=\"walked-list\"><li>planning</li><li>plan_review</li></ol>",
+            "the way that it went",
+        ),
         ("<strong>planning → plan_review</strong>", "the timeline"),
-        ("<bdi>planning/plan.json</bdi><span class=\"dim\">@d68ba18a52</span>", "its evidence"),
+        (
+            "<bdi>planning/plan.json</bdi><span class=\"dim\">@d68ba18a52</span>",
+            "its evidence",
+        ),
         ("c0ffee0123", "its commit"),
         ("by <bdi>Ada</bdi> (human)", "its actor"),
     ] {
@@ -246,7 +314,11 @@ fn a_card_is_marked_exactly_if_the_task_has_to_be_repaired() {
     ] {
         let reason = sample.decision.reason.clone();
         let page = file(&[sample], &[], &[], &[]);
-        assert_eq!(page.contains("<li class=\"card trouble\""), is_marked, "{reason}");
+        assert_eq!(
+            page.contains("<li class=\"card trouble\""),
+            is_marked,
+            "{reason}"
+        );
     }
 }
 
@@ -256,8 +328,14 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
     let status = Status::new(samples::repository(), &subjects, &[]);
     let charts = [Chart::of(&samples::workflow())];
     let now = Timestamp::from_seconds(0);
-    let page =
-        BoardPage { status: &status, charts: &charts, runs: &[], now, links: &TaskLinks::Served, filter };
+    let page = BoardPage {
+        status: &status,
+        charts: &charts,
+        runs: &[],
+        now,
+        links: &TaskLinks::Served,
+        filter,
+    };
     let explanation = Explanation::of(&subjects[0]);
     let order = OrderForm {
         name: "answer".to_owned(),
@@ -265,14 +343,18 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
         argv: explanation.suggestion.options[0].argv.clone(),
         path: "/api/v1/tasks/t/answer".to_owned(),
         known: serde_json::Map::from_iter([("to".to_owned(), HOSTILE.into())]),
-        inputs: [InputForm::Reason, InputForm::OneOf(vec![HOSTILE.into(), 3.into()]), InputForm::List]
-            .map(|form| OrderInput {
-                name: HOSTILE.to_owned(),
-                label: HOSTILE.to_owned(),
-                is_required: true,
-                form,
-            })
-            .to_vec(),
+        inputs: [
+            InputForm::Reason,
+            InputForm::OneOf(vec![HOSTILE.into(), 3.into()]),
+            InputForm::List,
+        ]
+        .map(|form| OrderInput {
+            name: HOSTILE.to_owned(),
+            label: HOSTILE.to_owned(),
+            is_required: true,
+            form,
+        })
+        .to_vec(),
     };
     let repository = samples::repository();
     let setting = ServedTask {
@@ -299,9 +381,15 @@ fn what_stands_in_backticks_is_code_and_escaped() {
     for (text, shown) in [
         ("", ""),
         ("move on", "move on"),
-        ("move to `codegen` against the rules", "move to <code>codegen</code> against the rules"),
+        (
+            "move to `codegen` against the rules",
+            "move to <code>codegen</code> against the rules",
+        ),
         ("`a`", "<code>a</code>"),
-        ("`a` and `b<c>`", "<code>a</code> and <code>b&lt;c&gt;</code>"),
+        (
+            "`a` and `b<c>`",
+            "<code>a</code> and <code>b&lt;c&gt;</code>",
+        ),
         ("a ` b", "a ` b"),
         ("`a` ` <b>", "<code>a</code> ` &lt;b&gt;"),
     ] {
@@ -311,7 +399,10 @@ fn what_stands_in_backticks_is_code_and_escaped() {
     sample.decision.reason = "wait for `plan<b>`".to_owned();
     sample.decision.options[0].effect = "move to `codegen`".to_owned();
     let page = file(&[sample], &[], &[], &[]);
-    assert!(page.contains("wait for <code>plan&lt;b&gt;</code>"), "{page}");
+    assert!(
+        page.contains("wait for <code>plan&lt;b&gt;</code>"),
+        "{page}"
+    );
     assert!(page.contains("move to <code>codegen</code>"), "{page}");
 }
 
@@ -320,22 +411,33 @@ fn served_pages_have_no_inline_code_and_refer_only_to_the_server() {
     let mut sample = samples::fix_invalid();
     sample.decision.task = TaskId::new("a\"><img src=x>/b c").expect("an id");
     sample.decision.reason = HOSTILE.to_owned();
-    for page in
-        served(&[sample], &BoardFilter { text: HOSTILE.to_owned(), owner: String::new() }, &samples::log())
-    {
+    for page in served(
+        &[sample],
+        &BoardFilter {
+            text: HOSTILE.to_owned(),
+            owner: String::new(),
+        },
+        &samples::log(),
+    ) {
         for markup in ["<img", "\"onload", "-->", "javascript:alert(1)\""] {
             assert!(!page.contains(markup), "{markup}\n{page}");
         }
         assert_eq!(
             page.matches("<script").count(),
-            page.matches("<script src=\"/assets/board.js\" defer></script>").count()
+            page.matches("<script src=\"/assets/board.js\" defer></script>")
+                .count()
         );
         assert!(!page.contains("<style"), "a style that the policy forbids");
         for inline in ["style", "onload", "onerror", "onclick", "onsubmit"] {
             assert_eq!(values(&page, inline), [""; 0], "{inline}");
         }
         let links = [values(&page, "href"), values(&page, "action")].concat();
-        assert!(links.iter().all(|link| link.starts_with('/') || *link == "data:,"), "{links:?}");
+        assert!(
+            links
+                .iter()
+                .all(|link| link.starts_with('/') || *link == "data:,"),
+            "{links:?}"
+        );
     }
 }
 
@@ -343,10 +445,19 @@ fn served_pages_have_no_inline_code_and_refer_only_to_the_server() {
 fn a_served_card_has_its_place_and_is_hidden_unless_it_matches() {
     let samples = [samples::write_missing(), samples::handover()];
     let hidden = |text: &str, owner: &str| -> Vec<bool> {
-        let filter = BoardFilter { text: text.to_owned(), owner: owner.to_owned() };
+        let filter = BoardFilter {
+            text: text.to_owned(),
+            owner: owner.to_owned(),
+        };
         let [_, cards, _] = served(&samples, &filter, &[]);
         let cards = cards.split("<li ").skip(1);
-        cards.map(|card| card.split('>').next().is_some_and(|tag| tag.ends_with(" hidden"))).collect()
+        cards
+            .map(|card| {
+                card.split('>')
+                    .next()
+                    .is_some_and(|tag| tag.ends_with(" hidden"))
+            })
+            .collect()
     };
     // The person's task is the more urgent one.
     assert_eq!(hidden("", ""), [false, false]);
@@ -359,6 +470,12 @@ fn a_served_card_has_its_place_and_is_hidden_unless_it_matches() {
     let place = "data-owner=\"agent\" data-workflow=\"global-state-machine\" data-phase=\"codegen\" data-urgency=\"6\"";
     assert!(board.contains(place) && cards.contains(place), "{cards}");
     assert!(board.contains("href=\"/tasks/t-42\""));
-    assert!(task.contains("data-tag=\"&quot;tag&quot;\"") && task.contains("data-output=\"/api/v1/output\""));
-    assert!(task.contains("<li class=\"has-button\"><code class=\"command\">orch prompt t-42"), "{task}");
+    assert!(
+        task.contains("data-tag=\"&quot;tag&quot;\"")
+            && task.contains("data-output=\"/api/v1/output\"")
+    );
+    assert!(
+        task.contains("<li class=\"has-button\"><code class=\"command\">orch prompt t-42"),
+        "{task}"
+    );
 }

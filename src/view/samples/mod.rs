@@ -6,12 +6,13 @@ pub use workflow::workflow;
 
 use super::{Repository, StepView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, TaskPlace,
-    Timestamp, WorkflowName,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId,
+    TaskPlace, Timestamp, WorkflowName,
 };
 use crate::decide::{
-    ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, SendBack, Transition, Tried, Truth, Verdict,
+    ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState,
+    Expectation, GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, SendBack, Transition,
+    Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -84,8 +85,17 @@ pub fn evidence(name: &str, path: &str, text: &str) -> Evidence {
     }
 }
 
-fn transition(from: Option<&str>, to: &str, kind: Kind, name: Option<&str>, reason: &str) -> Transition {
-    Transition { rule: name.map(rule), ..Transition::new(from.map(phase), phase(to), kind, reason) }
+fn transition(
+    from: Option<&str>,
+    to: &str,
+    kind: Kind,
+    name: Option<&str>,
+    reason: &str,
+) -> Transition {
+    Transition {
+        rule: name.map(rule),
+        ..Transition::new(from.map(phase), phase(to), kind, reason)
+    }
 }
 
 pub fn advance() -> Transition {
@@ -103,7 +113,13 @@ pub fn advance() -> Transition {
 
 pub fn regress() -> Transition {
     let reason = "the plan review names a blocking issue";
-    transition(Some("plan_review"), "planning", Kind::Regress, Some("plan-blocked"), reason)
+    transition(
+        Some("plan_review"),
+        "planning",
+        Kind::Regress,
+        Some("plan-blocked"),
+        reason,
+    )
 }
 
 pub fn create() -> Transition {
@@ -111,10 +127,21 @@ pub fn create() -> Transition {
 }
 
 fn choice(id: &'static str, argv: &[&str], by: Owner, effect: &str) -> Choice {
-    Choice { id, argv: argv.iter().map(|word| (*word).to_owned()).collect(), by, effect: effect.to_owned() }
+    Choice {
+        id,
+        argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+        by,
+        effect: effect.to_owned(),
+    }
 }
 
-fn expected(name: &str, path: &str, format: Format, state: ExpectState, because: &str) -> Expectation {
+fn expected(
+    name: &str,
+    path: &str,
+    format: Format,
+    state: ExpectState,
+    because: &str,
+) -> Expectation {
     Expectation {
         artifact: artifact(name),
         path: path.to_owned(),
@@ -131,7 +158,12 @@ fn derived(name: &str, path: &str, valid: bool) -> Derived {
     let digest = Some(Digest::of_blob(name.as_bytes()));
     Derived {
         name: artifact(name),
-        files: vec![DerivedFile { path: path.to_owned(), digest, valid, not_counted: None }],
+        files: vec![DerivedFile {
+            path: path.to_owned(),
+            digest,
+            valid,
+            not_counted: None,
+        }],
         present: true,
         valid,
         fresh: true,
@@ -171,22 +203,46 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         lost: Vec::new(),
         diagnostics: Vec::new(),
     };
-    let system = System::empty().with("agents/plan-reviewer.md", "# Plan reviewer\n\nJudge the plan.\n");
-    Sample { decision, workflow: workflow(), system, place: place(), runner: None }
+    let system = System::empty().with(
+        "agents/plan-reviewer.md",
+        "# Plan reviewer\n\nJudge the plan.\n",
+    );
+    Sample {
+        decision,
+        workflow: workflow(),
+        system,
+        place: place(),
+        runner: None,
+    }
 }
 
 pub fn transition_due() -> Sample {
     let due = advance();
-    let mut sample = plain("planning", Verdict::Transition(Box::new(due.clone())), &due.reason);
+    let mut sample = plain(
+        "planning",
+        Verdict::Transition(Box::new(due.clone())),
+        &due.reason,
+    );
     sample.decision.evidence = due.evidence;
     sample.decision.rule = due.rule;
-    sample.decision.moves =
-        vec![Move { to: phase("plan_review"), rule: rule("plan-final"), allowed: true, unmet: Vec::new() }];
+    sample.decision.moves = vec![Move {
+        to: phase("plan_review"),
+        rule: rule("plan-final"),
+        allowed: true,
+        unmet: Vec::new(),
+    }];
     sample
 }
 
 fn waiting(current: &str, reason: &str) -> Sample {
-    plain(current, Verdict::Wait { what: "the outputs".to_owned(), owner: Owner::Agent }, reason)
+    plain(
+        current,
+        Verdict::Wait {
+            what: "the outputs".to_owned(),
+            owner: Owner::Agent,
+        },
+        reason,
+    )
 }
 
 pub fn write_missing() -> Sample {
@@ -203,11 +259,21 @@ pub fn write_missing() -> Sample {
     sample.decision.substate = Some(json!("generate"));
     sample.decision.inputs = vec![evidence("plan", "planning/plan.json", "plan")];
     let because = "nothing new since attempt 1 was sent back";
-    sample.decision.expects =
-        vec![expected("patch", "code/diff.patch", Format::Patch, ExpectState::Missing, because)];
+    sample.decision.expects = vec![expected(
+        "patch",
+        "code/diff.patch",
+        Format::Patch,
+        ExpectState::Missing,
+        because,
+    )];
     sample.decision.waived = vec![artifact("plan_review")];
     let effect = "print the complete instructions";
-    sample.decision.options = vec![choice("prompt", &["orch", "prompt", "t-42"], Owner::Agent, effect)];
+    sample.decision.options = vec![choice(
+        "prompt",
+        &["orch", "prompt", "t-42"],
+        Owner::Agent,
+        effect,
+    )];
     sample.decision.moves = vec![Move {
         to: phase("done"),
         rule: rule("patch-ready"),
@@ -318,7 +384,10 @@ pub fn fix_invalid() -> Sample {
 }
 
 pub fn renew_stale() -> Sample {
-    let mut sample = waiting("plan_review", "the plan review judged a plan that has changed since");
+    let mut sample = waiting(
+        "plan_review",
+        "the plan review judged a plan that has changed since",
+    );
     let mut expected = expected(
         "plan_review",
         "review/plan-review.json",
@@ -330,7 +399,14 @@ pub fn renew_stale() -> Sample {
     sample.decision.expects = vec![expected];
     sample.decision.options = vec![choice(
         "confirm",
-        &["orch", "confirm", "t-42", "plan_review", "--reason", "REASON"],
+        &[
+            "orch",
+            "confirm",
+            "t-42",
+            "plan_review",
+            "--reason",
+            "REASON",
+        ],
         Owner::Human,
         "says that the same bytes are right",
     )];
@@ -345,9 +421,16 @@ pub fn inconsistent() -> Sample {
         missing: true,
         recorded: Some(Digest::of_blob(b"plan")),
     }];
-    let verdict =
-        Verdict::Inconsistent { phase: phase("codegen"), broken, last_consistent: Some(phase("planning")) };
-    let mut sample = plain("codegen", verdict, "codegen needs plan, which is missing (planning/plan.json)");
+    let verdict = Verdict::Inconsistent {
+        phase: phase("codegen"),
+        broken,
+        last_consistent: Some(phase("planning")),
+    };
+    let mut sample = plain(
+        "codegen",
+        verdict,
+        "codegen needs plan, which is missing (planning/plan.json)",
+    );
     sample.decision.options = vec![choice(
         "rollback",
         &["orch", "rollback", "t-42", "--reason", "REASON"],
@@ -358,7 +441,13 @@ pub fn inconsistent() -> Sample {
 }
 
 pub fn error() -> Sample {
-    let mut sample = plain("codegen", Verdict::Error { code: Code::JsonSyntax }, "state.json cannot be read");
+    let mut sample = plain(
+        "codegen",
+        Verdict::Error {
+            code: Code::JsonSyntax,
+        },
+        "state.json cannot be read",
+    );
     sample.decision.phase = None;
     let place = Place {
         path: "tasks/t-42/state.json".to_owned(),
@@ -366,22 +455,39 @@ pub fn error() -> Sample {
         column: Some(3),
         ..Place::default()
     };
-    sample.decision.diagnostics =
-        vec![Diagnostic::error(Code::JsonSyntax, "expected `,` or `}`").at(place).hint("orch recover t-42")];
+    sample.decision.diagnostics = vec![
+        Diagnostic::error(Code::JsonSyntax, "expected `,` or `}`")
+            .at(place)
+            .hint("orch recover t-42"),
+    ];
     sample
 }
 
 pub fn handover() -> Sample {
     let held = Box::new(regress());
     let reason = "planning has been attempted 3 times, which is all the workflow allows";
-    let mut sample = plain("plan_review", Verdict::Handover { held, attempts: 3 }, reason);
-    sample.decision.options =
-        vec![choice("approve", &["orch", "approve", "t-42"], Owner::Human, "sends it back once more")];
+    let mut sample = plain(
+        "plan_review",
+        Verdict::Handover { held, attempts: 3 },
+        reason,
+    );
+    sample.decision.options = vec![choice(
+        "approve",
+        &["orch", "approve", "t-42"],
+        Owner::Human,
+        "sends it back once more",
+    )];
     sample
 }
 
 pub fn done() -> Sample {
-    plain("done", Verdict::Done { changed: Vec::new() }, "done is a terminal phase")
+    plain(
+        "done",
+        Verdict::Done {
+            changed: Vec::new(),
+        },
+        "done is a terminal phase",
+    )
 }
 
 pub fn livelock() -> Sample {
@@ -392,7 +498,11 @@ pub fn livelock() -> Sample {
 
 pub fn run() -> Sample {
     let action = ActionName::new("lint").expect("valid");
-    plain("codegen", Verdict::Run(action), "the code has not been linted")
+    plain(
+        "codegen",
+        Verdict::Run(action),
+        "the code has not been linted",
+    )
 }
 
 pub fn log() -> Vec<StepView> {
@@ -409,7 +519,10 @@ pub fn log() -> Vec<StepView> {
         kind: transition.kind,
         rule: transition.rule.as_ref().map(ToString::to_string),
         reason: transition.reason.clone(),
-        actor: By { kind, name: name.to_owned() },
+        actor: By {
+            kind,
+            name: name.to_owned(),
+        },
         evidence: transition
             .evidence
             .iter()
@@ -425,7 +538,12 @@ pub fn log() -> Vec<StepView> {
         others: Vec::new(),
     };
     vec![
-        StepView::recorded("t-42", &place(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
+        StepView::recorded(
+            "t-42",
+            &place(),
+            &entry(1, &create(), ActorKind::Human, "Ada"),
+            None,
+        ),
         StepView::recorded(
             "t-42",
             &place(),

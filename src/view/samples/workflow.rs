@@ -14,7 +14,12 @@ const REVIEW_SCHEMA: &str = r#"{
 pub fn workflow() -> Workflow {
     let phases = [
         ("planning", Some("planner"), vec![], vec!["plan"]),
-        ("plan_review", Some("plan-reviewer"), vec!["plan"], vec!["plan_review"]),
+        (
+            "plan_review",
+            Some("plan-reviewer"),
+            vec!["plan"],
+            vec!["plan_review"],
+        ),
         ("codegen", Some("coder"), vec!["plan"], vec!["patch"]),
         ("done", None, vec![], vec![]),
     ];
@@ -22,7 +27,12 @@ pub fn workflow() -> Workflow {
     let review = SchemaText::new("plan-review".to_owned(), REVIEW_SCHEMA, digest);
     let artifacts = [
         ("plan", "planning/plan.json", Format::Json, None),
-        ("plan_review", "review/plan-review.json", Format::Json, Some(review)),
+        (
+            "plan_review",
+            "review/plan-review.json",
+            Format::Json,
+            Some(review),
+        ),
         ("patch", "code/diff.patch", Format::Patch, None),
     ];
     Workflow {

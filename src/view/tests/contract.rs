@@ -5,8 +5,8 @@ use crate::base::{Code, Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    AppliedView, ErrorView, EventView, Explanations, Finding, Happening, JsonDocument, Log, Status, Subject,
-    Suggestion, Suggestions, TransitionLine, Transitions, line,
+    AppliedView, ErrorView, EventView, Explanations, Finding, Happening, JsonDocument, Log, Status,
+    Subject, Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
 use serde_json::Value;
 
@@ -14,7 +14,11 @@ use serde_json::Value;
 fn every_output_has_the_shape_of_its_schema() {
     let several = numbered();
     let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
-    let findings = [samples::error().decision.diagnostics, vec![Diagnostic::note(Code::Empty, "y")]].concat();
+    let findings = [
+        samples::error().decision.diagnostics,
+        vec![Diagnostic::note(Code::Empty, "y")],
+    ]
+    .concat();
     let repository = samples::repository;
     conforms(&Suggestions::new(repository(), &subjects, None, &findings));
     conforms(&Suggestions::new(repository(), &[], None, &[]));
@@ -49,11 +53,23 @@ fn every_output_has_the_shape_of_its_schema() {
     let text = String::new;
     let happenings = [
         Happening::Started { tasks: 2 },
-        Happening::Transition { transition: Box::new(TransitionLine::of(&applied[2])) },
-        Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subjects[0])) },
-        Happening::Held { task: text(), reason: text(), hint: None },
-        Happening::Finding { finding: Box::new(Finding::of(&findings[0])) },
-        Happening::Run { run: Box::new(run()) },
+        Happening::Transition {
+            transition: Box::new(TransitionLine::of(&applied[2])),
+        },
+        Happening::Suggestion {
+            suggestion: Box::new(Suggestion::of(&subjects[0])),
+        },
+        Happening::Held {
+            task: text(),
+            reason: text(),
+            hint: None,
+        },
+        Happening::Finding {
+            finding: Box::new(Finding::of(&findings[0])),
+        },
+        Happening::Run {
+            run: Box::new(run()),
+        },
         Happening::Stopped { reason: text() },
     ];
     for happening in happenings {
@@ -63,7 +79,10 @@ fn every_output_has_the_shape_of_its_schema() {
 
 fn schema(kind: &str) -> Value {
     let schemas = super::schemas::schemas();
-    schemas.into_iter().find_map(|(known, schema)| (known == kind).then_some(schema)).expect("a known kind")
+    schemas
+        .into_iter()
+        .find_map(|(known, schema)| (known == kind).then_some(schema))
+        .expect("a known kind")
 }
 
 /// Checks an output against the keywords that the output schemas use. The integration tests check real output
@@ -78,12 +97,21 @@ fn conforms<D: JsonDocument>(output: &D) {
 
 fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(reference) = schema["$ref"].as_str() {
-        let target = root.pointer(reference.trim_start_matches('#')).expect("a known reference");
+        let target = root
+            .pointer(reference.trim_start_matches('#'))
+            .expect("a known reference");
         return mismatches(root, target, value, at);
     }
     if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
-        let fits = choices.iter().filter(|choice| mismatches(root, choice, value, at).is_empty()).count();
-        return if fits == 1 { Vec::new() } else { vec![format!("{at}: {fits} choices fit")] };
+        let fits = choices
+            .iter()
+            .filter(|choice| mismatches(root, choice, value, at).is_empty())
+            .count();
+        return if fits == 1 {
+            Vec::new()
+        } else {
+            vec![format!("{at}: {fits} choices fit")]
+        };
     }
     let mut problems = Vec::new();
     let mut demand = |holds: bool, what: &str| {
@@ -92,7 +120,13 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         }
     };
     let known = schema.get("const").is_none_or(|wanted| wanted == value);
-    demand(known && schema["enum"].as_array().is_none_or(|words| words.contains(value)), "unknown word");
+    demand(
+        known
+            && schema["enum"]
+                .as_array()
+                .is_none_or(|words| words.contains(value)),
+        "unknown word",
+    );
     let name = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -105,15 +139,22 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
     let accepts = |wanted: &Value| {
         wanted == name
             || (is_number && wanted == "number")
-            || wanted.as_array().is_some_and(|all| all.contains(&name.into()))
+            || wanted
+                .as_array()
+                .is_some_and(|all| all.contains(&name.into()))
     };
     demand(schema.get("type").is_none_or(accepts), "wrong type");
-    if let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object()) {
+    if let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object())
+    {
         // The same keys in the same order, because the schema also documents the order.
         demand(object.keys().eq(properties.keys()), "other keys");
         demand(schema["additionalProperties"] == false, "not strict");
-        let required: Vec<&str> =
-            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> = schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         demand(properties.keys().eq(required), "a key is not required");
         for (key, value) in object {
             let known = properties.get(key).unwrap_or(&Value::Null);
@@ -121,11 +162,21 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         }
     } else if let Some(object) = value.as_object() {
         for (key, value) in object {
-            problems.extend(mismatches(root, &schema["additionalProperties"], value, &format!("{at}.{key}")));
+            problems.extend(mismatches(
+                root,
+                &schema["additionalProperties"],
+                value,
+                &format!("{at}.{key}"),
+            ));
         }
     }
     for (number, value) in value.as_array().into_iter().flatten().enumerate() {
-        problems.extend(mismatches(root, &schema["items"], value, &format!("{at}[{number}]")));
+        problems.extend(mismatches(
+            root,
+            &schema["items"],
+            value,
+            &format!("{at}[{number}]"),
+        ));
     }
     problems
 }

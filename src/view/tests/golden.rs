@@ -5,8 +5,8 @@ use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use crate::decide::Runner;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Everywhere, Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, Whereabouts,
-    pretty, prompt, suggestions,
+    Everywhere, Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions,
+    Whereabouts, pretty, prompt, suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -15,7 +15,10 @@ pub fn envelope(sample: &Sample) -> Suggestions {
 }
 
 fn check(sample: &Sample, expected: impl IntoData) {
-    assert_data_eq!(suggestions(&envelope(sample), "", Paint::PLAIN, 80), expected);
+    assert_data_eq!(
+        suggestions(&envelope(sample), "", Paint::PLAIN, 80),
+        expected
+    );
 }
 
 #[test]
@@ -135,8 +138,10 @@ t-42  codegen  run lint
 
 "#]],
     );
-    let stalled =
-        Sample { runner: Some(Runner::Stalled("lint was chosen twice".to_owned())), ..samples::run() };
+    let stalled = Sample {
+        runner: Some(Runner::Stalled("lint was chosen twice".to_owned())),
+        ..samples::run()
+    };
     check(
         &stalled,
         str![[r#"
@@ -147,7 +152,10 @@ t-42  codegen  stalled: decide
 
 "#]],
     );
-    let running = Sample { runner: Some(Runner::Running), ..samples::run() };
+    let running = Sample {
+        runner: Some(Runner::Running),
+        ..samples::run()
+    };
     check(
         &running,
         str![[r#"
@@ -161,8 +169,12 @@ t-42  codegen  running
 
 #[test]
 fn an_empty_answer_is_an_answer() {
-    let none =
-        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning(Code::NoRoot, "no root")]);
+    let none = Suggestions::new(
+        samples::repository(),
+        &[],
+        None,
+        &[Diagnostic::warning(Code::NoRoot, "no root")],
+    );
     assert_data_eq!(
         suggestions(&none, "no task", Paint::PLAIN, 0),
         str![[r#"
@@ -289,8 +301,9 @@ fn a_suggestion_on_the_wire() {
 #[test]
 fn an_explanation_in_words() {
     let sample = samples::write_missing();
-    let text =
-        |width| Explanations::new(samples::repository(), &[sample.subject()]).text(Paint::PLAIN, width);
+    let text = |width| {
+        Explanations::new(samples::repository(), &[sample.subject()]).text(Paint::PLAIN, width)
+    };
     assert_data_eq!(
         text(0),
         str![[r#"
@@ -325,11 +338,24 @@ artifacts
 
 "#]]
     );
-    assert!(text(60).lines().skip(1).all(|line| line.chars().count() <= 60), "{}", text(60));
+    assert!(
+        text(60)
+            .lines()
+            .skip(1)
+            .all(|line| line.chars().count() <= 60),
+        "{}",
+        text(60)
+    );
 }
 
 pub fn form(width: usize, height: usize, finished: bool) -> StatusForm {
-    StatusForm { width, height, fewest: 5, finished, now: Timestamp::from_seconds(7_200) }
+    StatusForm {
+        width,
+        height,
+        fewest: 5,
+        finished,
+        now: Timestamp::from_seconds(7_200),
+    }
 }
 
 #[test]
@@ -408,8 +434,14 @@ waiting for an agent: 8
     );
     for (width, height) in [(40, 10), (64, 20), (80, 24), (200, 30)] {
         let shown = status.text(Paint::PLAIN, &form(width, height, false));
-        assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");
-        assert!(height == 10 || shown.lines().count() < height, "{width}x{height}: {shown}");
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= width),
+            "{shown}"
+        );
+        assert!(
+            height == 10 || shown.lines().count() < height,
+            "{width}x{height}: {shown}"
+        );
         assert_eq!(shown.matches("a-long-name/of-a-task").count(), 1, "{shown}");
     }
 }
@@ -443,7 +475,10 @@ waiting for an agent: 2
     let low = status.text(Paint::PLAIN, &form(80, 8, false));
     assert!(low.lines().count() <= 8 + 4, "{low}");
     let wide = status.text(Paint::PLAIN, &form(120, 24, false));
-    assert!(wide.contains("ledger-v1  codegen #2 / generate  write code/diff.patch"), "{wide}");
+    assert!(
+        wide.contains("ledger-v1  codegen #2 / generate  write code/diff.patch"),
+        "{wide}"
+    );
 }
 
 #[test]
@@ -457,10 +492,19 @@ fn an_overview_says_where_each_task_is() {
     };
     let places = [
         place("main", 3, &[]),
-        place("feature/login", 1, &["origin/feature/login", "b", "c", "d", "e", "f", "g"]),
+        place(
+            "feature/login",
+            1,
+            &["origin/feature/login", "b", "c", "d", "e", "f", "g"],
+        ),
         place("main", 1, &[]),
     ];
-    let tasks = several.iter().take(3).map(Sample::subject).zip(places).collect();
+    let tasks = several
+        .iter()
+        .take(3)
+        .map(Sample::subject)
+        .zip(places)
+        .collect();
     let overview = Everywhere::new(samples::repository(), Vec::new(), tasks, Vec::new(), &[]);
     assert_data_eq!(
         overview.text(Paint::PLAIN, &form(100, 24, false)),
@@ -496,10 +540,22 @@ waiting for an agent: 2
 
 "#]]
     );
-    let everything = several.iter().map(|sample| (sample.subject(), place("main", 1, &[]))).collect();
-    let overview = Everywhere::new(samples::repository(), Vec::new(), everything, Vec::new(), &[]);
+    let everything = several
+        .iter()
+        .map(|sample| (sample.subject(), place("main", 1, &[])))
+        .collect();
+    let overview = Everywhere::new(
+        samples::repository(),
+        Vec::new(),
+        everything,
+        Vec::new(),
+        &[],
+    );
     let low = overview.text(Paint::PLAIN, &form(100, 1, false));
-    assert!(low.ends_with("\n4 more, 1 finished: orch status --everywhere --all\n"), "{low}");
+    assert!(
+        low.ends_with("\n4 more, 1 finished: orch status --everywhere --all\n"),
+        "{low}"
+    );
 }
 
 #[test]

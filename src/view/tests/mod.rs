@@ -36,7 +36,12 @@ fn numbered() -> Vec<Sample> {
 fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
     let several = numbered();
     let mut subjects: Vec<Subject<'_>> = several.iter().rev().map(Sample::subject).collect();
-    let same = [samples::renew_stale(), samples::renew_stale(), samples::renew_stale()].map(|mut sample| {
+    let same = [
+        samples::renew_stale(),
+        samples::renew_stale(),
+        samples::renew_stale(),
+    ]
+    .map(|mut sample| {
         sample.decision.task = TaskId::new("a-1").expect("valid");
         sample
     });
@@ -51,8 +56,16 @@ fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
         .suggestions
         .iter()
         .map(|suggestion| {
-            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task.id == "a-1");
-            format!("{} {} {}", suggestion.task.id, suggestion.duty.r#do.as_str(), moved.unwrap_or_default())
+            let moved = suggestion
+                .committed
+                .as_deref()
+                .filter(|_| suggestion.task.id == "a-1");
+            format!(
+                "{} {} {}",
+                suggestion.task.id,
+                suggestion.duty.r#do.as_str(),
+                moved.unwrap_or_default()
+            )
         })
         .map(|line| line.trim_end().to_owned())
         .collect();
@@ -89,11 +102,18 @@ fn text_from_files_cannot_reach_the_terminal() {
     let texts = [
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),
         Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
-        Status::new(samples::repository(), &subjects, &sample.decision.diagnostics)
-            .text(Paint::PLAIN, &golden::form(0, 0, true)),
+        Status::new(
+            samples::repository(),
+            &subjects,
+            &sample.decision.diagnostics,
+        )
+        .text(Paint::PLAIN, &golden::form(0, 0, true)),
         prompt(&sample.subject(), SchemaForm::Compact),
     ];
     for text in texts {
-        assert!(!text.contains('\u{1b}') && !text.contains('\r') && !text.contains("\n$ rm"), "{text}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\r') && !text.contains("\n$ rm"),
+            "{text}"
+        );
     }
 }

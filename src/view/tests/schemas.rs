@@ -2,11 +2,11 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport, DraftAnswer,
-    ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer, HooksAnswer,
-    InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer, RecoveryAnswer,
-    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, TrustAnswer,
-    WorkflowList, indented,
+    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport,
+    DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
+    HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer,
+    RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
+    Transitions, TrustAnswer, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -40,17 +40,27 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<InitAnswer>("The files that were created, changed and removed"),
         schema::<Log>("The history of tasks: output of orch log --json"),
         schema::<NothingDue>("There was nothing to apply"),
-        schema::<Notice>("An event that someone wants word of: the input of a program of [[notify]]"),
+        schema::<Notice>(
+            "An event that someone wants word of: the input of a program of [[notify]]",
+        ),
         schema::<PromptAnswer>("The complete instructions for a task"),
         schema::<RecoveryAnswer>("A record that was rebuilt"),
-        schema::<Resolutions>("The results of joining conflicted records: output of orch resolve --json"),
+        schema::<Resolutions>(
+            "The results of joining conflicted records: output of orch resolve --json",
+        ),
         schema::<RunReport>("How a run ended"),
         schema::<Runs>("The known runs"),
         schema::<Status>("The status of every task: output of orch status --json"),
-        schema::<Suggestions>("What to do next: output of orch suggest --json, and suggestion.json"),
-        schema::<TextAnswer>("An answer that is a text: a manual, a document, a diagram, completions"),
+        schema::<Suggestions>(
+            "What to do next: output of orch suggest --json, and suggestion.json",
+        ),
+        schema::<TextAnswer>(
+            "An answer that is a text: a manual, a document, a diagram, completions",
+        ),
         schema::<Transitions>("Transitions that were applied, or would be applied"),
-        schema::<DoctorReport>("The state of a repository and of its surroundings: output of orch doctor"),
+        schema::<DoctorReport>(
+            "The state of a repository and of its surroundings: output of orch doctor",
+        ),
         schema::<TrustAnswer>("What orch.toml names that orch starts, and whether it is trusted"),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),
@@ -59,21 +69,29 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
 
 /// The schema of a document with its envelope: strict, and with its definitions last.
 fn schema<D: JsonDocument + JsonSchema>(title: &str) -> (&'static str, Value) {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let generator = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
     let Value::Object(mut body) = generator.into_root_schema_for::<D>().to_value() else {
         panic!("{}: a document is an object", D::KIND);
     };
     let definitions = body.shift_remove("$defs");
     body.retain(|key, _| !["$schema", "title", "description"].contains(&key.as_str()));
     let mut root = Map::new();
-    root.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    root.insert(
+        "$schema".to_owned(),
+        "https://json-schema.org/draft/2020-12/schema".into(),
+    );
     root.insert("$id".to_owned(), format!("{}.schema.json", D::KIND).into());
     root.insert("title".to_owned(), title.into());
     let envelope = json!({
         "schemaVersion": { "description": "The version of the output format.", "const": SCHEMA_VERSION },
         "kind": { "description": "The kind of document.", "const": D::KIND },
     });
-    let enveloped = merged(&json!({ "properties": envelope, "required": ["schemaVersion", "kind"] }), body);
+    let enveloped = merged(
+        &json!({ "properties": envelope, "required": ["schemaVersion", "kind"] }),
+        body,
+    );
     root.extend(spread(enveloped));
     root.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
     let mut root = Value::Object(root);
@@ -102,7 +120,9 @@ fn merged(first: &Value, second: Map<String, Value>) -> Map<String, Value> {
 
 /// An object schema with its alternatives as complete objects, so that each can be strict.
 fn spread(object: Map<String, Value>) -> Map<String, Value> {
-    let Some(Value::Array(choices)) = object.get("oneOf").cloned() else { return object };
+    let Some(Value::Array(choices)) = object.get("oneOf").cloned() else {
+        return object;
+    };
     let base = Value::Object(object);
     let choices = choices.into_iter().map(|choice| match choice {
         Value::Object(choice) => Value::Object(merged(&base, choice)),
@@ -130,7 +150,10 @@ fn make_strict(schema: &mut Value) {
 }
 
 /// Whether to write the files.
-#[expect(clippy::disallowed_methods, reason = "tests have no main that the environment could come through")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests have no main that the environment could come through"
+)]
 fn is_update() -> bool {
     std::env::var("UPDATE").is_ok()
 }
@@ -150,11 +173,19 @@ fn the_schemas_are_those_of_the_wire_structs() {
         }
         names.push(name);
     }
-    assert!(stale.is_empty(), "out of date: {stale:?}; run UPDATE=1 cargo test --lib the_schemas_are");
-    let there = std::fs::read_dir(&directory).expect("a directory").flatten();
+    assert!(
+        stale.is_empty(),
+        "out of date: {stale:?}; run UPDATE=1 cargo test --lib the_schemas_are"
+    );
+    let there = std::fs::read_dir(&directory)
+        .expect("a directory")
+        .flatten();
     let unknown: Vec<String> = there
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .filter(|name| !names.contains(name))
         .collect();
-    assert!(unknown.is_empty(), "no document has the schemas {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "no document has the schemas {unknown:?}"
+    );
 }

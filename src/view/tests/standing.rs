@@ -11,7 +11,11 @@ fn a_prompt_and_its_answer_in_words() {
         .iter()
         .map(|sample| {
             let suggestion = Suggestion::of(&sample.subject());
-            format!("{}\n{}", standing(&suggestion, Paint::PLAIN), next_step(&suggestion, Paint::PLAIN, 60))
+            format!(
+                "{}\n{}",
+                standing(&suggestion, Paint::PLAIN),
+                next_step(&suggestion, Paint::PLAIN, 60)
+            )
         })
         .collect();
     assert_data_eq!(

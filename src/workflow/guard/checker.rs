@@ -1,6 +1,8 @@
 //! The types of the values in an expression, and the calls that do not fit them.
 
-use super::functions::{LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name};
+use super::functions::{
+    LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name,
+};
 use super::strings::calls;
 use super::types::{ITEM, Names, Types};
 use super::walk::{IN_ORDER, is_metered};
@@ -27,14 +29,19 @@ impl Guard {
         for part in &self.parsed().parts {
             let mut checker = TypeChecker::new(&part.text, names);
             types = checker.types(&part.expression);
-            faults.extend(
-                checker
-                    .faults
-                    .into_iter()
-                    .map(|fault| GuardError { offset: part.start + fault.offset, ..fault }),
-            );
+            faults.extend(checker.faults.into_iter().map(|fault| GuardError {
+                offset: part.start + fault.offset,
+                ..fault
+            }));
         }
-        (if self.parsed().parts.len() == 1 { types } else { Types::BOOL }, faults)
+        (
+            if self.parsed().parts.len() == 1 {
+                types
+            } else {
+                Types::BOOL
+            },
+            faults,
+        )
     }
 }
 
@@ -46,9 +53,16 @@ pub(super) fn check(
     expression: &IdedExpr,
     is_known: bool,
 ) -> Result<(Types, Regexes), GuardError> {
-    let mut checker = TypeChecker { is_known, ..TypeChecker::new(text, &NoNames) };
+    let mut checker = TypeChecker {
+        is_known,
+        ..TypeChecker::new(text, &NoNames)
+    };
     let types = checker.types(expression);
-    match checker.faults.into_iter().find(|fault| fault.code != Code::GuardType) {
+    match checker
+        .faults
+        .into_iter()
+        .find(|fault| fault.code != Code::GuardType)
+    {
         Some(fault) => Err(fault),
         None => Ok((types, checker.patterns)),
     }
@@ -70,27 +84,46 @@ struct TypeChecker<'a> {
 impl<'a> TypeChecker<'a> {
     fn new(text: &'a str, names: &'a dyn Names) -> Self {
         let (called, patterns) = (BTreeMap::new(), Regexes::new());
-        Self { text, names, bound: Vec::new(), called, patterns, is_known: false, faults: Vec::new() }
+        Self {
+            text,
+            names,
+            bound: Vec::new(),
+            called,
+            patterns,
+            is_known: false,
+            faults: Vec::new(),
+        }
     }
 
     fn fault(&mut self, code: Code, offset: usize, message: String, hint: String) {
-        self.faults.push(GuardError { code, offset, message, hint: Some(hint) });
+        self.faults.push(GuardError {
+            code,
+            offset,
+            message,
+            hint: Some(hint),
+        });
     }
 
     fn types(&mut self, expression: &'a IdedExpr) -> Types {
         match &expression.expr {
             Expr::Literal(literal) => literal_types(literal),
             Expr::Ident(_) | Expr::Select(_) => self.path_types(expression),
-            Expr::Call(_) if super::walk::chain(expression).is_some() => self.path_types(expression),
+            Expr::Call(_) if super::walk::chain(expression).is_some() => {
+                self.path_types(expression)
+            }
             Expr::Call(call) if is_metered(call) => self.types(&call.args[0]),
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(inner) => self.comprehension(inner),
             Expr::List(list) => {
-                list.elements.iter().for_each(|element| _ = self.types(element));
+                list.elements
+                    .iter()
+                    .for_each(|element| _ = self.types(element));
                 Types::LIST
             }
             Expr::Map(_) | Expr::Struct(_) => {
-                super::walk::children(expression).into_iter().for_each(|child| _ = self.types(child));
+                super::walk::children(expression)
+                    .into_iter()
+                    .for_each(|child| _ = self.types(child));
                 Types::MAP
             }
             Expr::Unspecified => Types::ANY,
@@ -113,7 +146,8 @@ impl<'a> TypeChecker<'a> {
         let types = match self.names.types(&path) {
             Ok(types) => types,
             Err((message, hint)) => {
-                let words = super::walk::spelled(&super::walk::chain(expression).unwrap_or_default());
+                let words =
+                    super::walk::spelled(&super::walk::chain(expression).unwrap_or_default());
                 let offset = self.text.find(&words).unwrap_or_default();
                 self.fault(Code::GuardType, offset, message, hint);
                 Types::ANY
@@ -142,7 +176,8 @@ impl<'a> TypeChecker<'a> {
         };
         let types = self.types(range);
         if !types.meets(Types::LIST.or(Types::MAP)) {
-            let message = format!("a macro goes through a list or the keys of a map, not through {types}");
+            let message =
+                format!("a macro goes through a list or the keys of a map, not through {types}");
             self.fault(Code::GuardType, 0, message, "call it on a list".to_owned());
         }
         let is_list = types.meets(Types::LIST) && !types.meets(Types::MAP);
@@ -152,7 +187,8 @@ impl<'a> TypeChecker<'a> {
         });
         let before = self.bound.len();
         self.bound.push((inner.iter_var.clone(), items));
-        self.bound.extend(inner.iter_var2.clone().map(|name| (name, None)));
+        self.bound
+            .extend(inner.iter_var2.clone().map(|name| (name, None)));
         self.bound.push((inner.accu_var.clone(), None));
         self.types(&inner.loop_step);
         self.bound.truncate(before);
@@ -185,13 +221,21 @@ impl<'a> TypeChecker<'a> {
                 let is_null = *left == Types::NULL || *right == Types::NULL;
                 if !is_null && !left.with_numbers().meets(right.with_numbers()) {
                     let message = format!("{left} is never equal to {right}");
-                    self.fault(Code::GuardType, self.offset(name, nth), message, SAME_TYPE.to_owned());
+                    self.fault(
+                        Code::GuardType,
+                        self.offset(name, nth),
+                        message,
+                        SAME_TYPE.to_owned(),
+                    );
                 }
                 return Types::BOOL;
             }
             _ => {}
         }
-        let known: Vec<&Overload> = OVERLOADS.iter().filter(|overload| overload.name == name).collect();
+        let known: Vec<&Overload> = OVERLOADS
+            .iter()
+            .filter(|overload| overload.name == name)
+            .collect();
         if known.is_empty() {
             let (message, hint) = unknown(name);
             self.fault(Code::GuardFunction, self.offset(name, nth), message, hint);
@@ -205,7 +249,12 @@ impl<'a> TypeChecker<'a> {
             .collect();
         if callable.is_empty() {
             let message = format!("`{name}` is not called like this");
-            self.fault(Code::GuardFunction, self.offset(name, nth), message, usage(&known));
+            self.fault(
+                Code::GuardFunction,
+                self.offset(name, nth),
+                message,
+                usage(&known),
+            );
             return Types::ANY;
         }
         if name == MATCHES {
@@ -213,19 +262,39 @@ impl<'a> TypeChecker<'a> {
         }
         let fits = |overload: &&&&Overload| {
             let wanted = overload.target.iter().chain(overload.takes);
-            target.iter().chain(&args).zip(wanted).all(|(given, wanted)| given.meets(*wanted))
+            target
+                .iter()
+                .chain(&args)
+                .zip(wanted)
+                .all(|(given, wanted)| given.meets(*wanted))
         };
-        let yields = callable.iter().filter(fits).map(|overload| overload.yields).reduce(Types::or);
+        let yields = callable
+            .iter()
+            .filter(fits)
+            .map(|overload| overload.yields)
+            .reduce(Types::or);
         yields.unwrap_or_else(|| {
-            let given: Vec<String> = target.iter().chain(&args).map(ToString::to_string).collect();
+            let given: Vec<String> = target
+                .iter()
+                .chain(&args)
+                .map(ToString::to_string)
+                .collect();
             let (message, hint) = match symbol(name) {
-                Some(symbol) => {
-                    (format!("`{symbol}` does not go with {}", given.join(" and ")), SAME_TYPE.to_owned())
-                }
-                None => (format!("`{name}` does not go with {}", given.join(" and ")), usage(&known)),
+                Some(symbol) => (
+                    format!("`{symbol}` does not go with {}", given.join(" and ")),
+                    SAME_TYPE.to_owned(),
+                ),
+                None => (
+                    format!("`{name}` does not go with {}", given.join(" and ")),
+                    usage(&known),
+                ),
             };
             self.fault(Code::GuardType, self.offset(name, nth), message, hint);
-            callable.iter().map(|overload| overload.yields).reduce(Types::or).unwrap_or(Types::ANY)
+            callable
+                .iter()
+                .map(|overload| overload.yields)
+                .reduce(Types::or)
+                .unwrap_or(Types::ANY)
         })
     }
 
@@ -236,14 +305,18 @@ impl<'a> TypeChecker<'a> {
             let hint = "write the pattern itself, for example `matches('^v[0-9]+$')`".to_owned();
             return self.fault(Code::GuardPattern, offset, message, hint);
         };
-        let checked =
-            if self.is_known { Ok(LazyRegex::default()) } else { pattern(text.inner()).map(LazyRegex::from) };
+        let checked = if self.is_known {
+            Ok(LazyRegex::default())
+        } else {
+            pattern(text.inner()).map(LazyRegex::from)
+        };
         match checked {
             Ok(pattern) => _ = self.patterns.insert(text.inner().to_owned(), pattern),
             Err(message) => {
-                let hint = "see https://docs.rs/regex for the syntax; it has no look-around and no \
+                let hint =
+                    "see https://docs.rs/regex for the syntax; it has no look-around and no \
                             back-references"
-                    .to_owned();
+                        .to_owned();
                 self.fault(Code::GuardPattern, offset, message, hint);
             }
         }
@@ -251,7 +324,10 @@ impl<'a> TypeChecker<'a> {
 
     /// Counts the calls of a function: the walk visits them in the order of the text.
     fn nth(&mut self, name: &'a str) -> usize {
-        let count = self.called.entry(name.strip_prefix("math.").unwrap_or(name)).or_default();
+        let count = self
+            .called
+            .entry(name.strip_prefix("math.").unwrap_or(name))
+            .or_default();
         *count += 1;
         *count - 1
     }
@@ -282,10 +358,16 @@ pub(super) fn symbol(name: &str) -> Option<&str> {
 
 fn unknown(name: &str) -> (String, String) {
     if let Some((_, form)) = MACROS.iter().find(|(known, _)| *known == name) {
-        return (format!("`{name}` is not called like this"), format!("it is used as `{form}`"));
+        return (
+            format!("`{name}` is not called like this"),
+            format!("it is used as `{form}`"),
+        );
     }
-    let mut names: Vec<&str> =
-        OVERLOADS.iter().map(|overload| overload.name).chain(MACROS.map(|(name, _)| name)).collect();
+    let mut names: Vec<&str> = OVERLOADS
+        .iter()
+        .map(|overload| overload.name)
+        .chain(MACROS.map(|(name, _)| name))
+        .collect();
     names.retain(|name| symbol(name).is_none());
     names.sort_unstable();
     names.dedup();
@@ -317,12 +399,18 @@ fn usage(known: &[&Overload]) -> String {
 fn plain(types: Types) -> String {
     let words = types.to_string();
     let words = words.replace(" or ", "|");
-    words.replace("true|false", "boolean").replace("a ", "").replace("anything", "value")
+    words
+        .replace("true|false", "boolean")
+        .replace("a ", "")
+        .replace("anything", "value")
 }
 
 /// Why a member cannot be read.
 fn no_members(member: &str, types: Types) -> (String, String) {
-    (format!("`{member}` is read of {types}, which has no members"), "only maps have members".to_owned())
+    (
+        format!("`{member}` is read of {types}, which has no members"),
+        "only maps have members".to_owned(),
+    )
 }
 
 fn literal_types(literal: &LiteralValue) -> Types {

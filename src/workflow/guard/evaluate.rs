@@ -75,14 +75,27 @@ impl Guard {
     /// Evaluates the guard with all its parts. As in CEL, a false part outweighs a part that fails.
     #[must_use]
     pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
-        let parts: Vec<HeldPart> = self.parsed().parts.iter().map(|part| Self::hold(part, scope)).collect();
-        GuardOutcome { result: all_hold(parts.iter().map(|part| part.result.clone())), parts }
+        let parts: Vec<HeldPart> = self
+            .parsed()
+            .parts
+            .iter()
+            .map(|part| Self::hold(part, scope))
+            .collect();
+        GuardOutcome {
+            result: all_hold(parts.iter().map(|part| part.result.clone())),
+            parts,
+        }
     }
 
     /// Only the result of [`Self::holds`]: parts after a false one are not evaluated. Returns the reason if the guard
     /// cannot be evaluated.
     pub fn result(&self, scope: &dyn Scope) -> Result<bool, Reason> {
-        all_hold(self.parsed().parts.iter().map(|part| as_condition(Self::run(part, scope, None))))
+        all_hold(
+            self.parsed()
+                .parts
+                .iter()
+                .map(|part| as_condition(Self::run(part, scope, None))),
+        )
     }
 
     /// Evaluates the expression. Returns the reason if it has no value.
@@ -96,11 +109,19 @@ impl Guard {
     fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
         let mut saw = Vec::with_capacity(part.chains.len());
         let result = as_condition(Self::run(part, scope, Some(&mut saw)));
-        HeldPart { text: part.text.clone(), result, saw }
+        HeldPart {
+            text: part.text.clone(),
+            result,
+            saw,
+        }
     }
 
     /// The value of a part. What it reads is added to `saw`.
-    fn run(part: &ParsedPart, scope: &dyn Scope, saw: Option<&mut SeenValues>) -> Result<Value, Reason> {
+    fn run(
+        part: &ParsedPart,
+        scope: &dyn Scope,
+        saw: Option<&mut SeenValues>,
+    ) -> Result<Value, Reason> {
         let Some((chain, value, holds)) = plainly(part, scope) else {
             return part.run(scope, &Meter::default(), saw);
         };
@@ -129,7 +150,11 @@ fn all_hold(mut parts: impl Iterator<Item = Result<bool, Reason>>) -> Result<boo
             false
         }
     });
-    if is_false { Ok(false) } else { failure.map_or(Ok(true), Err) }
+    if is_false {
+        Ok(false)
+    } else {
+        failure.map_or(Ok(true), Err)
+    }
 }
 
 impl ParsedPart {
@@ -141,7 +166,11 @@ impl ParsedPart {
     ) -> Result<Value, Reason> {
         let mut given = Given::default();
         let mut failure = None;
-        let found: Vec<Lookup<'_>> = self.chains.iter().map(|chain| scope.look_up(chain)).collect();
+        let found: Vec<Lookup<'_>> = self
+            .chains
+            .iter()
+            .map(|chain| scope.look_up(chain))
+            .collect();
         for (chain, found) in self.chains.iter().zip(&found) {
             match found {
                 Lookup::Found(value) => given.set(chain, value),
@@ -152,7 +181,11 @@ impl ParsedPart {
                 }
             }
             if let Some(saw) = &mut saw {
-                let shown = if let Lookup::Found(value) = found { Some(glimpse(value)) } else { None };
+                let shown = if let Lookup::Found(value) = found {
+                    Some(glimpse(value))
+                } else {
+                    None
+                };
                 saw.push((spelled(chain), shown));
             }
         }
@@ -168,11 +201,11 @@ impl ParsedPart {
         }
         let result = match cel::Value::resolve(&self.expression, &context) {
             _ if meter.is_exceeded() => Err(Meter::exceeded()),
-            Ok(value) => to_json(&value)
-                .ok_or_else(|| "the expression yields a value that JSON cannot represent".to_owned()),
-            Err(error) => {
-                Err(failure.unwrap_or_else(|| explained(&fault(&self.expression, &context, &error), scope)))
-            }
+            Ok(value) => to_json(&value).ok_or_else(|| {
+                "the expression yields a value that JSON cannot represent".to_owned()
+            }),
+            Err(error) => Err(failure
+                .unwrap_or_else(|| explained(&fault(&self.expression, &context, &error), scope))),
         };
         result.map_err(Reason::from)
     }
@@ -194,13 +227,19 @@ fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel:
 }
 
 /// Defines `matches` by the patterns of a part.
-fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), cel::DeclarationError> {
+fn add_patterns(
+    context: &mut Context<'_, '_>,
+    part: &ParsedPart,
+) -> Result<(), cel::DeclarationError> {
     let patterns = Arc::clone(&part.patterns);
     let matches = move |This(text): This<Arc<String>>, pattern: Arc<String>| {
         let known = patterns.get(pattern.as_str());
         match known.and_then(|known| known.compiled(&pattern)) {
             Some(pattern) => Ok(pattern.is_match(&text)),
-            None => Err(ExecutionError::function_error(MATCHES, "the pattern is no literal text")),
+            None => Err(ExecutionError::function_error(
+                MATCHES,
+                "the pattern is no literal text",
+            )),
         }
     };
     context.add_function(MATCHES, matches)
@@ -209,8 +248,12 @@ fn add_patterns(context: &mut Context<'_, '_>, part: &ParsedPart) -> Result<(), 
 /// If a part only states that a path is true or false, which needs no evaluator: the path, its value, and whether the part
 /// holds.
 fn plainly<'p>(part: &'p ParsedPart, scope: &dyn Scope) -> Option<(&'p [String], bool, bool)> {
-    let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
-    let Lookup::Found(found) = scope.look_up(chain) else { return None };
+    let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else {
+        return None;
+    };
+    let Lookup::Found(found) = scope.look_up(chain) else {
+        return None;
+    };
     let value = found.as_bool()?;
     Some((chain, value, value != denied))
 }
@@ -225,7 +268,12 @@ pub fn follow<'a>(root: &'a Value, path: &[String], start: usize) -> Lookup<'a> 
                 Some(member) => value = member,
                 None => return Lookup::Missing { depth },
             },
-            _ => return Lookup::Ends { depth, value: Cow::Borrowed(value) },
+            _ => {
+                return Lookup::Ends {
+                    depth,
+                    value: Cow::Borrowed(value),
+                };
+            }
         }
     }
     Lookup::Found(Cow::Borrowed(value))
@@ -283,23 +331,29 @@ mod tests {
 
     #[test]
     fn macros_go_through_a_map_in_the_order_of_its_keys() {
-        let map: Map<String, Value> = (0..64).map(|n| (format!("k{}", n * 37 % 64), json!(n))).collect();
+        let map: Map<String, Value> = (0..64)
+            .map(|n| (format!("k{}", n * 37 % 64), json!(n)))
+            .collect();
         let mut keys: Vec<&String> = map.keys().collect();
         keys.sort();
         for text in ["a.map(k, k)", "a.filter(k, true)", "a.map(k, a[k] >= 0, k)"] {
-            let value = Guard::parse(text).expect(text).value(&JsonOf(json!({ "a": map })));
+            let value = Guard::parse(text)
+                .expect(text)
+                .value(&JsonOf(json!({ "a": map })));
             assert_eq!(value, Ok(json!(keys)), "{text}");
         }
         assert_eq!(
-            holds("a.all(k, k.startsWith('k')) && !a.exists(k, k == 'x')", json!({ "a": map })),
+            holds(
+                "a.all(k, k.startsWith('k')) && !a.exists(k, k == 'x')",
+                json!({ "a": map })
+            ),
             Ok(true)
         );
     }
 
     #[test]
     fn no_number_is_too_large_to_be_judged() {
-        let scope =
-            json!({"min": i64::MIN, "max": i64::MAX, "big": u64::MAX, "f": 1e308, "z": 0, "m": -1, "s": "x"});
+        let scope = json!({"min": i64::MIN, "max": i64::MAX, "big": u64::MAX, "f": 1e308, "z": 0, "m": -1, "s": "x"});
         for text in [
             "max + 1",
             "min - 1",
@@ -331,8 +385,10 @@ mod tests {
             "max < f",
         ] {
             if let Ok(guard) = Guard::parse(text) {
-                let (first, again) =
-                    (guard.value(&JsonOf(scope.clone())), guard.value(&JsonOf(scope.clone())));
+                let (first, again) = (
+                    guard.value(&JsonOf(scope.clone())),
+                    guard.value(&JsonOf(scope.clone())),
+                );
                 assert_eq!(first, again, "{text}");
             }
         }
@@ -347,7 +403,12 @@ mod tests {
         );
         assert!(holds("a.n && true", scope.clone()).is_err());
         assert!(holds("a.n / 0 == 1", scope.clone()).is_err());
-        assert!(holds("a.n", scope).expect_err("not boolean").as_str().contains("a number"));
+        assert!(
+            holds("a.n", scope)
+                .expect_err("not boolean")
+                .as_str()
+                .contains("a number")
+        );
     }
 
     #[test]
@@ -398,7 +459,9 @@ mod tests {
     #[test]
     fn a_key_costs_no_more_in_a_large_map() {
         let numbers: Vec<usize> = (0..100).collect();
-        let map: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!([1, 2, 3]))).collect();
+        let map: Map<String, Value> = (0..10_000)
+            .map(|n| (n.to_string(), json!([1, 2, 3])))
+            .collect();
         let scope = JsonOf(json!({"a": {"n": numbers, "map": map}}));
         let run = |text: &str| {
             Guard::parse(text).expect(text).parsed().parts[0].run(&scope, &Meter::of(1 << 12), None)
@@ -412,7 +475,8 @@ mod tests {
     fn a_value_does_not_grow_without_limit() {
         let numbers: Vec<usize> = (0..200).collect();
         let guard = Guard::parse("a.map(x, a)").expect("parses");
-        let value = guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000), None);
+        let value =
+            guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000), None);
         assert!(value.expect_err("too much").as_str().contains("too long"));
     }
 
@@ -420,13 +484,25 @@ mod tests {
     fn parts_show_the_beginning_of_what_they_saw() {
         let guard = Guard::parse("a.list.size() == 3000 && a.text.size() == 9000").expect("parses");
         let list: Vec<Value> = (0..3000).map(|n| json!({ "n": n })).collect();
-        let held = guard.holds(&JsonOf(json!({"a": {"list": list, "text": "x".repeat(9000)}})));
+        let held = guard.holds(&JsonOf(
+            json!({"a": {"list": list, "text": "x".repeat(9000)}}),
+        ));
         assert_eq!(held.result, Ok(true));
         let saw = |part: usize| held.parts[part].saw[0].1.clone().expect("there");
         let (list, text) = (saw(0), saw(1));
-        let last = list.as_array().and_then(|items| items.last()).and_then(Value::as_str);
-        assert!(last.is_some_and(|last| last.ends_with(" more")) && list[2] == json!({"n": 2}), "{list}");
-        assert!(text.as_str().is_some_and(|text| text.ends_with("… 7000 more")), "{text}");
+        let last = list
+            .as_array()
+            .and_then(|items| items.last())
+            .and_then(Value::as_str);
+        assert!(
+            last.is_some_and(|last| last.ends_with(" more")) && list[2] == json!({"n": 2}),
+            "{list}"
+        );
+        assert!(
+            text.as_str()
+                .is_some_and(|text| text.ends_with("… 7000 more")),
+            "{text}"
+        );
     }
 
     #[test]
@@ -434,8 +510,15 @@ mod tests {
         let text = "!".repeat(60) + &"(".repeat(16) + "a.ok" + &")".repeat(16);
         let chain = vec!["a.ok"; 90].join(" || ");
         let worker = std::thread::Builder::new().stack_size(1 << 20);
-        let handle =
-            worker.spawn(move || (Guard::parse(&text).is_ok(), holds(&chain, json!({"a": {"ok": false}}))));
-        assert_eq!(handle.expect("starts").join().expect("no overflow").1, Ok(false));
+        let handle = worker.spawn(move || {
+            (
+                Guard::parse(&text).is_ok(),
+                holds(&chain, json!({"a": {"ok": false}})),
+            )
+        });
+        assert_eq!(
+            handle.expect("starts").join().expect("no overflow").1,
+            Ok(false)
+        );
     }
 }

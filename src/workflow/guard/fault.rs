@@ -27,9 +27,16 @@ pub(super) struct GuardFault {
 type Bound = (String, Option<Vec<String>>);
 
 /// Explains why an expression failed with `error`.
-pub(super) fn fault(expression: &IdedExpr, context: &Context<'_, '_>, error: &ExecutionError) -> GuardFault {
+pub(super) fn fault(
+    expression: &IdedExpr,
+    context: &Context<'_, '_>,
+    error: &ExecutionError,
+) -> GuardFault {
     let found = Finder { bound: Vec::new() }.find(expression, context);
-    found.unwrap_or_else(|| GuardFault { message: words(error), path: None })
+    found.unwrap_or_else(|| GuardFault {
+        message: words(error),
+        path: None,
+    })
 }
 
 /// Whether an expression fails.
@@ -46,45 +53,62 @@ impl Finder {
     fn find(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         match &expression.expr {
             Expr::Comprehension(inner) => self.in_macro(inner, context),
-            Expr::Call(call) if call.func_name == operators::CONDITIONAL => self.in_choice(call, context),
-            Expr::Call(call) => {
-                self.in_parts(expression, context).or_else(|| self.of_call(call, expression, context))
+            Expr::Call(call) if call.func_name == operators::CONDITIONAL => {
+                self.in_choice(call, context)
             }
-            Expr::Select(select) => {
-                self.in_parts(expression, context).or_else(|| self.of_member(select, context))
-            }
-            Expr::Ident(name) => {
-                Some(GuardFault { message: format!("`{name}` is unknown here"), path: None })
-            }
+            Expr::Call(call) => self
+                .in_parts(expression, context)
+                .or_else(|| self.of_call(call, expression, context)),
+            Expr::Select(select) => self
+                .in_parts(expression, context)
+                .or_else(|| self.of_member(select, context)),
+            Expr::Ident(name) => Some(GuardFault {
+                message: format!("`{name}` is unknown here"),
+                path: None,
+            }),
             _ => self.in_parts(expression, context),
         }
     }
 
     fn in_parts(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
-        let failing = children(expression).into_iter().find(|part| fails(part, context))?;
+        let failing = children(expression)
+            .into_iter()
+            .find(|part| fails(part, context))?;
         self.find(failing, context)
     }
 
     /// Of `c ? a : b`, only the branch that is taken may fail.
     fn in_choice(&mut self, call: &CallExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
-        let [condition, yes, no] = call.args.as_slice() else { return None };
+        let [condition, yes, no] = call.args.as_slice() else {
+            return None;
+        };
         match Value::resolve(condition, context) {
             Err(_) => self.find(condition, context),
             Ok(Value::Bool(true)) => self.find(yes, context),
             Ok(Value::Bool(false)) => self.find(no, context),
             Ok(other) => {
-                let message = format!("the condition of `?:` is {}, not true or false", types_of(&other));
+                let message = format!(
+                    "the condition of `?:` is {}, not true or false",
+                    types_of(&other)
+                );
                 Some(self.about(message, condition, &other))
             }
         }
     }
 
-    fn in_macro(&mut self, inner: &ComprehensionExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
+    fn in_macro(
+        &mut self,
+        inner: &ComprehensionExpr,
+        context: &Context<'_, '_>,
+    ) -> Option<GuardFault> {
         let Ok(range) = Value::resolve(&inner.iter_range, context) else {
             return self.find(&inner.iter_range, context);
         };
         let Value::List(items) = &range else {
-            let message = format!("a macro goes through a list or a map, not {}", types_of(&range));
+            let message = format!(
+                "a macro goes through a list or a map, not {}",
+                types_of(&range)
+            );
             return Some(self.about(message, &inner.iter_range, &range));
         };
         let path = self.path(&inner.iter_range);
@@ -94,7 +118,9 @@ impl Finder {
             scope.add_variable_from_value(&inner.accu_var, start.clone());
             scope.add_variable_from_value(&inner.iter_var, item.clone());
             if fails(&inner.loop_step, &scope) {
-                let path = path.clone().map(|path| [path, vec![index.to_string()]].concat());
+                let path = path
+                    .clone()
+                    .map(|path| [path, vec![index.to_string()]].concat());
                 self.bound.push((inner.iter_var.clone(), path));
                 let found = self.find(&inner.loop_step, &scope);
                 self.bound.pop();
@@ -109,7 +135,10 @@ impl Finder {
         let name = &select.field;
         if matches!(of, Value::Map(_)) {
             let path = self.path(&select.operand);
-            return Some(GuardFault { message: format!("there is no key `{name}`"), path });
+            return Some(GuardFault {
+                message: format!("there is no key `{name}`"),
+                path,
+            });
         }
         let message = format!("there is no `{name}` in {}", types_of(&of));
         Some(self.about(message, &select.operand, &of))
@@ -122,9 +151,17 @@ impl Finder {
         context: &Context<'_, '_>,
     ) -> Option<GuardFault> {
         let error = Value::resolve(expression, context).err()?;
-        let operands: Vec<&IdedExpr> = call.target.as_deref().into_iter().chain(&call.args).collect();
-        let values: Vec<Value> =
-            operands.iter().map(|operand| Value::resolve(operand, context)).collect::<Result<_, _>>().ok()?;
+        let operands: Vec<&IdedExpr> = call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect();
+        let values: Vec<Value> = operands
+            .iter()
+            .map(|operand| Value::resolve(operand, context))
+            .collect::<Result<_, _>>()
+            .ok()?;
         let is_type = matches!(
             error,
             ExecutionError::NoSuchOverload(_)
@@ -138,24 +175,45 @@ impl Finder {
         );
         let name = spoken_name(&call.func_name);
         let message = if is_type {
-            let kinds: Vec<String> = values.iter().map(|value| types_of(value).to_string()).collect();
-            format!("`{}` does not go with {}", symbol(name).unwrap_or(name), kinds.join(" and "))
+            let kinds: Vec<String> = values
+                .iter()
+                .map(|value| types_of(value).to_string())
+                .collect();
+            format!(
+                "`{}` does not go with {}",
+                symbol(name).unwrap_or(name),
+                kinds.join(" and ")
+            )
         } else {
             words(&error)
         };
         // What the document itself says is not what does not fit.
-        let read = operands.iter().zip(&values).find(|(operand, _)| self.path(operand).is_some());
+        let read = operands
+            .iter()
+            .zip(&values)
+            .find(|(operand, _)| self.path(operand).is_some());
         match read {
             Some((operand, value)) => Some(self.about(message, operand, value)),
-            None => Some(GuardFault { message, path: None }),
+            None => Some(GuardFault {
+                message,
+                path: None,
+            }),
         }
     }
 
     /// A fault about the value of an expression.
     fn about(&self, message: String, expression: &IdedExpr, value: &Value) -> GuardFault {
-        let Some(path) = self.path(expression) else { return GuardFault { message, path: None } };
+        let Some(path) = self.path(expression) else {
+            return GuardFault {
+                message,
+                path: None,
+            };
+        };
         let Some(shown) = chain(unwrapped(expression)).zip(to_json(value)) else {
-            return GuardFault { message, path: Some(path) };
+            return GuardFault {
+                message,
+                path: Some(path),
+            };
         };
         let (name, value) = shown;
         let text = value.to_string();
@@ -163,7 +221,10 @@ impl Finder {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         };
-        GuardFault { message: format!("{message}: `{}` is {text}", spelled(&name)), path: Some(path) }
+        GuardFault {
+            message: format!("{message}: `{}` is {text}", spelled(&name)),
+            path: Some(path),
+        }
     }
 
     /// The path of what an expression reads; `None` if it computes something.
@@ -219,7 +280,9 @@ fn words(error: &ExecutionError) -> String {
         ExecutionError::NoSuchOverload(_)
         | ExecutionError::UnexpectedType { .. }
         | ExecutionError::ValuesNotComparable(..)
-        | ExecutionError::UnsupportedBinaryOperator(..) => "its values do not fit together".to_owned(),
+        | ExecutionError::UnsupportedBinaryOperator(..) => {
+            "its values do not fit together".to_owned()
+        }
         _ => "the expression has no value".to_owned(),
     }
 }
@@ -253,21 +316,42 @@ mod tests {
                 "data.issues.exists(i, i.severity.matches('x'))",
                 "`matches` does not go with a number and text: `i.severity` is 3, in a.json at /issues/1/severity",
             ),
-            ("data.issues.all(i, i.severity != 7)", "there is no key `severity`, in a.json at /issues/2"),
+            (
+                "data.issues.all(i, i.severity != 7)",
+                "there is no key `severity`, in a.json at /issues/2",
+            ),
             (
                 "data.text.filter(t, true).size() == 0",
                 "a macro goes through a list or a map, not text: `data.text` is \"x\", in a.json at /text",
             ),
-            ("data.none.gone == 1", "there is no `gone` in null: `data.none` is null, in a.json at /none"),
-            ("data.n > data.text", "`>` does not go with a number and text: `data.n` is 0, in a.json at /n"),
-            ("1 / data.n == 1", "it divides by zero: `data.n` is 0, in a.json at /n"),
-            ("data.list[0] == 1", "the list has no item 0: `data.list` is [], in a.json at /list"),
+            (
+                "data.none.gone == 1",
+                "there is no `gone` in null: `data.none` is null, in a.json at /none",
+            ),
+            (
+                "data.n > data.text",
+                "`>` does not go with a number and text: `data.n` is 0, in a.json at /n",
+            ),
+            (
+                "1 / data.n == 1",
+                "it divides by zero: `data.n` is 0, in a.json at /n",
+            ),
+            (
+                "data.list[0] == 1",
+                "the list has no item 0: `data.list` is [], in a.json at /list",
+            ),
             (
                 "data.text || false",
                 "`||` does not go with text and true or false: `data.text` is \"x\", in a.json at /text",
             ),
-            ("(data.n == 0 ? data.text : data.n) > 1", "`>` does not go with text and a number"),
-            ("data.map.exists(k, data.map[k].n > 1)", "`>` does not go with text and a number"),
+            (
+                "(data.n == 0 ? data.text : data.n) > 1",
+                "`>` does not go with text and a number",
+            ),
+            (
+                "data.map.exists(k, data.map[k].n > 1)",
+                "`>` does not go with text and a number",
+            ),
             (
                 "(data.text ? 1 : 2) == 1",
                 "the condition of `?:` is text, not true or false: `data.text` is \"x\", in a.json at /text",

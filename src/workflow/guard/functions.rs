@@ -25,11 +25,26 @@ pub(super) struct Overload {
 }
 
 const fn function(name: &'static str, takes: &'static [Types], yields: Types) -> Overload {
-    Overload { name, target: None, takes, yields }
+    Overload {
+        name,
+        target: None,
+        takes,
+        yields,
+    }
 }
 
-const fn method(target: Types, name: &'static str, takes: &'static [Types], yields: Types) -> Overload {
-    Overload { name, target: Some(target), takes, yields }
+const fn method(
+    target: Types,
+    name: &'static str,
+    takes: &'static [Types],
+    yields: Types,
+) -> Overload {
+    Overload {
+        name,
+        target: Some(target),
+        takes,
+        yields,
+    }
 }
 
 const BOOL: Types = Types::BOOL;
@@ -138,12 +153,18 @@ pub(super) static OVERLOADS: &[Overload] = &[
 
 /// The name by which the evaluator knows a function, if it has any number of arguments.
 pub(super) fn variadic(name: &str) -> Option<&'static str> {
-    VARIADIC.iter().find(|(known, _)| *known == name).map(|(_, evaluated)| *evaluated)
+    VARIADIC
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, evaluated)| *evaluated)
 }
 
 /// The name by which guards know a function of the evaluator.
 pub(super) fn spoken_name(name: &str) -> &str {
-    VARIADIC.iter().find(|(_, evaluated)| *evaluated == name).map_or(name, |(known, _)| known)
+    VARIADIC
+        .iter()
+        .find(|(_, evaluated)| *evaluated == name)
+        .map_or(name, |(known, _)| known)
 }
 
 /// The functions are the same for every guard and expensive to set up.
@@ -164,10 +185,16 @@ fn environment() -> Result<Env, DeclarationError> {
 const MAX_PARTS: usize = 100_000;
 
 /// `split` of CEL's extension `strings`, with a limit.
-fn split(text: &CelString<'_>, separator: &CelString<'_>) -> Result<CelList<'static>, ExecutionError> {
+fn split(
+    text: &CelString<'_>,
+    separator: &CelString<'_>,
+) -> Result<CelList<'static>, ExecutionError> {
     let (text, separator) = (text.inner(), separator.inner());
     let parts: Vec<&str> = if separator.is_empty() {
-        text.char_indices().map(|(at, char)| &text[at..at + char.len_utf8()]).take(MAX_PARTS + 1).collect()
+        text.char_indices()
+            .map(|(at, char)| &text[at..at + char.len_utf8()])
+            .take(MAX_PARTS + 1)
+            .collect()
     } else {
         text.split(separator).take(MAX_PARTS + 1).collect()
     };
@@ -175,7 +202,9 @@ fn split(text: &CelString<'_>, separator: &CelString<'_>) -> Result<CelList<'sta
         let message = format!("the text has more than {MAX_PARTS} parts");
         return Err(ExecutionError::function_error("split", message));
     }
-    let parts = parts.into_iter().map(|part| Box::new(CelString::from(part.to_owned())) as Box<dyn Val>);
+    let parts = parts
+        .into_iter()
+        .map(|part| Box::new(CelString::from(part.to_owned())) as Box<dyn Val>);
     Ok(parts.collect::<Vec<_>>().into())
 }
 
@@ -194,9 +223,14 @@ fn extreme<'b, 'v>(
 ) -> Result<CowVal<'b, 'v>, ExecutionError> {
     let items = items(function, args)?;
     if items.is_empty() {
-        return Err(ExecutionError::function_error(function, "the list is empty"));
+        return Err(ExecutionError::function_error(
+            function,
+            "the list is empty",
+        ));
     }
-    let found = of(cel::extractors::Arguments(Arc::new(vec![Value::List(items)])))?;
+    let found = of(cel::extractors::Arguments(Arc::new(vec![Value::List(
+        items,
+    )])))?;
     Ok(CowVal::Owned(found.try_into()?))
 }
 
@@ -207,7 +241,10 @@ fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionErr
     let items = items("sum", &args)?;
     let (mut whole, mut total) = (Some(0_i64), 0.0_f64);
     for item in items.iter() {
-        #[expect(clippy::cast_precision_loss, reason = "a sum with a fraction in it is a double anyway")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a sum with a fraction in it is a double anyway"
+        )]
         let (integer, fraction) = match item {
             Value::Int(number) => (Some(*number), *number as f64),
             Value::UInt(number) => (i64::try_from(*number).ok(), *number as f64),
@@ -224,14 +261,19 @@ fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionErr
             whole = Some(sum.ok_or_else(|| refuse("the sum is too large"))?);
         }
     }
-    Ok(CowVal::Owned(whole.map_or(Value::Float(total), Value::Int).try_into()?))
+    Ok(CowVal::Owned(
+        whole.map_or(Value::Float(total), Value::Int).try_into()?,
+    ))
 }
 
 fn items(function: &str, args: &[CowVal<'_, '_>]) -> Result<Arc<Vec<Value>>, ExecutionError> {
     match args.first().map(|list| Value::try_from(list.as_ref())) {
         Some(Ok(Value::List(items))) => Ok(items),
         Some(Err(error)) => Err(error),
-        _ => Err(ExecutionError::function_error(function, "it is called on a list")),
+        _ => Err(ExecutionError::function_error(
+            function,
+            "it is called on a list",
+        )),
     }
 }
 
@@ -260,16 +302,24 @@ impl From<Regex> for LazyRegex {
 
 /// Compiles the pattern of `matches`. Returns what is wrong with it in one sentence without a final full stop.
 pub(super) fn pattern(text: &str) -> Result<Regex, String> {
-    RegexBuilder::new(text).size_limit(MAX_PATTERN).build().map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => {
-            "the pattern is too large; repeat less, or use `[0-9]` for `\\d`".to_owned()
-        }
-        other => {
-            let text = other.to_string();
-            let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            format!("the pattern is no regular expression: {last}")
-        }
-    })
+    RegexBuilder::new(text)
+        .size_limit(MAX_PATTERN)
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => {
+                "the pattern is too large; repeat less, or use `[0-9]` for `\\d`".to_owned()
+            }
+            other => {
+                let text = other.to_string();
+                let last = text
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: ")
+                    .to_owned();
+                format!("the pattern is no regular expression: {last}")
+            }
+        })
 }
 
 #[cfg(test)]
@@ -293,7 +343,9 @@ mod tests {
             "lines": ["ok 1", "FAIL 2"], "big": [i64::MAX, 1],
         });
         let guard = Guard::parse(text).map_err(|error| error.message)?;
-        guard.value(&JsonOf(scope)).map_err(|reason| reason.as_str().to_owned())
+        guard
+            .value(&JsonOf(scope))
+            .map_err(|reason| reason.as_str().to_owned())
     }
 
     /// Every function that is listed can be called with the types that are listed.
@@ -309,10 +361,18 @@ mod tests {
             (Types::LIST, "l"),
             (Types::MAP, "m"),
         ];
-        let sample = |types: Types| samples.iter().find(|(of, _)| of.meets(types)).map(|(_, text)| *text);
+        let sample = |types: Types| {
+            samples
+                .iter()
+                .find(|(of, _)| of.meets(types))
+                .map(|(_, text)| *text)
+        };
         for overload in OVERLOADS {
-            let args: Vec<&str> =
-                overload.takes.iter().map(|types| sample(*types).expect("a sample")).collect();
+            let args: Vec<&str> = overload
+                .takes
+                .iter()
+                .map(|types| sample(*types).expect("a sample"))
+                .collect();
             let text = match (overload.name, overload.target, args.as_slice()) {
                 ("_[_]", _, [target, _]) if *target == "m" => "m['k']".to_owned(),
                 ("_[_]", _, [target, index]) => format!("{target}[{index}]"),
@@ -321,16 +381,25 @@ mod tests {
                 (name, _, [left, right]) if name.starts_with('_') => {
                     format!("{left} {} {right}", name.trim_matches('_'))
                 }
-                (name, _, [only]) if name.ends_with('_') => format!("{}{only}", name.trim_matches('_')),
+                (name, _, [only]) if name.ends_with('_') => {
+                    format!("{}{only}", name.trim_matches('_'))
+                }
                 (name, Some(target), _) => {
-                    format!("{}.{name}({})", sample(target).expect("a sample"), args.join(", "))
+                    format!(
+                        "{}.{name}({})",
+                        sample(target).expect("a sample"),
+                        args.join(", ")
+                    )
                 }
                 (name, None, _) => format!("{name}({})", args.join(", ")),
             };
             match value(&text) {
                 Ok(_) => {}
                 // Bytes are no JSON, but they were computed.
-                Err(message) => assert!(message.contains("JSON cannot represent"), "{text}: {message}"),
+                Err(message) => assert!(
+                    message.contains("JSON cannot represent"),
+                    "{text}: {message}"
+                ),
             }
         }
     }
@@ -349,12 +418,21 @@ mod tests {
             ("math.greatest(1, 2.5, i)", Ok(json!(2.5))),
             ("math.least(l)", Ok(json!(1))),
             ("math.abs(-i)", Ok(json!(2))),
-            ("lines.exists(line, line.matches('^FAIL [0-9]+$'))", Ok(json!(true))),
+            (
+                "lines.exists(line, line.matches('^FAIL [0-9]+$'))",
+                Ok(json!(true)),
+            ),
             ("lines.all(line, line.matches('(?i)ok'))", Ok(json!(false))),
             ("matches(s, 'b,,')", Ok(json!(true))),
             ("e.max()", Err("`max`: the list is empty: `e` is []")),
-            ("t.sum()", Err("`sum`: the list holds something other than numbers: `t` is [\"b\",\"a\"]")),
-            ("big.sum()", Err("`sum`: the sum is too large: `big` is [9223372036854775807,1]")),
+            (
+                "t.sum()",
+                Err("`sum`: the list holds something other than numbers: `t` is [\"b\",\"a\"]"),
+            ),
+            (
+                "big.sum()",
+                Err("`sum`: the sum is too large: `big` is [9223372036854775807,1]"),
+            ),
         ] {
             assert_eq!(value(text), expected.map_err(str::to_owned), "{text}");
         }
@@ -364,10 +442,17 @@ mod tests {
     fn a_pattern_is_literal_valid_and_small() {
         let long = format!("s.matches('{}')", "(a|b)".repeat(2));
         assert!(Guard::parse(&long).is_ok());
-        for text in
-            ["s.matches('(')", "s.matches('(?<!a)b')", "s.matches(s)", "s.matches('(\\\\pL{1,99}){1,99}')"]
-        {
-            assert_eq!(Guard::parse(text).expect_err(text).code, Code::GuardPattern, "{text}");
+        for text in [
+            "s.matches('(')",
+            "s.matches('(?<!a)b')",
+            "s.matches(s)",
+            "s.matches('(\\\\pL{1,99}){1,99}')",
+        ] {
+            assert_eq!(
+                Guard::parse(text).expect_err(text).code,
+                Code::GuardPattern,
+                "{text}"
+            );
         }
         let error = Guard::parse("s == 'matches(' && s.matches('[') ").expect_err("no pattern");
         assert_eq!((error.offset, error.hint.is_some()), (21, true), "{error}");

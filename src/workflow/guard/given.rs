@@ -27,7 +27,9 @@ impl<'a> Given<'a> {
     }
 
     fn insert(&mut self, path: &'a [String], value: GivenValue<'a>) {
-        let Some((first, rest)) = path.split_first() else { return };
+        let Some((first, rest)) = path.split_first() else {
+            return;
+        };
         if rest.is_empty() {
             match (self.0.get(first.as_str()), &value) {
                 // What is there says at least as much.
@@ -44,7 +46,9 @@ impl<'a> Given<'a> {
 
     /// The values by their names.
     pub(super) fn into_values(self) -> impl Iterator<Item = (&'a str, Box<dyn Val + 'a>)> {
-        self.0.into_iter().map(|(name, value)| (name, value.into_val()))
+        self.0
+            .into_iter()
+            .map(|(name, value)| (name, value.into_val()))
     }
 }
 
@@ -52,9 +56,9 @@ impl<'a> GivenValue<'a> {
     fn into_val(self) -> Box<dyn Val + 'a> {
         match self {
             Self::Whole(value) => to_val(value),
-            Self::Members(members) => {
-                map(members.into_values().map(|(name, value)| (CelMapKey::from(name), value)))
-            }
+            Self::Members(members) => map(members
+                .into_values()
+                .map(|(name, value)| (CelMapKey::from(name), value))),
         }
     }
 }

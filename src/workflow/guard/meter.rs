@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A function of the evaluator that may return its operand without copying it.
 pub(super) type Function = Box<
-    dyn for<'b, 'v> Fn(&mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError> + Send + Sync,
+    dyn for<'b, 'v> Fn(&mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError>
+        + Send
+        + Sync,
 >;
 
 /// The steps that an expression may take: a few seconds.
@@ -37,7 +39,10 @@ impl Default for Meter {
 impl Meter {
     /// Allows so many steps.
     pub(super) fn of(limit: u64) -> Self {
-        Self { taken: Arc::default(), limit }
+        Self {
+            taken: Arc::default(),
+            limit,
+        }
     }
 
     /// The function that charges a macro for what it will iterate over, and puts the keys of a map in order. It
@@ -47,7 +52,9 @@ impl Meter {
             let range = self.operand(call)?;
             let keys = range.downcast_ref::<CelMap<'_>>().map(keys_in_order);
             let range = keys.map_or(range, CowVal::Owned);
-            let visits = range.as_sizer().and_then(|sizer| u64::try_from(*sizer.size().inner()).ok());
+            let visits = range
+                .as_sizer()
+                .and_then(|sizer| u64::try_from(*sizer.size().inner()).ok());
             self.spend(VISIT.saturating_mul(visits.unwrap_or_default()))?;
             self.weigh(range.as_ref())?;
             Ok(range)
@@ -77,9 +84,14 @@ impl Meter {
     }
 
     /// The only operand of a call. What is exceeded stays exceeded.
-    fn operand<'b, 'v>(&self, call: &mut FunctionContext<'b, 'v>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    fn operand<'b, 'v>(
+        &self,
+        call: &mut FunctionContext<'b, 'v>,
+    ) -> Result<CowVal<'b, 'v>, ExecutionError> {
         self.spend(0)?;
-        call.args.pop().ok_or_else(|| ExecutionError::InternalError(Self::exceeded()))
+        call.args
+            .pop()
+            .ok_or_else(|| ExecutionError::InternalError(Self::exceeded()))
     }
 
     /// Whether the expression has taken more steps than it may. An `||` may hide the error.
@@ -98,10 +110,14 @@ impl Meter {
         if let Some(text) = value.downcast_ref::<CelString<'_>>() {
             self.spend(steps(text.inner().len() / TEXT))
         } else if let Some(list) = value.downcast_ref::<CelList<'_>>() {
-            list.inner().iter().try_for_each(|item| self.weigh(item.as_ref()))
+            list.inner()
+                .iter()
+                .try_for_each(|item| self.weigh(item.as_ref()))
         } else if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
             self.spend(steps(map.inner().len()))?;
-            map.inner().values().try_for_each(|item| self.weigh(item.as_ref()))
+            map.inner()
+                .values()
+                .try_for_each(|item| self.weigh(item.as_ref()))
         } else {
             Ok(())
         }
@@ -109,7 +125,8 @@ impl Meter {
 
     fn spend(&self, steps: u64) -> Result<(), ExecutionError> {
         let before = self.taken.load(Ordering::Relaxed);
-        self.taken.store(before.saturating_add(steps), Ordering::Relaxed);
+        self.taken
+            .store(before.saturating_add(steps), Ordering::Relaxed);
         if self.is_exceeded() {
             return Err(ExecutionError::InternalError(Self::exceeded()));
         }
@@ -125,5 +142,9 @@ fn steps(count: usize) -> u64 {
 fn keys_in_order<'v>(map: &CelMap<'v>) -> Box<dyn Val + 'v> {
     let mut keys: Vec<&CelMapKey<'v>> = map.inner().keys().collect();
     keys.sort();
-    Box::new(CelList::from(keys.into_iter().map(|key| key.inner().clone_as_boxed()).collect::<Vec<_>>()))
+    Box::new(CelList::from(
+        keys.into_iter()
+            .map(|key| key.inner().clone_as_boxed())
+            .collect::<Vec<_>>(),
+    ))
 }

@@ -71,11 +71,21 @@ impl Guard {
     /// The guard that is always true.
     #[must_use]
     pub fn always() -> Self {
-        Self::new("true", OnceLock::from(Parsed { parts: Vec::new(), types: Types::BOOL }))
+        Self::new(
+            "true",
+            OnceLock::from(Parsed {
+                parts: Vec::new(),
+                types: Types::BOOL,
+            }),
+        )
     }
 
     fn new(text: &str, parsed: OnceLock<Parsed>) -> Self {
-        Self(Arc::new(GuardInner { text: text.to_owned(), parsed, span: 0..0 }))
+        Self(Arc::new(GuardInner {
+            text: text.to_owned(),
+            parsed,
+            span: 0..0,
+        }))
     }
 
     fn parsed(&self) -> &Parsed {
@@ -127,7 +137,10 @@ impl Guard {
 
     /// The names and member paths that it reads, in source order: `["plan", "data", "status"]`.
     pub fn chains(&self) -> impl Iterator<Item = &[String]> {
-        self.parsed().parts.iter().flat_map(|part| part.chains.iter().map(Vec::as_slice))
+        self.parsed()
+            .parts
+            .iter()
+            .flat_map(|part| part.chains.iter().map(Vec::as_slice))
     }
 
     /// The source texts of its parts, the operands of its outermost `&&`.

@@ -33,7 +33,12 @@ pub struct GuardError {
 
 impl GuardError {
     fn new(code: Code, offset: usize, message: impl Into<String>) -> Self {
-        Self { code, offset, message: message.into(), hint: None }
+        Self {
+            code,
+            offset,
+            message: message.into(),
+            hint: None,
+        }
     }
 }
 
@@ -44,10 +49,16 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
-        let mut expression =
-            parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
+        let mut expression = parse_part(source).map_err(|error| GuardError {
+            offset: start + error.offset,
+            ..error
+        })?;
         // A macro is a call. Most guards have none, and a command parses many of them.
-        let depth = if source.contains('(') { walk::macro_depth(&expression) } else { 0 };
+        let depth = if source.contains('(') {
+            walk::macro_depth(&expression)
+        } else {
+            0
+        };
         if depth > MAX_MACRO_DEPTH {
             let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
             return Err(GuardError::new(Code::GuardLimit, start + lead, message));
@@ -56,8 +67,11 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
         if source.contains(walk::MATH) {
             walk::name_functions(&mut expression);
         }
-        let (types, patterns) = checker::check(source.trim(), &expression, is_known)
-            .map_err(|error| GuardError { offset: start + error.offset, ..error })?;
+        let (types, patterns) =
+            checker::check(source.trim(), &expression, is_known).map_err(|error| GuardError {
+                offset: start + error.offset,
+                ..error
+            })?;
         of_parts.push(types);
         let (chains, has_macros) = (walk::chains(&expression), depth > 0);
         if has_macros {
@@ -66,12 +80,24 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
         let patterns = Arc::new(patterns);
-        parts.push(ParsedPart { text, start, chains, has_macros, denies, patterns, expression });
+        parts.push(ParsedPart {
+            text,
+            start,
+            chains,
+            has_macros,
+            denies,
+            patterns,
+            expression,
+        });
     }
     // A part that cannot be true or false makes the whole an error.
     let types = match of_parts.as_slice() {
         [only] => *only,
-        several => several.iter().copied().find(|types| !types.meets(Types::BOOL)).unwrap_or(Types::BOOL),
+        several => several
+            .iter()
+            .copied()
+            .find(|types| !types.meets(Types::BOOL))
+            .unwrap_or(Types::BOOL),
     };
     Ok(Parsed { parts, types })
 }
@@ -80,27 +106,35 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
 /// negation.
 fn denies(text: &str, chains: &[Vec<String>]) -> Option<bool> {
     let [chain] = chains else { return None };
-    let (path, denied) = text.strip_prefix('!').map_or((text, false), |path| (path, true));
+    let (path, denied) = text
+        .strip_prefix('!')
+        .map_or((text, false), |path| (path, true));
     (path == chain.join(".")).then_some(denied)
 }
 
 fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
-    PrattParser::new().max_recursion_depth(64).max_expression_node_count(500).parse(source).map_err(
-        |errors| {
+    PrattParser::new()
+        .max_recursion_depth(64)
+        .max_expression_node_count(500)
+        .parse(source)
+        .map_err(|errors| {
             let first = errors.errors.first();
             let offset = first.map_or(0, |error| offset_of(source, error.pos));
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let message = message.trim_start_matches("Syntax error: ").to_owned();
             GuardError::new(Code::GuardSyntax, offset, message)
-        },
-    )
+        })
 }
 
 /// The byte offset of a (line, column) position, both from 1, as the parser reports them.
 fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
     let line = usize::try_from(line.max(1)).unwrap_or(1);
     let column = usize::try_from(column.max(1)).unwrap_or(1);
-    let line_start: usize = source.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let line_start: usize = source
+        .split_inclusive('\n')
+        .take(line - 1)
+        .map(str::len)
+        .sum();
     (line_start + column - 1).min(source.len())
 }
 
@@ -108,10 +142,17 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
     let limit = |offset, message: String| GuardError::new(Code::GuardLimit, offset, message);
     if text.trim().is_empty() {
-        return Err(GuardError::new(Code::GuardSyntax, 0, "the expression is empty"));
+        return Err(GuardError::new(
+            Code::GuardSyntax,
+            0,
+            "the expression is empty",
+        ));
     }
     if text.len() > MAX_LENGTH {
-        return Err(limit(MAX_LENGTH, format!("the expression is longer than {MAX_LENGTH} bytes")));
+        return Err(limit(
+            MAX_LENGTH,
+            format!("the expression is longer than {MAX_LENGTH} bytes"),
+        ));
     }
     let bytes = text.as_bytes();
     let (mut depth, mut operators, mut start, mut at) = (0_usize, 0_usize, 0, 0);
@@ -153,12 +194,19 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
             _ => {}
         }
         if operators > MAX_OPERATORS {
-            return Err(limit(at, format!("the expression has more than {MAX_OPERATORS} operators")));
+            return Err(limit(
+                at,
+                format!("the expression has more than {MAX_OPERATORS} operators"),
+            ));
         }
         at += 1;
     }
     splits.push((start, text.len()));
-    Ok(if splittable { splits } else { vec![(0, text.len())] })
+    Ok(if splittable {
+        splits
+    } else {
+        vec![(0, text.len())]
+    })
 }
 
 #[cfg(test)]
@@ -176,7 +224,10 @@ mod tests {
             ("(a || b) && !c", vec!["(a || b)", "!c"]),
             (r"a == r'\' && b", vec![r"a == r'\'", "b"]),
             (r"a == 'it\'s && so' && b", vec![r"a == 'it\'s && so'", "b"]),
-            ("a == '''it's && so''' && b", vec!["a == '''it's && so'''", "b"]),
+            (
+                "a == '''it's && so''' && b",
+                vec!["a == '''it's && so'''", "b"],
+            ),
         ] {
             let guard = Guard::parse(text).expect(text);
             assert_eq!(guard.parts().collect::<Vec<_>>(), parts, "{text}");
@@ -209,16 +260,29 @@ mod tests {
         let many = "1+".repeat(150) + "1 == 151";
         let macros = "[1].all(a, [1].all(b, [1].all(c, a == b)))";
         for text in [deep.as_str(), &long, &many, macros] {
-            assert_eq!(Guard::parse(text).expect_err("too much").code, Code::GuardLimit, "{text}");
+            assert_eq!(
+                Guard::parse(text).expect_err("too much").code,
+                Code::GuardLimit,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn faults_carry_their_offset() {
-        for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("'ää' == )", 10), ("", 0)]
-        {
+        for (text, offset) in [
+            ("a &&", 4),
+            ("a == ", 5),
+            ("plan.ready && )", 14),
+            ("'ää' == )", 10),
+            ("", 0),
+        ] {
             let error = Guard::parse(text).expect_err(text);
-            assert_eq!((error.code, error.offset), (Code::GuardSyntax, offset), "{text}: {error}");
+            assert_eq!(
+                (error.code, error.offset),
+                (Code::GuardSyntax, offset),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -4,9 +4,17 @@
 ///
 /// A string may be raw (`r'\d'`), without escapes, and its quotes may be tripled.
 pub(super) fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
-    let quotes = if bytes[start..].starts_with(&[quote; 3]) { 3 } else { 1 };
-    let prefix: Vec<u8> =
-        bytes[..start].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).copied().collect();
+    let quotes = if bytes[start..].starts_with(&[quote; 3]) {
+        3
+    } else {
+        1
+    };
+    let prefix: Vec<u8> = bytes[..start]
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .copied()
+        .collect();
     let is_raw = prefix.len() <= 2 && prefix.iter().any(|byte| matches!(byte, b'r' | b'R'));
     let closing = &[quote; 3][..quotes];
     let mut at = start + quotes;
@@ -27,7 +35,8 @@ pub(super) fn calls(text: &str, name: &str) -> impl Iterator<Item = usize> {
             at = end_of_string(bytes, at, bytes[at]) + 1;
             continue;
         }
-        let is_start = bytes[at..].starts_with(name.as_bytes()) && !(at > 0 && is_inner(&bytes[at - 1]));
+        let is_start =
+            bytes[at..].starts_with(name.as_bytes()) && !(at > 0 && is_inner(&bytes[at - 1]));
         if is_start && text[at + name.len()..].trim_start().starts_with('(') {
             found.push(at);
         }

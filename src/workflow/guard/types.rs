@@ -58,7 +58,11 @@ impl Types {
 
     /// The set with all numbers, if it contains one: numbers of any type are comparable.
     pub(super) fn with_numbers(self) -> Self {
-        if self.meets(Self::NUMBER) { self.or(Self::NUMBER) } else { self }
+        if self.meets(Self::NUMBER) {
+            self.or(Self::NUMBER)
+        } else {
+            self
+        }
     }
 }
 
@@ -67,7 +71,10 @@ impl fmt::Display for Types {
         if *self == Self::ANY {
             return f.write_str("anything");
         }
-        let names = Self::NAMED.iter().filter(|(types, _)| types.meets(*self)).map(|(_, name)| *name);
+        let names = Self::NAMED
+            .iter()
+            .filter(|(types, _)| types.meets(*self))
+            .map(|(_, name)| *name);
         f.write_str(&names.collect::<Vec<_>>().join(" or "))
     }
 }

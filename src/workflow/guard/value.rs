@@ -22,10 +22,12 @@ pub(super) fn to_val(value: &Value) -> Box<dyn Val + '_> {
             (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
         },
         Value::String(text) => Box::new(CelString::from(text.as_str())),
-        Value::Array(items) => Box::new(CelList::from(items.iter().map(to_val).collect::<Vec<_>>())),
-        Value::Object(members) => {
-            map(members.iter().map(|(key, value)| (CelMapKey::from(key.as_str()), to_val(value))))
+        Value::Array(items) => {
+            Box::new(CelList::from(items.iter().map(to_val).collect::<Vec<_>>()))
         }
+        Value::Object(members) => map(members
+            .iter()
+            .map(|(key, value)| (CelMapKey::from(key.as_str()), to_val(value)))),
     }
 }
 
@@ -45,7 +47,11 @@ pub(super) fn to_json(value: &Cel) -> Option<Value> {
         Cel::UInt(value) => Some(Value::from(*value)),
         Cel::Float(value) => Number::from_f64(*value).map(Value::Number),
         Cel::String(text) => Some(Value::String(text.as_str().to_owned())),
-        Cel::List(items) => items.iter().map(to_json).collect::<Option<Vec<_>>>().map(Value::Array),
+        Cel::List(items) => items
+            .iter()
+            .map(to_json)
+            .collect::<Option<Vec<_>>>()
+            .map(Value::Array),
         Cel::Map(map) => {
             let mut members: Vec<(String, Value)> = Vec::with_capacity(map.map.len());
             for (key, value) in map.map.iter() {
@@ -98,7 +104,10 @@ fn shown(value: &Value, left: &mut usize) -> Value {
             let mut some = Map::new();
             for (key, member) in members {
                 if *left == 0 {
-                    some.insert("…".to_owned(), Value::from(more(members.len() - some.len())));
+                    some.insert(
+                        "…".to_owned(),
+                        Value::from(more(members.len() - some.len())),
+                    );
                     break;
                 }
                 some.insert(key.clone(), shown(member, left));

@@ -37,9 +37,13 @@ fn meter_at(expression: &mut IdedExpr, in_body: bool) {
             Expr::Call(call) if call.func_name == operators::IN => SEARCHED,
             _ => CHARGED,
         };
-        gone_through(expression).into_iter().for_each(|operand| wrap(operand, function));
+        gone_through(expression)
+            .into_iter()
+            .for_each(|operand| wrap(operand, function));
     }
-    children_mut(expression).into_iter().for_each(|child| meter_at(child, in_body));
+    children_mut(expression)
+        .into_iter()
+        .for_each(|child| meter_at(child, in_body));
 }
 
 /// Whether a call only charges for its operand, which it yields.
@@ -50,8 +54,15 @@ pub(super) fn is_metered(call: &CallExpr) -> bool {
 fn wrap(expression: &mut IdedExpr, function: &str) {
     let inner = std::mem::take(expression);
     let id = inner.id;
-    let call = CallExpr { func_name: function.to_owned(), target: None, args: vec![inner] };
-    *expression = IdedExpr { id, expr: Expr::Call(call) };
+    let call = CallExpr {
+        func_name: function.to_owned(),
+        target: None,
+        args: vec![inner],
+    };
+    *expression = IdedExpr {
+        id,
+        expr: Expr::Call(call),
+    };
 }
 
 /// What an expression goes through, or copies, as a whole, unless a literal limits how far it goes.
@@ -59,7 +70,9 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
     if matches!(expression.expr, Expr::List(_) | Expr::Map(_)) {
         return long(children_mut(expression));
     }
-    let Expr::Call(call) = &mut expression.expr else { return Vec::new() };
+    let Expr::Call(call) = &mut expression.expr else {
+        return Vec::new();
+    };
     match (call.func_name.as_str(), call.args.as_mut_slice()) {
         (
             operators::EQUALS
@@ -78,23 +91,38 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
         }
         (operators::IN, [_, list]) => vec![list],
         // What a macro appends to its result, it has made itself.
-        (operators::ADD, [IdedExpr { expr: Expr::Ident(name), .. }, _]) if name.starts_with('@') => {
-            Vec::new()
-        }
+        (
+            operators::ADD,
+            [
+                IdedExpr {
+                    expr: Expr::Ident(name),
+                    ..
+                },
+                _,
+            ],
+        ) if name.starts_with('@') => Vec::new(),
         (operators::ADD, [left, right]) => long(vec![left, right]),
         ("startsWith" | "endsWith", [part]) => long(vec![part]),
         (
-            "contains" | "matches" | "split" | "sum" | "min" | "max" | "string" | "bytes" | "math.@max"
-            | "math.@min",
+            "contains" | "matches" | "split" | "sum" | "min" | "max" | "string" | "bytes"
+            | "math.@max" | "math.@min",
             args,
-        ) => call.target.as_deref_mut().or_else(|| args.first_mut()).into_iter().collect(),
+        ) => call
+            .target
+            .as_deref_mut()
+            .or_else(|| args.first_mut())
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// The operands whose length no literal limits.
 fn long(operands: Vec<&mut IdedExpr>) -> Vec<&mut IdedExpr> {
-    operands.into_iter().filter(|operand| is_long(operand)).collect()
+    operands
+        .into_iter()
+        .filter(|operand| is_long(operand))
+        .collect()
 }
 
 fn is_long(operand: &IdedExpr) -> bool {
@@ -121,12 +149,18 @@ pub(super) fn name_functions(expression: &mut IdedExpr) {
             }
         }
     }
-    children_mut(expression).into_iter().for_each(name_functions);
+    children_mut(expression)
+        .into_iter()
+        .for_each(name_functions);
 }
 
 /// The nesting depth of macros in an expression; 0 if there are none.
 pub(super) fn macro_depth(expression: &IdedExpr) -> usize {
-    let below = children(expression).into_iter().map(macro_depth).max().unwrap_or_default();
+    let below = children(expression)
+        .into_iter()
+        .map(macro_depth)
+        .max()
+        .unwrap_or_default();
     below + usize::from(matches!(expression.expr, Expr::Comprehension(_)))
 }
 
@@ -163,8 +197,12 @@ fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<S
 pub(super) fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
     match &expression.expr {
         Expr::Call(call) if call.func_name == operators::INDEX => {
-            let [of, key] = call.args.as_slice() else { return None };
-            let Expr::Literal(LiteralValue::String(key)) = &key.expr else { return None };
+            let [of, key] = call.args.as_slice() else {
+                return None;
+            };
+            let Expr::Literal(LiteralValue::String(key)) = &key.expr else {
+                return None;
+            };
             let mut segments = chain(of)?;
             segments.push(key.inner().to_owned());
             Some(segments)
@@ -186,11 +224,17 @@ pub fn spelled(path: &[String]) -> String {
     let mut text = String::new();
     for segment in path {
         let is_name = segment.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            && segment
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         match (is_name, text.is_empty()) {
             (true, true) => text.push_str(segment),
             (true, false) => text.extend([".", segment]),
-            (false, _) => text.extend(["['", &segment.replace('\\', "\\\\").replace('\'', "\\'"), "']"]),
+            (false, _) => text.extend([
+                "['",
+                &segment.replace('\\', "\\\\").replace('\'', "\\'"),
+                "']",
+            ]),
         }
     }
     text
@@ -199,9 +243,20 @@ pub fn spelled(path: &[String]) -> String {
 /// The expressions directly below an expression.
 pub(super) fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
     match &expression.expr {
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Call(call) => call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect(),
         Expr::Comprehension(inner) => {
-            vec![&inner.iter_range, &inner.accu_init, &inner.loop_cond, &inner.loop_step, &inner.result]
+            vec![
+                &inner.iter_range,
+                &inner.accu_init,
+                &inner.loop_cond,
+                &inner.loop_step,
+                &inner.result,
+            ]
         }
         Expr::List(list) => list.elements.iter().collect(),
         Expr::Map(map) => entries(map.entries.iter().map(|entry| &entry.expr)),
@@ -213,7 +268,12 @@ pub(super) fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
 
 fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
     match &mut expression.expr {
-        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).collect(),
+        Expr::Call(call) => call
+            .target
+            .as_deref_mut()
+            .into_iter()
+            .chain(&mut call.args)
+            .collect(),
         Expr::Comprehension(inner) => vec![
             &mut inner.iter_range,
             &mut inner.accu_init,
@@ -222,10 +282,16 @@ fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
             &mut inner.result,
         ],
         Expr::List(list) => list.elements.iter_mut().collect(),
-        Expr::Map(map) => map.entries.iter_mut().flat_map(|entry| entry_mut(&mut entry.expr)).collect(),
-        Expr::Struct(structure) => {
-            structure.entries.iter_mut().flat_map(|entry| entry_mut(&mut entry.expr)).collect()
-        }
+        Expr::Map(map) => map
+            .entries
+            .iter_mut()
+            .flat_map(|entry| entry_mut(&mut entry.expr))
+            .collect(),
+        Expr::Struct(structure) => structure
+            .entries
+            .iter_mut()
+            .flat_map(|entry| entry_mut(&mut entry.expr))
+            .collect(),
         Expr::Select(select) => vec![&mut select.operand],
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
     }
@@ -253,18 +319,27 @@ mod tests {
 
     #[test]
     fn finds_what_is_read_and_leaves_bound_names_out() {
-        let guard =
-            Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
+        let guard = Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)")
+            .expect("parses");
         let chains: Vec<String> = guard.chains().map(super::spelled).collect();
         assert_eq!(chains, ["plan.data.x", "plan.all", "state.n"]);
     }
 
     #[test]
     fn an_index_with_a_literal_is_a_member() {
-        let guard =
-            Guard::parse("plan.data.sections['Why \\'now\\''].words > 0 && plan.data[task] == state['n'][0]");
+        let guard = Guard::parse(
+            "plan.data.sections['Why \\'now\\''].words > 0 && plan.data[task] == state['n'][0]",
+        );
         let guard = guard.expect("parses");
         let chains: Vec<String> = guard.chains().map(super::spelled).collect();
-        assert_eq!(chains, ["plan.data.sections['Why \\'now\\''].words", "plan.data", "task", "state.n"]);
+        assert_eq!(
+            chains,
+            [
+                "plan.data.sections['Why \\'now\\''].words",
+                "plan.data",
+                "task",
+                "state.n"
+            ]
+        );
     }
 }

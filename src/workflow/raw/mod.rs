@@ -156,7 +156,10 @@ pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     for error in errors {
         let message = error.message().trim().replace('\n', ", ");
-        reader.report(error.span().unwrap_or(0..0), Diagnostic::error(Code::WorkflowSyntax, message));
+        reader.report(
+            error.span().unwrap_or(0..0),
+            Diagnostic::error(Code::WorkflowSyntax, message),
+        );
     }
     let raw = reader.workflow(TomlTable::new("a workflow document", table.get_ref()));
     (raw, reader.findings())
@@ -171,7 +174,10 @@ impl BlockReader<'_> {
         if let Some(table) = self.table(&mut top, "state", "`[state]`") {
             self.state(table, &mut raw);
         }
-        raw.defines = top.take("define").map(|value| self.defines(value)).unwrap_or_default();
+        raw.defines = top
+            .take("define")
+            .map(|value| self.defines(value))
+            .unwrap_or_default();
         raw.artifacts = self.each(&mut top, "artifact", "an artifact", Self::artifact);
         raw.phases = self.each(&mut top, "phase", "a phase", Self::phase);
         raw.actions = self.each(&mut top, "action", "an action", Self::action);
@@ -195,7 +201,9 @@ impl BlockReader<'_> {
         title: &'static str,
         read: fn(&mut Self, Text, TomlTable<'t, 'i>) -> T,
     ) -> Vec<T> {
-        let Some(value) = top.take(key) else { return Vec::new() };
+        let Some(value) = top.take(key) else {
+            return Vec::new();
+        };
         let mut found = Vec::new();
         for (name, value) in self.entries(key, value) {
             if let Some(table) = self.table_of(&name.value, value, title) {
@@ -221,19 +229,24 @@ impl BlockReader<'_> {
         raw.state_schema = self.text_at(&mut table, "schema");
         if let Some(value) = table.take("defaults") {
             let entries = self.entries("defaults", value).into_iter();
-            raw.defaults = entries.map(|(name, value)| (name, to_json(value.get_ref()))).collect();
+            raw.defaults = entries
+                .map(|(name, value)| (name, to_json(value.get_ref())))
+                .collect();
         }
         if let Some(value) = table.take("keep") {
             for (pointer, value) in self.entries("keep", value) {
-                raw.keep
-                    .extend(self.integer(&pointer.value, value, 1..=i64::MAX).map(|count| (pointer, count)));
+                raw.keep.extend(
+                    self.integer(&pointer.value, value, 1..=i64::MAX)
+                        .map(|count| (pointer, count)),
+                );
             }
         }
         raw.rebuild = self.named_texts_at(&mut table, "rebuild");
         if let Some(value) = table.take("import") {
             let span = value.span();
-            raw.import =
-                self.table_of("import", value, "`[state.import]`").map(|table| self.import(span, table));
+            raw.import = self
+                .table_of("import", value, "`[state.import]`")
+                .map(|table| self.import(span, table));
         }
         self.finish(table);
     }
@@ -291,7 +304,9 @@ impl BlockReader<'_> {
             terminal: self.boolean(&mut table, "terminal", false),
             success: self.boolean(&mut table, "success", true),
             attempts: self.count_at(&mut table, "attempts", 1),
-            approvals: self.table(&mut table, "approvals", "`approvals`").map(|table| self.approvals(table)),
+            approvals: self
+                .table(&mut table, "approvals", "`approvals`")
+                .map(|table| self.approvals(table)),
             name,
         };
         self.finish(table);
@@ -308,7 +323,10 @@ impl BlockReader<'_> {
     }
 
     fn rule(&mut self, rule: Spanned<TomlTable<'_, '_>>) -> RawRule {
-        let Spanned { value: mut table, span } = rule;
+        let Spanned {
+            value: mut table,
+            span,
+        } = rule;
         let rule = RawRule {
             id: self.text_at(&mut table, "id"),
             from: self.texts_at(&mut table, "from"),

@@ -22,10 +22,18 @@ impl TomlDialect for DocumentDialect<'_> {
     }
 
     fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic {
-        wrong(key, &format!("be {}, but is of type {found}", described(expected)))
+        wrong(
+            key,
+            &format!("be {}, but is of type {found}", described(expected)),
+        )
     }
 
-    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic {
+    fn out_of_range(
+        &self,
+        key: &str,
+        number: &DeInteger<'_>,
+        range: &RangeInclusive<i64>,
+    ) -> Diagnostic {
         let expected = TomlType::Integer(*range.start());
         match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => wrong(key, &format!("be {}, not {number}", described(expected))),
@@ -34,7 +42,10 @@ impl TomlDialect for DocumentDialect<'_> {
     }
 
     fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic {
-        let finding = Diagnostic::error(Code::WorkflowUnknownKey, format!("{title} has no key `{key}`"));
+        let finding = Diagnostic::error(
+            Code::WorkflowUnknownKey,
+            format!("{title} has no key `{key}`"),
+        );
         finding.hint(match nearest(key, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys are: {}", known.join(", ")),
@@ -60,12 +71,20 @@ fn described(expected: TomlType) -> &'static str {
 
 impl BlockReader<'_> {
     /// The string at `key`.
-    pub(super) fn text_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Text> {
+    pub(super) fn text_at(
+        &mut self,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+    ) -> Option<Text> {
         self.text(key, table.take(key)?)
     }
 
     /// The string, or the strings, at `key`; `None` if the key is missing.
-    pub(super) fn list_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Vec<Text>> {
+    pub(super) fn list_at(
+        &mut self,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+    ) -> Option<Vec<Text>> {
         let value = table.take(key)?;
         match value.get_ref() {
             DeValue::String(_) => Some(self.text(key, value).into_iter().collect()),
@@ -74,7 +93,11 @@ impl BlockReader<'_> {
     }
 
     /// The string, or the strings, at `key`; a missing key is an empty list.
-    pub(super) fn texts_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Vec<Text> {
+    pub(super) fn texts_at(
+        &mut self,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+    ) -> Vec<Text> {
         self.list_at(table, key).unwrap_or_default()
     }
 
@@ -104,7 +127,10 @@ impl BlockReader<'_> {
         if number.is_none() {
             self.report(value.span(), wrong(key, "be a number above zero"));
         }
-        number.map(|number| Spanned { value: number, span: value.span() })
+        number.map(|number| Spanned {
+            value: number,
+            span: value.span(),
+        })
     }
 
     /// The table of named strings at `key`, such as `[rule.set]`, in document order.
@@ -113,12 +139,17 @@ impl BlockReader<'_> {
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
     ) -> Vec<(Text, Text)> {
-        table.take(key).map(|value| self.named_texts(key, value)).unwrap_or_default()
+        table
+            .take(key)
+            .map(|value| self.named_texts(key, value))
+            .unwrap_or_default()
     }
 
     fn named_texts(&mut self, key: &str, value: &TomlValue<'_>) -> Vec<(Text, Text)> {
         let entries = self.entries(key, value).into_iter();
-        entries.filter_map(|(name, value)| self.text(&name.value, value).map(|text| (name, text))).collect()
+        entries
+            .filter_map(|(name, value)| self.text(&name.value, value).map(|text| (name, text)))
+            .collect()
     }
 
     /// Reads `[define]` and `[define.GROUP]`. Groups exist only so that definitions can be close to the prose
@@ -144,12 +175,18 @@ pub(super) fn to_json(value: &DeValue<'_>) -> Value {
         DeValue::Integer(number) => {
             i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Null, Value::from)
         }
-        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
+        DeValue::Float(number) => number
+            .as_str()
+            .parse::<f64>()
+            .map_or(Value::Null, Value::from),
         DeValue::Boolean(value) => Value::Bool(*value),
         DeValue::Datetime(moment) => Value::String(moment.to_string()),
         DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
         DeValue::Table(table) => Value::Object(
-            table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect(),
+            table
+                .iter()
+                .map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())))
+                .collect(),
         ),
     }
 }

@@ -45,10 +45,16 @@ fn a_step_is_judged_by_the_code_before_it() {
     world.git(&["reset", "-q", "--hard", "HEAD~2"]);
     world.commit_code("1", None);
     world.git(&["checkout", "-q", record.trim(), "--", "tasks"]);
-    world.orch(&["check", "--staged"]).ends(1).says("is not what the rules yield");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("is not what the rules yield");
     world.git(&["commit", "-q", "-m", "as if"]);
     last(&world, "forged");
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("forged");
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says("forged");
 }
 
 #[test]
@@ -67,19 +73,28 @@ fn a_step_without_any_code_is_forged() {
 fn code_counted_from_where_it_never_was_is_not_proven() {
     let world = World::ready();
     world.write("system/workflows/small.md", include_str!("small.md"));
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"small\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"small\"\n",
+    );
     world.write("src/a.rs", "0\n");
     world.commit("a small machine");
     let mut shell = world.command("sh");
     shell.args(["-c", "git ls-tree HEAD src | git mktree"]);
-    let older = world.end(shell.output().expect("git runs")).succeeds().stdout;
+    let older = world
+        .end(shell.output().expect("git runs"))
+        .succeeds()
+        .stdout;
     world.write("src/a.rs", "1\n");
     world.commit("other code");
     world.orch(&["new", "t"]).succeeds();
     world.write("tasks/t/plan.json", "{}\n");
     world.orch(&["next", "t"]).succeeds();
     last(&world, "proven");
-    for (forged, standing) in [("no code of any commit", "unverifiable"), (older.trim(), "proven")] {
+    for (forged, standing) in [
+        ("no code of any commit", "unverifiable"),
+        (older.trim(), "proven"),
+    ] {
         let mut forged_state = state(&world);
         let digest = Digest::parse(forged).unwrap_or_else(|| Digest::of_blob(forged.as_bytes()));
         let change = ArtifactName::new("change").expect("a name");
@@ -118,13 +133,23 @@ fn what_is_moved_honestly_is_never_forged() {
     world.git(&["switch", "-q", "work"]);
     world.git(&["rebase", "-q", "main"]);
     let after = standings(&world);
-    assert_eq!(after, ["proven", "proven", "proven", "unverifiable", "unverifiable"]);
-    world.orch(&["audit"]).succeeds().says("is not the code of the parent commit");
+    assert_eq!(
+        after,
+        ["proven", "proven", "proven", "unverifiable", "unverifiable"]
+    );
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("is not the code of the parent commit");
     // Squashed, the code of a step in the middle is in no commit.
     world.git(&["switch", "-q", "-c", "squashed", "main"]);
     squash(&world);
     let change: Value = last(&world, "unverifiable");
-    assert_eq!(change["steps"].as_array().map(Vec::len), Some(2), "{change:#}");
+    assert_eq!(
+        change["steps"].as_array().map(Vec::len),
+        Some(2),
+        "{change:#}"
+    );
 }
 
 /// The commits of a task on the branch `work`, in order: what it did before it entered the phase that makes code, the
@@ -156,7 +181,13 @@ impl Branch {
         let mut commits: Vec<String> = listed.lines().map(str::to_owned).collect();
         let rest = commits.split_off(commits.len() - 4);
         let [entry, code, one, other] = <[String; 4]>::try_from(rest).expect("four commits");
-        Self { world, before: commits, entry, code, steps: [one, other] }
+        Self {
+            world,
+            before: commits,
+            entry,
+            code,
+            steps: [one, other],
+        }
     }
 
     fn begin(&self, at: &str) {
@@ -194,7 +225,12 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.git(&["commit", "-q", "-m", "all of it, without a trailer"]);
     let change = last(world, "folded");
     let steps = change["steps"].as_array().expect("steps");
-    assert!(steps.iter().all(|step| step["standing"] == "proven" && step["why"].is_null()), "{change:#}");
+    assert!(
+        steps
+            .iter()
+            .all(|step| step["standing"] == "proven" && step["why"].is_null()),
+        "{change:#}"
+    );
     // Others change other files.
     world.git(&["switch", "-q", "main"]);
     branch.add("src/b.rs", "elsewhere\n");
@@ -204,7 +240,10 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     start("beside", "work");
     world.git(&["rebase", "-q", "elsewhere"]);
     let change = last(world, "proven");
-    assert_eq!(change["steps"][0]["why"], "the code here is other code with the same change", "{change:#}");
+    assert_eq!(
+        change["steps"][0]["why"], "the code here is other code with the same change",
+        "{change:#}"
+    );
     start("at-once", "elsewhere");
     squash(world);
     last(world, "folded");
@@ -216,9 +255,16 @@ fn a_rebase_and_a_squash_prove_code_by_the_same_change() {
     world.git(&["rebase", "-q", "main"]);
     let objects = world.git(&["count-objects"]);
     let change = last(world, "proven");
-    assert_eq!(change["steps"][0]["why"], "the code here is other code with the same change", "{change:#}");
+    assert_eq!(
+        change["steps"][0]["why"], "the code here is other code with the same change",
+        "{change:#}"
+    );
     world.orch(&["audit", "--strict"]).succeeds();
-    assert_eq!(world.git(&["count-objects"]), objects, "an audit writes nothing");
+    assert_eq!(
+        world.git(&["count-objects"]),
+        objects,
+        "an audit writes nothing"
+    );
     start("squashed", "main");
     squash(world);
     last(world, "folded");
@@ -275,7 +321,9 @@ fn clocks_that_differ_make_nothing_forged() {
     let world = with_code();
     let ahead = [("GIT_COMMITTER_DATE", "2100-01-01T00:00:00Z")];
     let mut new = world.orch_command(&["new", "t"]);
-    world.end(new.envs(ahead).output().expect("orch runs")).succeeds();
+    world
+        .end(new.envs(ahead).output().expect("orch runs"))
+        .succeeds();
     world.git(&["switch", "-q", "-c", "work"]);
     world.walk_to("t", "codegen");
     world.commit_code("1", Some("t"));
@@ -308,7 +356,10 @@ fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
     squash(&world);
     let change = last(&world, "unverifiable");
     let why = change["why"].as_str().expect("why");
-    assert!(why.contains("the code that it was made from") && why.ends_with("is not in git"), "{why}");
+    assert!(
+        why.contains("the code that it was made from") && why.ends_with("is not in git"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -324,7 +375,16 @@ fn a_rebase_proves_code_that_was_sent_back_too() {
         world.commit_code("1", Some("t"));
         world.orch(&["next", "t"]).succeeds().says("-> review");
         if is_rolled_back {
-            world.orch(&["rollback", "t", "--to", "planning", "--reason", "Plan again."]).succeeds();
+            world
+                .orch(&[
+                    "rollback",
+                    "t",
+                    "--to",
+                    "planning",
+                    "--reason",
+                    "Plan again.",
+                ])
+                .succeeds();
             world.plan("t", 2);
             world.orch(&["next", "t"]).succeeds();
             world.plan_review("t", true, 2);
@@ -352,7 +412,10 @@ fn a_rebase_proves_code_that_was_sent_back_too() {
         world.write("src/evil.rs", "evil\n");
         world.git(&["add", "src"]);
         world.git(&["commit", "-q", "-m", "evil"]);
-        let picked: Vec<&str> = [second.trim()].into_iter().chain(rest.split_whitespace()).collect();
+        let picked: Vec<&str> = [second.trim()]
+            .into_iter()
+            .chain(rest.split_whitespace())
+            .collect();
         world.git(&[&["cherry-pick"], picked.as_slice()].concat());
         let change = last(&world, "unverifiable");
         let why = change["why"].as_str().expect("a reason");
@@ -383,26 +446,35 @@ fn code_that_nobody_reviewed_is_proven_by_no_other_base() {
             at.world.git(&["commit", "-q", "--amend", "--no-edit"]);
             at.pick(&[&at.code, &at.steps[0]]);
         }),
-        ("by the task, before it entered the phase", "the task changed the code before that phase", |at| {
-            at.begin("main");
-            at.world.write("src/evil.rs", "evil\n");
-            at.world.git(&["add", "src"]);
-            at.world.git(&["commit", "-q", "-m", "early", "--trailer", "Orch-Task: t"]);
-            at.pick_all_before_the_second_step();
-        }),
+        (
+            "by the task, before it entered the phase",
+            "the task changed the code before that phase",
+            |at| {
+                at.begin("main");
+                at.world.write("src/evil.rs", "evil\n");
+                at.world.git(&["add", "src"]);
+                at.world
+                    .git(&["commit", "-q", "-m", "early", "--trailer", "Orch-Task: t"]);
+                at.pick_all_before_the_second_step();
+            },
+        ),
         ("beside the lines that the task changes", OTHER, |at| {
             at.begin("main");
             at.add("src/a.rs", &lines("1", "9").replace("7\n", "evil\n"));
             at.pick_all_before_the_second_step();
         }),
-        ("while the record was away", "no single commit shows when", |at| {
-            at.begin(&at.entry);
-            at.world.git(&["rm", "-qr", "tasks/t"]);
-            at.add("src/evil.rs", "evil\n");
-            at.world.git(&["checkout", "-q", &at.entry, "--", "tasks"]);
-            at.world.commit("back again");
-            at.pick(&[&at.code, &at.steps[0]]);
-        }),
+        (
+            "while the record was away",
+            "no single commit shows when",
+            |at| {
+                at.begin(&at.entry);
+                at.world.git(&["rm", "-qr", "tasks/t"]);
+                at.add("src/evil.rs", "evil\n");
+                at.world.git(&["checkout", "-q", &at.entry, "--", "tasks"]);
+                at.world.commit("back again");
+                at.pick(&[&at.code, &at.steps[0]]);
+            },
+        ),
         ("in a squash", OTHER, |at| {
             at.begin("main");
             at.world.git(&["merge", "-q", "--squash", "work"]);
@@ -424,7 +496,11 @@ fn a_squash_of_several_tasks_is_told_apart_by_what_their_plans_name() {
     for (files, extra, counts) in [
         (["src/a.rs", "src/b.rs"], None, json!({"folded": 2})),
         (["src/a.rs", "src/a.rs"], None, json!({"unverifiable": 2})),
-        (["src/a.rs", "src/b.rs"], Some("src/c.rs"), json!({"unverifiable": 2})),
+        (
+            ["src/a.rs", "src/b.rs"],
+            Some("src/c.rs"),
+            json!({"unverifiable": 2}),
+        ),
     ] {
         let world = World::ready();
         world.write("src/a.rs", "0\n");
@@ -437,12 +513,22 @@ fn a_squash_of_several_tasks_is_told_apart_by_what_their_plans_name() {
             world.plan(task, 1);
             let mut plan = world.json(&format!("tasks/{task}/planning/plan.json"));
             plan["draft_files"] = json!([file]);
-            world.write(&format!("tasks/{task}/planning/plan.json"), plan.to_string());
+            world.write(
+                &format!("tasks/{task}/planning/plan.json"),
+                plan.to_string(),
+            );
             world.orch(&["next", task]).succeeds();
             world.walk_to_from(task, "plan_review", "codegen");
             world.write(file, format!("{}\n", number + 1));
             world.git(&["add", file]);
-            world.git(&["commit", "-q", "-m", "code", "--trailer", &format!("Orch-Task: {task}")]);
+            world.git(&[
+                "commit",
+                "-q",
+                "-m",
+                "code",
+                "--trailer",
+                &format!("Orch-Task: {task}"),
+            ]);
             world.orch(&["next", task]).succeeds();
             world.walk_to_from(task, "review", "done");
         }
@@ -453,6 +539,10 @@ fn a_squash_of_several_tasks_is_told_apart_by_what_their_plans_name() {
         world.git(&["switch", "-q", "main"]);
         world.git(&["merge", "-q", "--squash", "work"]);
         world.git(&["commit", "-q", "-m", "two tasks"]);
-        assert_eq!(world.orch_json(&["audit"])["counts"], counts, "{files:?} {extra:?}");
+        assert_eq!(
+            world.orch_json(&["audit"])["counts"],
+            counts,
+            "{files:?} {extra:?}"
+        );
     }
 }

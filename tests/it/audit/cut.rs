@@ -21,10 +21,18 @@ fn of_two_versions() -> (World, String) {
 fn of_first_version(lines: &str) -> String {
     relinked(lines, |_, event| {
         for member in ["v", "files"] {
-            event.as_object_mut().expect("an object").shift_remove(member);
+            event
+                .as_object_mut()
+                .expect("an object")
+                .shift_remove(member);
         }
         let changes = event["changes"].as_array_mut().expect("a list");
-        changes.retain(|change| !change["path"].as_str().expect("a path").ends_with("/judged"));
+        changes.retain(|change| {
+            !change["path"]
+                .as_str()
+                .expect("a path")
+                .ends_with("/judged")
+        });
     })
 }
 
@@ -37,19 +45,44 @@ fn events_that_an_older_orch_drops_are_named_with_the_commit_that_has_them() {
     let (world, first) = of_two_versions();
     let whole = head(&world);
     let has_them = format!("and 1 more, which {whole} has; an older `orch recover` drops");
-    world.orch(&["doctor"]).succeeds().says("1 task; 1 log of version 1 and 2");
+    world
+        .orch(&["doctor"])
+        .succeeds()
+        .says("1 task; 1 log of version 1 and 2");
     tell_lines(&world, &first);
-    world.orch(&["check"]).ends(1).says("lost events that are in HEAD: advance to codegen");
+    world
+        .orch(&["check"])
+        .ends(1)
+        .says("lost events that are in HEAD: advance to codegen");
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says(&has_them).says("error[transcript-cut]");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says(&has_them)
+        .says("error[transcript-cut]");
     world.commit("recovered");
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains(&has_them), "{change:#}");
+    assert!(
+        change["why"].as_str().expect("why").contains(&has_them),
+        "{change:#}"
+    );
     world.orch(&["audit", "--strict"]).ends(1);
-    for check in [&["check"][..], &["check", "--commit", "HEAD"], &["check", "--range", "HEAD~1..HEAD"]] {
-        world.orch(check).ends(1).says(&has_them).says("error[transcript-cut]");
+    for check in [
+        &["check"][..],
+        &["check", "--commit", "HEAD"],
+        &["check", "--range", "HEAD~1..HEAD"],
+    ] {
+        world
+            .orch(check)
+            .ends(1)
+            .says(&has_them)
+            .says("error[transcript-cut]");
     }
-    world.orch(&["doctor"]).ends(1).says("1 task; 1 log of version 1\n").says(&has_them);
+    world
+        .orch(&["doctor"])
+        .ends(1)
+        .says("1 task; 1 log of version 1\n")
+        .says(&has_them);
     // Commits of others change nothing about it.
     world.write("src/a.rs", "1\n");
     world.commit("code");
@@ -60,9 +93,14 @@ fn events_that_an_older_orch_drops_are_named_with_the_commit_that_has_them() {
     world.orch(&["check"]).succeeds();
     // It stays in the history, so whoever has put the events back acknowledges it.
     let range = format!("{whole}..HEAD");
-    world.orch(&["check", "--range", &range]).ends(1).says(&has_them);
-    let known =
-        format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"an old orch\"\n", cut.trim());
+    world
+        .orch(&["check", "--range", &range])
+        .ends(1)
+        .says(&has_them);
+    let known = format!(
+        "\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"an old orch\"\n",
+        cut.trim()
+    );
     world.write("orch.toml", world.read("orch.toml") + &known);
     world.commit("acknowledged");
     world.orch(&["check", "--range", &range]).succeeds();
@@ -91,10 +129,16 @@ fn they_are_named_where_the_older_orch_went_on() {
         "{change:#}"
     );
     for check in [&["check"][..], &["check", "--range", "HEAD~1..HEAD"]] {
-        world.orch(check).ends(1).says(&format!("which {whole} has"));
+        world
+            .orch(check)
+            .ends(1)
+            .says(&format!("which {whole} has"));
     }
     uncommit(&world);
-    world.orch(&["check", "--staged"]).ends(1).says(&format!("which {whole} has"));
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says(&format!("which {whole} has"));
 }
 
 #[test]
@@ -106,7 +150,13 @@ fn a_revert_of_the_first_step_of_a_later_version_is_no_loss() {
     world.commit("reverted");
     assert_eq!(world.phase("t"), "plan_review");
     let change = last(&world, "restored");
-    assert!(change["why"].as_str().expect("why").contains("without advance to codegen"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("without advance to codegen"),
+        "{change:#}"
+    );
     world.orch(&["check"]).succeeds();
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
 }
@@ -132,5 +182,8 @@ fn an_approval_of_what_an_older_orch_recorded_is_held_to_the_code() {
     world.orch(&["approve", "t", "--dry-run"]).succeeds();
     world.write("src/a.rs", "2\n");
     world.commit("a small change");
-    world.orch(&["approve", "t"]).ends(5).reports("`code_review` and `junit` judged an earlier `patch`");
+    world
+        .orch(&["approve", "t"])
+        .ends(5)
+        .reports("`code_review` and `junit` judged an earlier `patch`");
 }

@@ -33,7 +33,10 @@ fn an_edit_after_a_step_that_a_rewrite_joins_with_it_is_never_forged() {
         world.git(&["branch", "edited"]);
         let is_unverifiable = |how: &str| {
             let change = last_change(&world);
-            assert_eq!(change["standing"], "unverifiable", "{phase}, {how}: {change:#}");
+            assert_eq!(
+                change["standing"], "unverifiable",
+                "{phase}, {how}: {change:#}"
+            );
             world.orch(&["audit"]).succeeds();
             world.orch(&["audit", "--strict"]).ends(1);
             world.orch(&["check", "--commit", "HEAD"]).succeeds();
@@ -47,12 +50,17 @@ fn an_edit_after_a_step_that_a_rewrite_joins_with_it_is_never_forged() {
         world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
         is_unverifiable("amend");
         // The branch has the bytes, so it proves the step.
-        world.orch(&["audit", "--strict", "--also", "edited"]).succeeds();
+        world
+            .orch(&["audit", "--strict", "--also", "edited"])
+            .succeeds();
         for from in ["edited", "main"] {
             world.git(&["switch", "-q", "--orphan", &format!("import-{from}")]);
             world.git(&["checkout", from, "--", "."]);
             world.git(&["commit", "-q", "-m", "Import"]);
-            assert!(!standings(&world).contains(&"forged".to_owned()), "{phase}: import");
+            assert!(
+                !standings(&world).contains(&"forged".to_owned()),
+                "{phase}: import"
+            );
             world.orch(&["check", "--commit", "HEAD"]).succeeds();
         }
     }
@@ -63,7 +71,14 @@ fn an_edit_that_says_something_else_explains_nothing() {
     for (phase, file) in ARTIFACTS {
         let world = stepped(phase);
         world.remove(&format!("tasks/t/{file}"));
-        world.git(&["commit", "-q", "-a", "--amend", "-m", "As if there had been one"]);
+        world.git(&[
+            "commit",
+            "-q",
+            "-a",
+            "--amend",
+            "-m",
+            "As if there had been one",
+        ]);
         let change = last_change(&world);
         assert_eq!(change["standing"], "forged", "{phase}: {change:#}");
     }
@@ -76,7 +91,9 @@ fn an_edit_that_says_something_else_explains_nothing() {
 #[test]
 fn a_reopen_that_is_reverted_after_an_edit_is_not_forged() {
     let world = started("done");
-    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--to", "accept", "--reason", "look again"])
+        .succeeds();
     edit(&world, "review/code-review.json");
     world.git(&["commit", "-q", "-a", "-m", "By hand"]);
     world.git(&["revert", "--no-edit", "HEAD~1"]);

@@ -25,7 +25,10 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
     edited.phase = Some("done".to_owned());
     put(&world, &edited);
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("is not the fold of its log");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("is not the fold of its log");
     world.commit("no step, and no workflow to judge it by");
     last(&world, "forged");
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -54,19 +57,32 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
     // A number that was left out says that a step is hidden, whoever decided.
     world.write(LOG, relinked(&lines, by_that(last_line as u64 + 2)));
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("`seq` should be");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("`seq` should be");
     tell_lines(&world, &relinked(&lines, by_that(last_line as u64 + 1)));
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("unverifiable");
     world.commit("a step by a workflow that nobody has");
     last(&world, "unverifiable");
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("unverifiable");
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says("unverifiable");
 }
 
 #[test]
 fn a_filter_excuses_no_step_that_no_content_allows() {
     for (to, rule, says) in [
-        ("done", "accepted", "no rule `accepted` leads out of `codegen`"),
+        (
+            "done",
+            "accepted",
+            "no rule `accepted` leads out of `codegen`",
+        ),
         ("done", "code-ready", "does not lead to `done`"),
     ] {
         let world = started("codegen");
@@ -90,7 +106,10 @@ fn a_filter_excuses_no_step_of_the_wrong_kind() {
     edit_last_entry(&world, |entry| entry.kind = Kind::Regress);
     world.commit("forward, and recorded as backward");
     last(&world, "forged");
-    world.orch(&["audit"]).ends(1).says("makes the step `advance`, but the record says `regress`");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("makes the step `advance`, but the record says `regress`");
 }
 
 #[test]
@@ -102,7 +121,10 @@ fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
     world.orch(&["next", "t"]).succeeds();
     uncommit(&world);
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("unverifiable");
     world.commit("a rule, and what it allows");
     last(&world, "unverifiable");
 
@@ -144,7 +166,10 @@ fn a_squash_must_hold_what_its_steps_rest_on() {
         world.commit("squashed, and something is not there any more");
         let change = last(&world, "unverifiable");
         let why = change["why"].as_str().expect("a text");
-        assert!(why.contains("is not in this commit as the step saw it"), "{change:#}");
+        assert!(
+            why.contains("is not in this commit as the step saw it"),
+            "{change:#}"
+        );
     }
 }
 
@@ -153,13 +178,26 @@ fn a_record_put_back_without_its_files_is_not_restored() {
     let world = started("test");
     world.tests("t", 1, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&[
+        "checkout",
+        "-q",
+        "HEAD~1",
+        "--",
+        "tasks/t/state.json",
+        "tasks/t/transcript.jsonl",
+    ]);
     world.patch("t", 9);
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).succeeds();
     world.commit("the send-back never happened");
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("the files are not"),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -174,7 +212,8 @@ fn a_state_without_a_record_is_told_and_proves_nothing() {
 fn a_record_that_is_no_file_is_forged_and_hides_no_other() {
     let world = started("plan_review");
     world.git(&["mv", "tasks/t/state.json", "state-of-t.json"]);
-    std::os::unix::fs::symlink("../../state-of-t.json", world.path("tasks/t/state.json")).expect("linked");
+    std::os::unix::fs::symlink("../../state-of-t.json", world.path("tasks/t/state.json"))
+        .expect("linked");
     world.commit("a link");
     last(&world, "forged");
     world.orch(&["check", "--commit", "HEAD"]).ends(1);
@@ -204,7 +243,10 @@ fn a_task_may_get_another_name() {
 fn a_state_rebuilt_from_the_transcript_is_restored() {
     let world = started("plan_review");
     let whole = world.read("tasks/t/state.json");
-    world.write("tasks/t/state.json", whole.replace("plan_review", "planning"));
+    world.write(
+        "tasks/t/state.json",
+        whole.replace("plan_review", "planning"),
+    );
     world.commit("broken by hand");
     world.write("tasks/t/state.json", whole);
     world.git(&["add", "-A"]);
@@ -234,7 +276,10 @@ fn the_first_push_of_a_branch_is_judged() {
         let file = world.path("../lines");
         std::fs::write(&file, &line).expect("written");
         command.stdin(std::fs::File::open(&file).expect("opened"));
-        world.end(command.output().expect("orch runs")).ends(1).says("forged");
+        world
+            .end(command.output().expect("orch runs"))
+            .ends(1)
+            .says("forged");
     }
 }
 
@@ -244,11 +289,18 @@ fn raw_tree(world: &World, lines: &[String]) -> String {
         let (head, name) = line.split_once('\t').expect("a name");
         let words: Vec<&str> = head.split(' ').collect();
         let id = orch::base::Digest::parse(words[2]).expect("an id");
-        [format!("{} {name}\0", words[0].trim_start_matches('0')).as_bytes(), id.as_bytes()].concat()
+        [
+            format!("{} {name}\0", words[0].trim_start_matches('0')).as_bytes(),
+            id.as_bytes(),
+        ]
+        .concat()
     };
     let content: Vec<u8> = lines.iter().flat_map(entry).collect();
     std::fs::write(world.path(".git/raw"), content).expect("written");
-    world.git(&["hash-object", "-w", "-t", "tree", "--literally", ".git/raw"]).trim().to_owned()
+    world
+        .git(&["hash-object", "-w", "-t", "tree", "--literally", ".git/raw"])
+        .trim()
+        .to_owned()
 }
 
 #[test]
@@ -256,23 +308,37 @@ fn a_directory_of_the_same_name_hides_no_forged_record() {
     let world = started("plan_review");
     let blob = |text: &str| {
         std::fs::write(world.path(".git/raw"), text).expect("written");
-        world.git(&["hash-object", "-w", ".git/raw"]).trim().to_owned()
+        world
+            .git(&["hash-object", "-w", ".git/raw"])
+            .trim()
+            .to_owned()
     };
-    let listed =
-        |tree: &str| -> Vec<String> { world.git(&["ls-tree", tree]).lines().map(str::to_owned).collect() };
+    let listed = |tree: &str| -> Vec<String> {
+        world
+            .git(&["ls-tree", tree])
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    };
     let own = listed("HEAD:tasks/t");
     // A commit with a directory of the name of the log, and with this log.
     let commit = |log: &str, other: &str| {
         let within = raw_tree(&world, &[format!("100644 blob {}\tx", blob(other))]);
         let mut lines = own.clone();
-        let at = lines.iter().position(|line| line.ends_with("\ttranscript.jsonl")).expect("a log");
+        let at = lines
+            .iter()
+            .position(|line| line.ends_with("\ttranscript.jsonl"))
+            .expect("a log");
         lines[at] = format!("100644 blob {}\ttranscript.jsonl", blob(log));
         lines.insert(at + 1, format!("040000 tree {within}\ttranscript.jsonl"));
         let task = raw_tree(&world, &lines);
         let put = |tree: &str, name: &str, id: &str| {
             let mut lines = listed(tree);
             let end = format!("\t{name}");
-            let at = lines.iter().position(|line| line.ends_with(&end)).expect("an entry");
+            let at = lines
+                .iter()
+                .position(|line| line.ends_with(&end))
+                .expect("an entry");
             lines[at] = format!("040000 tree {id}{end}");
             raw_tree(&world, &lines)
         };

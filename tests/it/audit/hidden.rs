@@ -46,12 +46,21 @@ fn refused_everywhere(world: &World, forged: &str) {
         &["audit"],
     ] {
         let ended = world.orch(arguments).ends(1);
-        assert!(format!("{ended:?}").contains("hides the task"), "{arguments:?}: {ended:?}");
+        assert!(
+            format!("{ended:?}").contains("hides the task"),
+            "{arguments:?}: {ended:?}"
+        );
     }
     let audit = world.orch_json(&["audit"]);
     let changes = audit["changes"].as_array().expect("a list");
-    let found: Vec<_> = changes.iter().filter(|change| change["standing"] == "forged").collect();
-    assert!(found.iter().any(|change| change["commit"] == forged), "{audit:#}");
+    let found: Vec<_> = changes
+        .iter()
+        .filter(|change| change["standing"] == "forged")
+        .collect();
+    assert!(
+        found.iter().any(|change| change["commit"] == forged),
+        "{audit:#}"
+    );
 }
 
 /// Expects that no check finds anything wrong in what is staged, also once it is committed.
@@ -62,12 +71,20 @@ fn fine_everywhere(world: &World) {
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
     world.orch(&["audit"]).succeeds();
     let standings = standings(world);
-    assert!(standings.iter().all(|one| one == "proven" || one == "merged"), "{standings:?}");
+    assert!(
+        standings
+            .iter()
+            .all(|one| one == "proven" || one == "merged"),
+        "{standings:?}"
+    );
 }
 
 #[test]
 fn a_forgery_under_cover_of_the_settings_is_forged_when_the_task_is_shown_again() {
-    let others = [format!("{ROOT}\nexclude = [\"tasks/t\"]"), "path = \"work/**\"".to_owned()];
+    let others = [
+        format!("{ROOT}\nexclude = [\"tasks/t\"]"),
+        "path = \"work/**\"".to_owned(),
+    ];
     for root in others {
         let world = started("plan_review");
         let settings = world.read("orch.toml");
@@ -184,9 +201,15 @@ fn a_record_forged_out_of_sight_is_no_record_to_go_back_to() {
     show(&world, &settings);
     fine_everywhere(&world);
     world.git(&["checkout", "-q", "HEAD~2", "--", "tasks"]);
-    world.orch(&["check", "--staged"]).ends(1).says("is not what the rules yield");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("is not what the rules yield");
     world.commit("put back");
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("is not what the rules yield");
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says("is not what the rules yield");
     last(&world, "forged");
 }
 
@@ -200,9 +223,24 @@ fn a_shallow_clone_does_not_accuse_what_it_does_not_see() {
     world.commit("shown again");
     let clone = world.path("../clone");
     let source = format!("file://{}", world.root().display());
-    world.git(&["clone", "-q", "--depth", "2", &source, clone.to_str().expect("UTF-8")]);
+    world.git(&[
+        "clone",
+        "-q",
+        "--depth",
+        "2",
+        &source,
+        clone.to_str().expect("UTF-8"),
+    ]);
     let at = clone.to_str().expect("UTF-8");
-    world.orch(&["-C", at, "audit"]).reports("this clone is shallow");
-    let range = world.orch(&["-C", at, "check", "--range", "HEAD"]).ends(1).says("not-in-clone");
-    assert!(!range.stdout.contains("is not what the rules yield"), "{range:?}");
+    world
+        .orch(&["-C", at, "audit"])
+        .reports("this clone is shallow");
+    let range = world
+        .orch(&["-C", at, "check", "--range", "HEAD"])
+        .ends(1)
+        .says("not-in-clone");
+    assert!(
+        !range.stdout.contains("is not what the rules yield"),
+        "{range:?}"
+    );
 }

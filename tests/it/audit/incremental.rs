@@ -24,7 +24,13 @@ fn audited(world: &World) -> Value {
     let kept = fs::read(world.path(KEPT)).ok();
     for options in [&[][..], &["--strict"]] {
         let whole = world.orch(&[&["audit"], options].concat()).code;
-        assert_eq!(world.orch(&[&["audit", "--incremental"], options].concat()).code, whole, "{options:?}");
+        assert_eq!(
+            world
+                .orch(&[&["audit", "--incremental"], options].concat())
+                .code,
+            whole,
+            "{options:?}"
+        );
         match &kept {
             Some(kept) => fs::write(world.path(KEPT), kept).expect("written"),
             None => fs::remove_file(world.path(KEPT)).unwrap_or_default(),
@@ -35,14 +41,23 @@ fn audited(world: &World) -> Value {
     assert_eq!(whole["incremental"], Value::Null);
     let found = world.orch_json(&["audit", "--incremental"]);
     let listed = changes(&found);
-    let range = found["incremental"]["from"].as_str().map(|from| format!("{from}..HEAD"));
+    let range = found["incremental"]["from"]
+        .as_str()
+        .map(|from| format!("{from}..HEAD"));
     let new = world.git(&["rev-list", range.as_deref().unwrap_or("HEAD")]);
     for change in changes(&whole) {
         let is_new = new.lines().any(|commit| change["commit"] == commit);
         let is_bad = change["standing"] == "forged" || change["standing"] == "unverifiable";
-        assert_eq!(listed.contains(&change), is_new || is_bad, "{change:#}\n{found:#}");
+        assert_eq!(
+            listed.contains(&change),
+            is_new || is_bad,
+            "{change:#}\n{found:#}"
+        );
     }
-    assert!(listed.iter().all(|change| changes(&whole).contains(change)), "{found:#}");
+    assert!(
+        listed.iter().all(|change| changes(&whole).contains(change)),
+        "{found:#}"
+    );
     found["incremental"].clone()
 }
 
@@ -51,7 +66,10 @@ fn accepted() -> World {
     let world = started("plan_review");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    assert_eq!(audited(&world)["why"], "no earlier audit was kept in this clone");
+    assert_eq!(
+        audited(&world)["why"],
+        "no earlier audit was kept in this clone"
+    );
     world
 }
 
@@ -64,29 +82,59 @@ fn only_newer_commits_are_replayed() {
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
     let ended = world.orch(&["audit", "--incremental"]).succeeds();
-    assert!(ended.stderr.contains("1 commit, 1 change of records: 1 proven"), "{ended:?}");
-    assert!(ended.stderr.contains(&format!("continued after {}: ", &first[..10])), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("1 commit, 1 change of records: 1 proven"),
+        "{ended:?}"
+    );
+    assert!(
+        ended
+            .stderr
+            .contains(&format!("continued after {}: ", &first[..10])),
+        "{ended:?}"
+    );
     world.git(&["reset", "-q", "--hard", "HEAD"]);
     let again = audited(&world);
     assert_eq!(again["from"], *head(&world));
-    assert_eq!(again["commits"], before["commits"].as_u64().expect("a number") + 1);
-    assert_eq!(again["changes"], before["changes"].as_array().expect("a list").len() + 1);
+    assert_eq!(
+        again["commits"],
+        before["commits"].as_u64().expect("a number") + 1
+    );
+    assert_eq!(
+        again["changes"],
+        before["changes"].as_array().expect("a list").len() + 1
+    );
     assert_eq!(again["why"], Value::Null);
     assert_eq!(again["notKept"], Value::Null);
     // A revision is audited by what its own history contains.
-    assert_eq!(world.orch_json(&["audit", "--incremental", "HEAD~1"])["incremental"]["from"], Value::Null);
-    world.orch(&["audit", "--incremental", "HEAD~1..HEAD"]).ends(2).reports("takes no range");
-    world.orch(&["audit", "--incremental", "--since", "HEAD~1"]).ends(2);
-    world.orch(&["audit", "--incremental", "--also", "HEAD~1"]).ends(2);
+    assert_eq!(
+        world.orch_json(&["audit", "--incremental", "HEAD~1"])["incremental"]["from"],
+        Value::Null
+    );
+    world
+        .orch(&["audit", "--incremental", "HEAD~1..HEAD"])
+        .ends(2)
+        .reports("takes no range");
+    world
+        .orch(&["audit", "--incremental", "--since", "HEAD~1"])
+        .ends(2);
+    world
+        .orch(&["audit", "--incremental", "--also", "HEAD~1"])
+        .ends(2);
 }
 
 /// Writes what an audit keeps anew, with the digest that belongs to it.
 fn forge(world: &World, edit: impl Fn(&mut Value)) {
     let text = world.read(KEPT);
-    let mut kept: Value = serde_json::from_str(text.split_once('\n').expect("two lines").1).expect("JSON");
+    let mut kept: Value =
+        serde_json::from_str(text.split_once('\n').expect("two lines").1).expect("JSON");
     edit(&mut kept);
     let text = kept.to_string();
-    world.write(KEPT, format!("{}\n{text}", Digest::of_blob(text.as_bytes())));
+    world.write(
+        KEPT,
+        format!("{}\n{text}", Digest::of_blob(text.as_bytes())),
+    );
 }
 
 #[test]
@@ -102,7 +150,9 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
             "the history was rewritten",
             |world| {
                 world.git(&["reset", "-q", "--hard", "HEAD~1"]);
-                world.orch(&["next", "t", "--override", "no review", "--to", "codegen"]).succeeds();
+                world
+                    .orch(&["next", "t", "--override", "no review", "--to", "codegen"])
+                    .succeeds();
             },
             "is not in the history of",
         ),
@@ -141,7 +191,14 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
         ),
         (
             "a byte is another one",
-            |world| world.write(KEPT, world.read(KEPT).replacen("\"commits\":", "\"commits\":1", 1)),
+            |world| {
+                world.write(
+                    KEPT,
+                    world
+                        .read(KEPT)
+                        .replacen("\"commits\":", "\"commits\":1", 1),
+                )
+            },
             "is damaged",
         ),
         (
@@ -152,7 +209,11 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
             },
             "is damaged",
         ),
-        ("nothing is left", |world| world.write(KEPT, ""), "is damaged"),
+        (
+            "nothing is left",
+            |world| world.write(KEPT, ""),
+            "is damaged",
+        ),
         (
             "another version wrote it",
             |world| forge(world, |kept| kept["version"] = 2.into()),
@@ -160,7 +221,11 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
         ),
         (
             "another build wrote it",
-            |world| forge(world, |kept| kept["program"] = Digest::of_blob(b"").to_string().into()),
+            |world| {
+                forge(world, |kept| {
+                    kept["program"] = Digest::of_blob(b"").to_string().into()
+                })
+            },
             "another build of orch",
         ),
         (
@@ -181,20 +246,36 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
         let world = copy(&world);
         change(&world);
         let found = world.orch_json(&["audit", "--incremental"]);
-        assert_eq!(found["incremental"]["from"], Value::Null, "{what}: {found:#}");
+        assert_eq!(
+            found["incremental"]["from"],
+            Value::Null,
+            "{what}: {found:#}"
+        );
         let told = found["incremental"]["why"].as_str().expect("a reason");
         assert!(told.contains(why), "{what}: {told}");
-        assert_eq!(found["changes"], world.orch_json(&["audit"])["changes"], "{what}");
+        assert_eq!(
+            found["changes"],
+            world.orch_json(&["audit"])["changes"],
+            "{what}"
+        );
     }
 }
 
 #[test]
 fn a_clone_does_not_bring_what_was_accepted() {
     let world = accepted();
-    put(&world, &orch::decide::State { phase: Some("done".to_owned()), ..state(&world) });
+    put(
+        &world,
+        &orch::decide::State {
+            phase: Some("done".to_owned()),
+            ..state(&world)
+        },
+    );
     world.commit("forged");
     // Somebody says that all of it was accepted, in every place that a clone could bring.
-    forge(&world, |kept| kept["histories"][0]["commit"] = head(&world).into());
+    forge(&world, |kept| {
+        kept["histories"][0]["commit"] = head(&world).into()
+    });
     world.orch(&["audit", "--incremental"]).succeeds();
     let forged = world.read(KEPT);
     for path in ["orch/proven", ".orch/proven", "tasks/t/proven"] {
@@ -205,10 +286,18 @@ fn a_clone_does_not_bring_what_was_accepted() {
     let blob = world.git(&["hash-object", "-w", KEPT]);
     world.git(&["update-ref", "refs/tags/orch/proven", blob.trim()]);
     let clone = world.path("../clone");
-    let (from, to) = (world.root().display().to_string(), clone.display().to_string());
+    let (from, to) = (
+        world.root().display().to_string(),
+        clone.display().to_string(),
+    );
     world.git(&["clone", "-q", &from, &to]);
     let ended = world.orch(&["-C", &to, "audit", "--incremental"]).ends(1);
-    assert!(ended.stderr.contains("no earlier audit was kept in this clone"), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("no earlier audit was kept in this clone"),
+        "{ended:?}"
+    );
 }
 
 #[test]
@@ -240,7 +329,14 @@ fn what_is_faulty_is_never_kept() {
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(audited(&world)["from"], *acknowledged);
-    world.git(&["checkout", "-q", &forged, "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&[
+        "checkout",
+        "-q",
+        &forged,
+        "--",
+        "tasks/t/state.json",
+        "tasks/t/transcript.jsonl",
+    ]);
     world.commit("the forged record again");
     world.orch(&["audit", "--incremental"]).ends(1);
     audited(&world);
@@ -258,9 +354,17 @@ fn what_a_removed_record_had_used_up_still_counts() {
     begin(&world, "u");
     assert_eq!(audited(&world)["from"], *removed);
     let found = world.orch_json(&["audit", "--incremental"]);
-    let change = found["changes"].as_array().expect("a list").last().cloned().expect("a change");
+    let change = found["changes"]
+        .as_array()
+        .expect("a list")
+        .last()
+        .cloned()
+        .expect("a change");
     assert!(
-        change["why"].as_str().expect("a text").contains("was used up by the task in tasks/t"),
+        change["why"]
+            .as_str()
+            .expect("a text")
+            .contains("was used up by the task in tasks/t"),
         "{change:#}"
     );
     // It is listed again by the next one, which does not replay the others.
@@ -278,8 +382,15 @@ fn evidence_that_arrives_later_counts() {
     clone.orch(&["audit", "--incremental", "--strict"]).ends(1);
     clone.git(&["fetch", "-q", "origin", "work"]);
     let why = audited(&clone)["why"].clone();
-    assert!(why.as_str().expect("a reason").contains("may be another one now"), "{why}");
-    clone.orch(&["audit", "--incremental", "--strict"]).succeeds();
+    assert!(
+        why.as_str()
+            .expect("a reason")
+            .contains("may be another one now"),
+        "{why}"
+    );
+    clone
+        .orch(&["audit", "--incremental", "--strict"])
+        .succeeds();
 }
 
 #[test]
@@ -290,13 +401,24 @@ fn a_signature_that_is_trusted_no_longer_is_noticed() {
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "codegen"]).succeeds();
+    world
+        .orch(&[
+            "next",
+            "t",
+            "--override",
+            "reviewed in pairing",
+            "--to",
+            "codegen",
+        ])
+        .succeeds();
     audited(&world);
     let accepted = head(&world);
     world.write("notes", "more\n");
     world.commit("more");
     assert_eq!(audited(&world)["from"], *accepted);
-    world.orch(&["audit", "--incremental", "--strict"]).succeeds();
+    world
+        .orch(&["audit", "--incremental", "--strict"])
+        .succeeds();
     fs::write(world.path("../allowed"), "").expect("written");
     world.orch(&["audit", "--incremental", "--strict"]).ends(1);
     audited(&world);

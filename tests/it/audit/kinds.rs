@@ -7,9 +7,9 @@ use crate::core::world::shipped;
 use crate::harness::{World, started};
 use orch::base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
 use orch::decide::{
-    ActorKind, By, CodeFacts, Detail, Facts, Holder, Lapse, Migration, OtherTask, OwnFile, Priority,
-    RecordVersion, Relations, Stamp, State, Transition, Verification, VerifiedCode, VerifiedOutcome,
-    VerifiedResult, WorkflowRef, apply, detailed,
+    ActorKind, By, CodeFacts, Detail, Facts, Holder, Lapse, Migration, OtherTask, OwnFile,
+    Priority, RecordVersion, Relations, Stamp, State, Transition, Verification, VerifiedCode,
+    VerifiedOutcome, VerifiedResult, WorkflowRef, apply, detailed,
 };
 use orch::workflow::{System, Workflow};
 use serde_json::{Value, json};
@@ -41,7 +41,13 @@ struct Said {
 
 impl From<Detail> for Said {
     fn from(detail: Detail) -> Self {
-        Self { detail, to: None, generation: None, others: Vec::new(), later: 60 }
+        Self {
+            detail,
+            to: None,
+            generation: None,
+            others: Vec::new(),
+            later: 60,
+        }
     }
 }
 
@@ -55,7 +61,13 @@ impl Said {
     fn honest(&self, before: &State) -> Result<Transition, String> {
         let task = before.task.as_deref().expect("an id");
         let task = TaskId::new(task).expect("valid");
-        detailed(&LIFECYCLE, before, &task, self.detail.clone(), (self.at(before), self.to.as_ref(), None))
+        detailed(
+            &LIFECYCLE,
+            before,
+            &task,
+            self.detail.clone(),
+            (self.at(before), self.to.as_ref(), None),
+        )
     }
 
     /// The transition whether it is possible or not.
@@ -63,7 +75,10 @@ impl Said {
         let from = phase(before.phase.as_deref().expect("a phase"));
         let to = self.to.clone().unwrap_or_else(|| from.clone());
         let detail = Some(Box::new(self.detail.clone()));
-        Transition { detail, ..Transition::new(Some(from), to, self.detail.kind(), &self.detail.words()) }
+        Transition {
+            detail,
+            ..Transition::new(Some(from), to, self.detail.kind(), &self.detail.words())
+        }
     }
 
     /// Records a transition as one more event, and commits it.
@@ -80,10 +95,20 @@ impl Said {
             missing: Vec::new(),
             own_file: OwnFile::AsRecorded,
         };
-        let by = By { kind: ActorKind::Orch, name: "orch".to_owned() };
+        let by = By {
+            kind: ActorKind::Orch,
+            name: "orch".to_owned(),
+        };
         let (generation, others) = (self.generation, self.others.clone());
-        let stamp = Stamp { generation, others, ..Stamp::new(self.at(&before), by) };
-        tell(world, &apply(&LIFECYCLE, &before, &facts, transition, &stamp));
+        let stamp = Stamp {
+            generation,
+            others,
+            ..Stamp::new(self.at(&before), by)
+        };
+        tell(
+            world,
+            &apply(&LIFECYCLE, &before, &facts, transition, &stamp),
+        );
         world.commit(transition.kind.as_str());
     }
 }
@@ -107,11 +132,18 @@ fn forge(world: &World, said: impl Into<Said>) {
 
 fn relate(after: &[&str]) -> Detail {
     let after = after.iter().map(|one| id(one)).collect();
-    Detail::Relate(Relations { after, priority: Some(Priority::High), ..Relations::default() })
+    Detail::Relate(Relations {
+        after,
+        priority: Some(Priority::High),
+        ..Relations::default()
+    })
 }
 
 fn take(generation: u64, owner: &str) -> Detail {
-    Detail::Take(Holder { generation, owner: owner.to_owned() })
+    Detail::Take(Holder {
+        generation,
+        owner: owner.to_owned(),
+    })
 }
 
 /// A run of the tests with this outcome, whose file says `result`. The file is written.
@@ -143,17 +175,37 @@ fn result(word: &str) -> Value {
 fn lapse(world: &World, after: i64) -> Said {
     let before = state(world);
     let here = phase(before.phase.as_deref().expect("a phase"));
-    let entered = parsed(&world.read(LOG)).entered(&before.heads, &here).expect("an entry");
+    let entered = parsed(&world.read(LOG))
+        .entered(&before.heads, &here)
+        .expect("an entry");
     let at = Timestamp::from_seconds(entered.seconds() + after);
     let attempt = before.attempt(&here).max(1);
-    let said = Detail::Lapse(Lapse { deadline: "review".to_owned(), attempt, entered, at });
-    Said { later: after.max(60), ..said.into() }
+    let said = Detail::Lapse(Lapse {
+        deadline: "review".to_owned(),
+        attempt,
+        entered,
+        at,
+    });
+    Said {
+        later: after.max(60),
+        ..said.into()
+    }
 }
 
 fn migrate(from: WorkflowRef, to: &str) -> Said {
-    let own = WorkflowRef { name: LIFECYCLE.name.clone(), digest: LIFECYCLE.digest };
-    let said = Detail::Migrate(Migration { map: Digest::of_blob(b"map"), from, to: own });
-    Said { to: Some(phase(to)), ..said.into() }
+    let own = WorkflowRef {
+        name: LIFECYCLE.name.clone(),
+        digest: LIFECYCLE.digest,
+    };
+    let said = Detail::Migrate(Migration {
+        map: Digest::of_blob(b"map"),
+        from,
+        to: own,
+    });
+    Said {
+        to: Some(phase(to)),
+        ..said.into()
+    }
 }
 
 fn workflow_of(world: &World) -> WorkflowRef {
@@ -164,7 +216,10 @@ fn workflow_of(world: &World) -> WorkflowRef {
 fn at_an_earlier_version() -> World {
     let world = World::ready();
     let document = "system/workflows/global-state-machine.md";
-    let now = System::shipped().workflow("global-state-machine").expect("it ships").to_owned();
+    let now = System::shipped()
+        .workflow("global-state-machine")
+        .expect("it ships")
+        .to_owned();
     world.write(document, format!("{now}\nMore words.\n"));
     world.commit("another text");
     world.orch(&["new", "t"]).succeeds();
@@ -196,34 +251,68 @@ fn goes_on(world: &World) {
 fn each_kind_has_its_verdict_and_the_task_goes_on() {
     type Say = fn(&World);
     let kinds: [(&str, Say, &str, &str); 6] = [
-        ("relate", |world| say(world, relate(&["u"])), "proven", "after u; priority high"),
-        ("take", |world| say(world, take(1, "w1")), "claimed", "w1, generation 1"),
+        (
+            "relate",
+            |world| say(world, relate(&["u"])),
+            "proven",
+            "after u; priority high",
+        ),
+        (
+            "take",
+            |world| say(world, take(1, "w1")),
+            "claimed",
+            "w1, generation 1",
+        ),
         (
             "verify",
-            |world| say(world, verify(world, VerifiedOutcome::Passed, &result("PASSED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Passed, &result("PASSED")),
+                )
+            },
             "claimed",
             "tests passed",
         ),
         (
             "a failed verify",
-            |world| say(world, verify(world, VerifiedOutcome::Failed, &result("FAILED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Failed, &result("FAILED")),
+                )
+            },
             "claimed",
             "tests failed",
         ),
         (
             "a flaky verify",
-            |world| say(world, verify(world, VerifiedOutcome::Passed, &result("WARNED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Passed, &result("WARNED")),
+                )
+            },
             "claimed",
             "tests passed",
         ),
-        ("lapse", |world| say(world, lapse(world, 3600)), "claimed", "review of attempt 1"),
+        (
+            "lapse",
+            |world| say(world, lapse(world, 3600)),
+            "claimed",
+            "review of attempt 1",
+        ),
     ];
     for (what, say, standing, words) in kinds {
         let world = started("plan_review");
         world.orch(&["new", "u"]).succeeds();
         say(&world);
         let change = last(&world, standing);
-        assert_eq!(change["steps"].as_array().map(Vec::len), Some(1), "{what}: {change:#}");
+        assert_eq!(
+            change["steps"].as_array().map(Vec::len),
+            Some(1),
+            "{what}: {change:#}"
+        );
         uncommit(&world);
         world.orch(&["check", "--staged"]).succeeds();
         world.commit(what);
@@ -240,16 +329,32 @@ fn a_verification_without_its_result_cannot_be_verified() {
     world.remove(RESULT);
     say(&world, detail);
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("is not in this commit"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("is not in this commit"),
+        "{change:#}"
+    );
     // Neither can one whose file was put in the place of its result, or says nothing.
     let detail = verify(&world, VerifiedOutcome::Passed, &result("PASSED"));
     verify(&world, VerifiedOutcome::Passed, &result("FAILED"));
     say(&world, detail);
     last(&world, "unverifiable");
-    let detail = verify(&world, VerifiedOutcome::Passed, &json!({"note": "all is well"}));
+    let detail = verify(
+        &world,
+        VerifiedOutcome::Passed,
+        &json!({"note": "all is well"}),
+    );
     say(&world, detail);
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("does not say what came of it"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("does not say what came of it"),
+        "{change:#}"
+    );
     goes_on(&world);
 }
 
@@ -259,11 +364,18 @@ fn a_migration_needs_a_map_and_leads_back_at_most() {
         let world = at_an_earlier_version();
         say(&world, migrate(workflow_of(&world), to));
         let change = last(&world, "unverifiable");
-        assert!(change["why"].as_str().expect("why").contains("no map"), "{change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains("no map"),
+            "{change:#}"
+        );
         assert_eq!(world.phase("t"), to);
         world.orch(&["log", "t"]).says("from global-state-machine@");
-        for command in [&["status"][..], &["suggest", "t"], &["check"], &["check", "--range", "HEAD~1..HEAD"]]
-        {
+        for command in [
+            &["status"][..],
+            &["suggest", "t"],
+            &["check"],
+            &["check", "--range", "HEAD~1..HEAD"],
+        ] {
             world.orch(command).succeeds();
         }
         world.orch(&["audit"]).succeeds();
@@ -281,32 +393,65 @@ fn a_migration_needs_a_map_and_leads_back_at_most() {
 fn every_forgery_of_a_kind_is_told() {
     type Forge = fn(&World);
     let forgeries: [(&str, Forge, &str); 15] = [
-        ("waits for itself", |world| forge(world, relate(&["t"])), "cannot wait for itself"),
-        ("waits twice", |world| forge(world, relate(&["u", "v", "u"])), "waits for `u` twice"),
+        (
+            "waits for itself",
+            |world| forge(world, relate(&["t"])),
+            "cannot wait for itself",
+        ),
+        (
+            "waits twice",
+            |world| forge(world, relate(&["u", "v", "u"])),
+            "waits for `u` twice",
+        ),
         (
             "is a part of itself",
             |world| {
                 let parent = Some(id("t"));
-                forge(world, Detail::Relate(Relations { parent, ..Relations::default() }));
+                forge(
+                    world,
+                    Detail::Relate(Relations {
+                        parent,
+                        ..Relations::default()
+                    }),
+                );
             },
             "cannot be a part of itself",
         ),
         (
             "passed, and its file says otherwise",
-            |world| say(world, verify(world, VerifiedOutcome::Passed, &result("FAILED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Passed, &result("FAILED")),
+                )
+            },
             "says otherwise",
         ),
         (
             "failed, and its file says otherwise",
-            |world| say(world, verify(world, VerifiedOutcome::Failed, &result("PASSED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Failed, &result("PASSED")),
+                )
+            },
             "says otherwise",
         ),
         (
             "failed, and its file says that it passed on another try",
-            |world| say(world, verify(world, VerifiedOutcome::Failed, &result("WARNED"))),
+            |world| {
+                say(
+                    world,
+                    verify(world, VerifiedOutcome::Failed, &result("WARNED")),
+                )
+            },
             "says otherwise",
         ),
-        ("the second take-over first", |world| forge(world, take(2, "w2")), "was taken 0 times"),
+        (
+            "the second take-over first",
+            |world| forge(world, take(2, "w2")),
+            "was taken 0 times",
+        ),
         (
             "the first take-over again",
             |world| {
@@ -319,8 +464,16 @@ fn every_forgery_of_a_kind_is_told() {
             "a deadline of another attempt",
             |world| {
                 let said = lapse(world, 60);
-                let Detail::Lapse(honest) = said.detail else { unreachable!() };
-                forge(world, Detail::Lapse(Lapse { attempt: 2, ..honest }));
+                let Detail::Lapse(honest) = said.detail else {
+                    unreachable!()
+                };
+                forge(
+                    world,
+                    Detail::Lapse(Lapse {
+                        attempt: 2,
+                        ..honest
+                    }),
+                );
             },
             "it is of attempt 2",
         ),
@@ -334,16 +487,32 @@ fn every_forgery_of_a_kind_is_told() {
         ),
         (
             "a deadline that is still to come",
-            |world| forge(world, Said { later: 60, ..lapse(world, 3600) }),
+            |world| {
+                forge(
+                    world,
+                    Said {
+                        later: 60,
+                        ..lapse(world, 3600)
+                    },
+                )
+            },
             "its times contradict each other",
         ),
         (
             "another time of entry",
             |world| {
                 let said = lapse(world, 3600);
-                let Detail::Lapse(honest) = said.detail else { unreachable!() };
+                let Detail::Lapse(honest) = said.detail else {
+                    unreachable!()
+                };
                 let entered = Timestamp::from_seconds(honest.entered.seconds() - 3600);
-                forge(world, Said { later: 3600, ..Detail::Lapse(Lapse { entered, ..honest }).into() });
+                forge(
+                    world,
+                    Said {
+                        later: 3600,
+                        ..Detail::Lapse(Lapse { entered, ..honest }).into()
+                    },
+                );
             },
             "was entered at",
         ),
@@ -351,7 +520,10 @@ fn every_forgery_of_a_kind_is_told() {
             "a deadline that passes twice",
             |world| {
                 let said = lapse(world, 60);
-                let again = Said { later: 60, ..Said::from(said.detail.clone()) };
+                let again = Said {
+                    later: 60,
+                    ..Said::from(said.detail.clone())
+                };
                 say(world, said);
                 forge(world, again);
             },
@@ -365,7 +537,10 @@ fn every_forgery_of_a_kind_is_told() {
         (
             "a migration from elsewhere",
             |world| {
-                let other = WorkflowRef { digest: Digest::of_blob(b"other"), ..workflow_of(world) };
+                let other = WorkflowRef {
+                    digest: Digest::of_blob(b"other"),
+                    ..workflow_of(world)
+                };
                 forge(world, migrate(other, "planning"));
             },
             "did not follow",
@@ -375,9 +550,15 @@ fn every_forgery_of_a_kind_is_told() {
         let world = started("plan_review");
         make(&world);
         let change = last(&world, "forged");
-        assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains(why),
+            "{what}: {change:#}"
+        );
         world.orch(&["audit"]).ends(1);
-        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says(why);
+        world
+            .orch(&["check", "--range", "HEAD~1..HEAD"])
+            .ends(1)
+            .says(why);
         uncommit(&world);
         world.orch(&["check", "--staged"]).ends(1).says(why);
     }
@@ -387,7 +568,13 @@ fn every_forgery_of_a_kind_is_told() {
 #[test]
 fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
     let world = started("plan_review");
-    let Said { detail: Detail::Lapse(honest), .. } = lapse(&world, 60) else { unreachable!() };
+    let Said {
+        detail: Detail::Lapse(honest),
+        ..
+    } = lapse(&world, 60)
+    else {
+        unreachable!()
+    };
     for generation in 1..5 {
         say(&world, take(generation, "w"));
     }
@@ -398,18 +585,39 @@ fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
     let entered = Timestamp::from_seconds(honest.entered.seconds() - 3600);
     forge(&world, Detail::Lapse(Lapse { entered, ..honest }));
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("was entered at"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("was entered at"),
+        "{change:#}"
+    );
 }
 
 #[test]
 fn a_step_is_held_to_the_take_over_that_it_names() {
-    let of = |generation: u64| Said { generation: Some(generation), ..relate(&["u"]).into() };
+    let of = |generation: u64| Said {
+        generation: Some(generation),
+        ..relate(&["u"]).into()
+    };
     let world = started("plan_review");
-    say(&world, Said { generation: Some(1), ..take(1, "w1").into() });
+    say(
+        &world,
+        Said {
+            generation: Some(1),
+            ..take(1, "w1").into()
+        },
+    );
     last(&world, "claimed");
     say(&world, of(1));
     last(&world, "proven");
-    say(&world, Said { generation: Some(2), ..take(2, "w2").into() });
+    say(
+        &world,
+        Said {
+            generation: Some(2),
+            ..take(2, "w2").into()
+        },
+    );
     last(&world, "claimed");
     say(&world, of(2));
     last(&world, "proven");
@@ -420,20 +628,32 @@ fn a_step_is_held_to_the_take_over_that_it_names() {
         ("a holder to come", of(3), "held in generation 2 by w2"),
         (
             "a take-over in the name of the former",
-            Said { generation: Some(2), ..take(3, "w3").into() },
+            Said {
+                generation: Some(2),
+                ..take(3, "w3").into()
+            },
             "held in generation 3 by w3",
         ),
     ] {
         say(&world, said);
         let change = last(&world, "forged");
-        assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains(why),
+            "{what}: {change:#}"
+        );
         world.git(&["reset", "-q", "--hard", taken.trim()]);
     }
     goes_on(&world);
     let world = started("plan_review");
     say(&world, of(1));
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("nobody has taken the task"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("nobody has taken the task"),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -446,8 +666,16 @@ fn other_tasks_that_a_step_names_stood_so() {
     };
     let created = heads();
     let seen = |phase_name: &str, done: bool, head: Digest| {
-        let other = OtherTask { id: id("u"), phase: phase(phase_name), done, head };
-        Said { others: vec![other], ..relate(&["u"]).into() }
+        let other = OtherTask {
+            id: id("u"),
+            phase: phase(phase_name),
+            done,
+            head,
+        };
+        Said {
+            others: vec![other],
+            ..relate(&["u"]).into()
+        }
     };
     say(&world, seen("planning", false, created));
     last(&world, "proven");
@@ -459,9 +687,24 @@ fn other_tasks_that_a_step_names_stood_so() {
     last(&world, "proven");
     let fork = world.git(&["rev-parse", "HEAD"]);
     for (what, said, standing, why) in [
-        ("another phase", seen("codegen", false, created), "forged", "was in `planning`"),
-        ("done too early", seen("planning", true, created), "forged", "was not done"),
-        ("not done", seen("done", false, heads()), "forged", "was done"),
+        (
+            "another phase",
+            seen("codegen", false, created),
+            "forged",
+            "was in `planning`",
+        ),
+        (
+            "done too early",
+            seen("planning", true, created),
+            "forged",
+            "was not done",
+        ),
+        (
+            "not done",
+            seen("done", false, heads()),
+            "forged",
+            "was done",
+        ),
         (
             "an event of nobody",
             seen("done", true, Digest::of_blob(b"x")),
@@ -471,7 +714,10 @@ fn other_tasks_that_a_step_names_stood_so() {
     ] {
         say(&world, said);
         let change = last(&world, standing);
-        assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains(why),
+            "{what}: {change:#}"
+        );
         world.git(&["reset", "-q", "--hard", fork.trim()]);
     }
     // A task that was removed is in the history all the same.
@@ -493,10 +739,16 @@ fn on_a_branch() -> World {
     say(&world, lapse(&world, 3600));
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    say(&world, verify(&world, VerifiedOutcome::Failed, &result("FAILED")));
+    say(
+        &world,
+        verify(&world, VerifiedOutcome::Failed, &result("FAILED")),
+    );
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
-    say(&world, verify(&world, VerifiedOutcome::Passed, &result("PASSED")));
+    say(
+        &world,
+        verify(&world, VerifiedOutcome::Passed, &result("PASSED")),
+    );
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world
@@ -506,12 +758,19 @@ fn on_a_branch() -> World {
 fn they_survive_a_squash_a_rebase_and_an_import() {
     let world = on_a_branch();
     let own = standings(&world);
-    assert!(own.iter().all(|one| one == "proven" || one == "claimed"), "{own:?}");
+    assert!(
+        own.iter().all(|one| one == "proven" || one == "claimed"),
+        "{own:?}"
+    );
     world.git(&["switch", "-q", "main"]);
     world.git(&["merge", "-q", "--squash", "work"]);
     world.git(&["commit", "-q", "-m", "squashed"]);
     let change = last(&world, "folded");
-    assert_eq!(change["steps"].as_array().map(Vec::len), Some(8), "{change:#}");
+    assert_eq!(
+        change["steps"].as_array().map(Vec::len),
+        Some(8),
+        "{change:#}"
+    );
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     world.write("src/other.rs", "elsewhere\n");
@@ -542,7 +801,10 @@ fn both_sides_of_a_merge_keep_what_they_said() {
     world.git(&["switch", "-q", "-c", "other"]);
     say(&world, relate(&["u", "v"]));
     say(&world, take(1, "w1"));
-    say(&world, verify(&world, VerifiedOutcome::Passed, &result("PASSED")));
+    say(
+        &world,
+        verify(&world, VerifiedOutcome::Passed, &result("PASSED")),
+    );
     world.git(&["switch", "-q", "main"]);
     say(&world, lapse(&world, 3600));
     say(&world, take(1, "w2"));
@@ -553,15 +815,29 @@ fn both_sides_of_a_merge_keep_what_they_said() {
     }
     let joined = state(&world);
     assert_eq!(joined.relations.after, [id("u"), id("v")]);
-    assert_eq!(joined.holder, Some(Holder { generation: 1, owner: "w2".to_owned() }));
+    assert_eq!(
+        joined.holder,
+        Some(Holder {
+            generation: 1,
+            owner: "w2".to_owned()
+        })
+    );
     assert_eq!(joined.run.verified.len(), 1);
     assert_eq!(joined.actors["plan_review"].lapsed.len(), 1);
     assert!(
-        standings(&world).iter().all(|one| one != "forged" && one != "unverifiable"),
+        standings(&world)
+            .iter()
+            .all(|one| one != "forged" && one != "unverifiable"),
         "{:?}",
         standings(&world)
     );
-    say(&world, Said { generation: Some(2), ..take(2, "w1").into() });
+    say(
+        &world,
+        Said {
+            generation: Some(2),
+            ..take(2, "w1").into()
+        },
+    );
     last(&world, "claimed");
     goes_on(&world);
 }
@@ -569,37 +845,89 @@ fn both_sides_of_a_merge_keep_what_they_said() {
 #[test]
 fn what_is_no_work_stays_when_an_order_is_taken_back() {
     let world = started("plan_review");
-    world.orch(&["next", "t", "--override", "It is urgent."]).succeeds();
-    world.orch(&["undo", "t", "--reason", "It is not."]).succeeds();
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "Plan again."]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "It is urgent."])
+        .succeeds();
+    world
+        .orch(&["undo", "t", "--reason", "It is not."])
+        .succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "Plan again.",
+        ])
+        .succeeds();
     say(&world, relate(&["u"]));
     say(&world, take(1, "w1"));
-    say(&world, verify(&world, VerifiedOutcome::Passed, &result("PASSED")));
-    world.orch(&["undo", "t", "--reason", "It was right."]).succeeds();
+    say(
+        &world,
+        verify(&world, VerifiedOutcome::Passed, &result("PASSED")),
+    );
+    world
+        .orch(&["undo", "t", "--reason", "It was right."])
+        .succeeds();
     assert_eq!(world.phase("t"), "plan_review");
     last(&world, "overridden");
     let kept = state(&world);
-    assert_eq!((kept.relations.after.len(), kept.run.verified.len()), (1, 1));
-    assert_eq!(kept.holder, Some(Holder { generation: 1, owner: "w1".to_owned() }));
+    assert_eq!(
+        (kept.relations.after.len(), kept.run.verified.len()),
+        (1, 1)
+    );
+    assert_eq!(
+        kept.holder,
+        Some(Holder {
+            generation: 1,
+            owner: "w1".to_owned()
+        })
+    );
     // So does a deadline that passed in an attempt which goes on, and none of an attempt that was taken back.
-    world.orch(&["next", "t", "--override", "It is urgent.", "--to", "codegen"]).succeeds();
+    world
+        .orch(&[
+            "next",
+            "t",
+            "--override",
+            "It is urgent.",
+            "--to",
+            "codegen",
+        ])
+        .succeeds();
     say(&world, lapse(&world, 60));
-    world.orch(&["undo", "t", "--reason", "It is not."]).succeeds();
+    world
+        .orch(&["undo", "t", "--reason", "It is not."])
+        .succeeds();
     assert_eq!(lapsed(&world), 0);
     world.plan_review("t", false, 2);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["confirm", "t", "plan", "--reason", "It is right."]).succeeds();
+    world
+        .orch(&["confirm", "t", "plan", "--reason", "It is right."])
+        .succeeds();
     say(&world, lapse(&world, 3600));
     last(&world, "claimed");
-    world.orch(&["undo", "t", "--reason", "It is not."]).succeeds();
+    world
+        .orch(&["undo", "t", "--reason", "It is not."])
+        .succeeds();
     assert_eq!((world.phase("t").as_str(), lapsed(&world)), ("planning", 1));
     last(&world, "overridden");
     forge(&world, lapse(&world, 3600));
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("has passed already"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("has passed already"),
+        "{change:#}"
+    );
 }
 
 /// How many deadlines passed in the latest attempts.
 fn lapsed(world: &World) -> usize {
-    state(world).actors.values().map(|actor| actor.lapsed.len()).sum()
+    state(world)
+        .actors
+        .values()
+        .map(|actor| actor.lapsed.len())
+        .sum()
 }

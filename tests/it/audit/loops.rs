@@ -114,10 +114,14 @@ pub fn started() -> World {
 
 /// Makes a world whose workflow is there ready for a run.
 fn set_up(world: &World, script: &str) {
-    let schema = json!({"type": "object", "properties": {"score": {"type": "integer", "maximum": 100}}});
+    let schema =
+        json!({"type": "object", "properties": {"score": {"type": "integer", "maximum": 100}}});
     world.write("system/schemas/loop-state.schema.json", schema.to_string());
     let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\n";
-    world.write("orch.toml", format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n{executor}"));
+    world.write(
+        "orch.toml",
+        format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n{executor}"),
+    );
     world.write("executor.sh", script);
     world.commit("Set up");
     world.orch(&["new", "t"]).succeeds();
@@ -130,8 +134,10 @@ fn an_honest_run_is_never_called_forged() {
     world.orch(&["run", "t", "--auto"]).ends(3);
     world.orch(&["answer", "t", "score=60"]).succeeds();
     world.orch(&["run", "t", "--auto"]).succeeds();
-    let expected =
-        ["proven", "claimed", "claimed", "claimed", "claimed", "claimed", "claimed", "proven", "claimed"];
+    let expected = [
+        "proven", "claimed", "claimed", "claimed", "claimed", "claimed", "claimed", "proven",
+        "claimed",
+    ];
     assert_eq!(standings(&world), expected);
     for range in ["base..HEAD", "HEAD~3..HEAD"] {
         world.orch(&["check", "--range", range]).succeeds();
@@ -153,14 +159,19 @@ fn an_honest_run_is_never_called_forged() {
 fn where_the_document_was_never_committed_nothing_is_called_forged() {
     let world = World::new();
     world.write(".git/info/exclude", "system/\n");
-    let document = LOOP.replace("initial = \"running\"", "initial = \"running\"\nphase_key = \"status\"");
+    let document = LOOP.replace(
+        "initial = \"running\"",
+        "initial = \"running\"\nphase_key = \"status\"",
+    );
     world.write("system/workflows/loop.md", document);
     set_up(&world, SCRIPT);
     world.orch(&["run", "t", "--auto"]).ends(3);
     assert_eq!(standings(&world), ["unverifiable"; 5]);
     world.write(
         "tasks/t/state.json",
-        world.read("tasks/t/state.json").replace("\"score\": 50", "\"score\": 60"),
+        world
+            .read("tasks/t/state.json")
+            .replace("\"score\": 50", "\"score\": 60"),
     );
     world.commit("by hand");
     assert_eq!(standings(&world)[5], "forged");
@@ -180,14 +191,33 @@ struct Invented {
 
 impl Invented {
     fn new(kind: Kind, change: fn(&mut State)) -> Self {
-        let by = By { kind: ActorKind::Orch, name: "orch".to_owned() };
-        Self { kind, rule: None, action: None, to: "running", reason: "so it was", by, change }
+        let by = By {
+            kind: ActorKind::Orch,
+            name: "orch".to_owned(),
+        };
+        Self {
+            kind,
+            rule: None,
+            action: None,
+            to: "running",
+            reason: "so it was",
+            by,
+            change,
+        }
     }
 
     /// A result that the rule of an action asked for, by its agent.
     fn result(action: &'static str, change: fn(&mut State)) -> Self {
-        let by = By { kind: ActorKind::Agent, name: action.to_owned() };
-        Self { rule: Some(action), action: Some(action), by, ..Self::new(Kind::Run, change) }
+        let by = By {
+            kind: ActorKind::Agent,
+            name: action.to_owned(),
+        };
+        Self {
+            rule: Some(action),
+            action: Some(action),
+            by,
+            ..Self::new(Kind::Run, change)
+        }
     }
 
     fn commit(self, world: &World) {
@@ -196,7 +226,9 @@ impl Invented {
         entry.seq = state.rev + 1;
         (entry.kind, entry.reason, entry.actor) = (self.kind, self.reason.to_owned(), self.by);
         entry.rule = self.rule.map(str::to_owned);
-        entry.action = self.action.map(|action| ActionName::new(action).expect("valid"));
+        entry.action = self
+            .action
+            .map(|action| ActionName::new(action).expect("valid"));
         entry.to = PhaseId::new(self.to).expect("valid");
         state.history.push(entry.into());
         (state.rev, state.phase) = (state.rev + 1, Some(self.to.to_owned()));
@@ -225,14 +257,32 @@ fn tally(state: &mut State, action: &str) {
 
 #[test]
 fn every_invented_step_is_told() {
-    let ended = |reason: &'static str| Invented { reason, ..Invented::new(Kind::End, |_| {}) };
-    let by = |kind: ActorKind, name: &str| By { kind, name: name.to_owned() };
+    let ended = |reason: &'static str| Invented {
+        reason,
+        ..Invented::new(Kind::End, |_| {})
+    };
+    let by = |kind: ActorKind, name: &str| By {
+        kind,
+        name: name.to_owned(),
+    };
     let steps = [
-        (ended("the run ended as completed: the task is in `done`"), "cannot end as completed in `running`"),
-        (ended("the run ended as failed: it was hard"), "cannot end as failed in `running`"),
-        (ended("all went well"), "does not name the ending of the run"),
         (
-            Invented { by: by(ActorKind::Agent, "improve"), ..ended("the run ended as paused: enough") },
+            ended("the run ended as completed: the task is in `done`"),
+            "cannot end as completed in `running`",
+        ),
+        (
+            ended("the run ended as failed: it was hard"),
+            "cannot end as failed in `running`",
+        ),
+        (
+            ended("all went well"),
+            "does not name the ending of the run",
+        ),
+        (
+            Invented {
+                by: by(ActorKind::Agent, "improve"),
+                ..ended("the run ended as paused: enough")
+            },
             "improve cannot perform such a step",
         ),
         (
@@ -271,17 +321,30 @@ fn every_invented_step_is_told() {
             "/run/mode should be",
         ),
         (
-            Invented { by: by(ActorKind::Human, "Bob"), ..Invented::result("improve", improved) },
+            Invented {
+                by: by(ActorKind::Human, "Bob"),
+                ..Invented::result("improve", improved)
+            },
             "Bob cannot perform such a step",
         ),
         (
-            Invented { by: by(ActorKind::Agent, "polish"), ..Invented::result("improve", improved) },
+            Invented {
+                by: by(ActorKind::Agent, "polish"),
+                ..Invented::result("improve", improved)
+            },
             "polish cannot perform such a step",
         ),
         // A file may have put the brake on, and none can have taken the rule before it away.
-        (Invented::result("polish", polished), "the rules do not run `polish` here: the score is below 50"),
         (
-            Invented { rule: Some("polish"), action: Some("polish"), ..Invented::new(Kind::Skip, |_| {}) },
+            Invented::result("polish", polished),
+            "the rules do not run `polish` here: the score is below 50",
+        ),
+        (
+            Invented {
+                rule: Some("polish"),
+                action: Some("polish"),
+                ..Invented::new(Kind::Skip, |_| {})
+            },
             "the rules do not run `polish` here",
         ),
         (
@@ -298,15 +361,26 @@ fn every_invented_step_is_told() {
                 rule: Some("given-up"),
                 to: "failed",
                 ..Invented::new(Kind::Signal, |state| {
-                    state.actors.insert("failed".to_owned(), Actor { attempt: 1, ..Actor::default() });
+                    state.actors.insert(
+                        "failed".to_owned(),
+                        Actor {
+                            attempt: 1,
+                            ..Actor::default()
+                        },
+                    );
                 })
             },
             "responds to no signal",
         ),
-        (Invented::new(Kind::Start, |_| {}), "the step changes nothing"),
+        (
+            Invented::new(Kind::Start, |_| {}),
+            "the step changes nothing",
+        ),
     ];
     let world = started();
-    world.orch(&["run", "t", "--auto", "--max-turns", "1"]).ends(1);
+    world
+        .orch(&["run", "t", "--auto", "--max-turns", "1"])
+        .ends(1);
     // What is really due could have been so.
     Invented::result("improve", improved).commit(&world);
     last(&world, "claimed");
@@ -314,9 +388,15 @@ fn every_invented_step_is_told() {
         world.git(&["reset", "-q", "--hard", "HEAD~1"]);
         step.commit(&world);
         let change = last(&world, "forged");
-        let why = change["steps"][0]["why"].as_str().or(change["why"].as_str()).unwrap_or_default();
+        let why = change["steps"][0]["why"]
+            .as_str()
+            .or(change["why"].as_str())
+            .unwrap_or_default();
         assert!(why.contains(told), "{told}: {change:#}");
-        world.orch(&["check", "--commit", "HEAD"]).ends(1).says("forged");
+        world
+            .orch(&["check", "--commit", "HEAD"])
+            .ends(1)
+            .says("forged");
     }
 }
 
@@ -324,16 +404,30 @@ fn every_invented_step_is_told() {
 fn what_is_not_committed_excuses_only_what_rests_on_it() {
     let notes = "[artifact.journal]\npath = \"journal.md\"\ncommit = false\n";
     let lax = LOOP
-        .replace("[action.improve]\n", &format!("{notes}[action.improve]\nensures = \"journal.ready\"\n"))
+        .replace(
+            "[action.improve]\n",
+            &format!("{notes}[action.improve]\nensures = \"journal.ready\"\n"),
+        )
         .replace("size(state.notes)", "journal.data.words");
     let world = World::new();
     world.write("system/workflows/loop.md", &lax);
     world.write(".gitignore", "journal.md\n");
-    set_up(&world, &SCRIPT.replace("  improve)\n", "  improve)\n    echo a b c > tasks/t/journal.md\n"));
-    world.orch(&["run", "t", "--auto", "--max-turns", "1"]).ends(1);
+    set_up(
+        &world,
+        &SCRIPT.replace(
+            "  improve)\n",
+            "  improve)\n    echo a b c > tasks/t/journal.md\n",
+        ),
+    );
+    world
+        .orch(&["run", "t", "--auto", "--max-turns", "1"])
+        .ends(1);
     let standings = standings(&world);
     assert_eq!(standings, ["proven", "claimed", "unverifiable", "claimed"]);
-    world.orch(&["audit"]).succeeds().says("`journal` is not committed");
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("`journal` is not committed");
     Invented::result("improve", improved).commit(&world);
     last(&world, "unverifiable");
     for (action, change) in [
@@ -354,12 +448,19 @@ fn what_is_not_committed_excuses_only_what_rests_on_it() {
 fn an_answer_is_one_of_those_that_were_offered() {
     let world = started();
     world.orch(&["run", "t", "--auto"]).ends(3);
-    let answer =
-        |change: fn(&mut State)| Invented { rule: Some("more"), ..Invented::new(Kind::Answer, change) };
+    let answer = |change: fn(&mut State)| Invented {
+        rule: Some("more"),
+        ..Invented::new(Kind::Answer, change)
+    };
     answer(|state| drop(state.extra.insert("score".to_owned(), json!(60)))).commit(&world);
     last(&world, "claimed");
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     answer(|state| drop(state.extra.insert("score".to_owned(), json!(65)))).commit(&world);
     let change = last(&world, "forged");
-    assert!(change.to_string().contains("65 is not an option for /score"), "{change:#}");
+    assert!(
+        change
+            .to_string()
+            .contains("65 is not an option for /score"),
+        "{change:#}"
+    );
 }

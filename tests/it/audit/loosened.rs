@@ -25,7 +25,14 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
         world.orch_by_program(&["next", "t"]).succeeds();
     };
     let cases: [(&str, &str, &str, &str, Step, bool); 5] = [
-        ("looser rules, by which a refusal counts", WORKFLOW, guard, "plan_review.ready || ", refused, false),
+        (
+            "looser rules, by which a refusal counts",
+            WORKFLOW,
+            guard,
+            "plan_review.ready || ",
+            refused,
+            false,
+        ),
         (
             "looser rules, which decide the same",
             WORKFLOW,
@@ -54,7 +61,10 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
             "\"x-orch-fill\": \"reason\",\n      \"type\": \"array\",",
             "\"x-orch-fill\": \"reason\",",
             |world| {
-                world.write("tasks/t/review/plan-review.json", r#"{"ok": true, "reasons": "It is good."}"#);
+                world.write(
+                    "tasks/t/review/plan-review.json",
+                    r#"{"ok": true, "reasons": "It is good."}"#,
+                );
                 world.orch_by_program(&["next", "t"]).succeeds();
             },
             false,
@@ -65,7 +75,9 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
             "[people]\n",
             "[people]\norders = \"anyone\"\n",
             |world| {
-                world.orch_by_agent(&["next", "t", "--override", "I may."]).succeeds();
+                world
+                    .orch_by_agent(&["next", "t", "--override", "I may."])
+                    .succeeds();
             },
             false,
         ),
@@ -75,13 +87,26 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
         world.git(&["switch", "-q", "-c", "work"]);
         change(&world, path, from, to);
         step(&world);
-        for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+        for command in [
+            &["audit", "main..work"][..],
+            &["check", "--range", "main..work"],
+        ] {
             let ended = world.orch(command);
-            assert_eq!(ended.code, i32::from(!is_fine), "{what}: {command:?}: {ended:?}");
-            assert_eq!(ended.stdout.contains("that it begins with"), !is_fine, "{what}: {ended:?}");
+            assert_eq!(
+                ended.code,
+                i32::from(!is_fine),
+                "{what}: {command:?}: {ended:?}"
+            );
+            assert_eq!(
+                ended.stdout.contains("that it begins with"),
+                !is_fine,
+                "{what}: {ended:?}"
+            );
         }
         // A push begins with what the server has.
-        let ends = ["main", "work"].map(|end| world.git(&["rev-parse", end]).trim().to_owned()).join(" ");
+        let ends = ["main", "work"]
+            .map(|end| world.git(&["rev-parse", end]).trim().to_owned())
+            .join(" ");
         world.write("../push", format!("{ends} refs/heads/main\n"));
         let mut command = world.orch_command(&["check", "--stdin-refs"]);
         command.stdin(std::fs::File::open(world.path("../push")).expect("lines"));
@@ -102,9 +127,27 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
     const PROGRAM: &str = ".claude/settings.json";
     // The file, what is replaced by what, whether that is looser, and what is said.
     let cases = [
-        (WORKFLOW, "by = \"human\"\n", "", true, "no longer asks for a person"),
-        (WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.ready || ", false, "changed"),
-        (WORKFLOW, "needs = [\"plan\"]\n", "", true, "no longer has `plan` under `needs`"),
+        (
+            WORKFLOW,
+            "by = \"human\"\n",
+            "",
+            true,
+            "no longer asks for a person",
+        ),
+        (
+            WORKFLOW,
+            "plan_review.ready && plan_review.ok && ",
+            "plan_review.ready || ",
+            false,
+            "changed",
+        ),
+        (
+            WORKFLOW,
+            "needs = [\"plan\"]\n",
+            "",
+            true,
+            "no longer has `plan` under `needs`",
+        ),
         (
             SCHEMA,
             "\"x-orch-fill\": \"reason\",\n      \"type\": \"array\",",
@@ -112,10 +155,34 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
             true,
             "accepts more",
         ),
-        (WORKFLOW, "judges = [\"plan\"]\n", "", true, "no longer has `plan` under `judges`"),
-        (WORKFLOW, "not_by = [\"plan\"]\n", "", true, "no longer has `plan` under `not_by`"),
-        (SETTINGS, "[people]\n", "[people]\norders = \"anyone\"\n", true, "`orders` under `[people]`"),
-        (SETTINGS, "[people]\n", "[people]\nagents_may = [\"confirm\"]\n", true, "agents may `confirm`"),
+        (
+            WORKFLOW,
+            "judges = [\"plan\"]\n",
+            "",
+            true,
+            "no longer has `plan` under `judges`",
+        ),
+        (
+            WORKFLOW,
+            "not_by = [\"plan\"]\n",
+            "",
+            true,
+            "no longer has `plan` under `not_by`",
+        ),
+        (
+            SETTINGS,
+            "[people]\n",
+            "[people]\norders = \"anyone\"\n",
+            true,
+            "`orders` under `[people]`",
+        ),
+        (
+            SETTINGS,
+            "[people]\n",
+            "[people]\nagents_may = [\"confirm\"]\n",
+            true,
+            "agents may `confirm`",
+        ),
         (
             SETTINGS,
             "[people]\n",
@@ -123,7 +190,13 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
             true,
             "executor `default`",
         ),
-        (PROGRAM, "{}", "{\n  \"hooks\": {}\n}", false, "an agent's program"),
+        (
+            PROGRAM,
+            "{}",
+            "{\n  \"hooks\": {}\n}",
+            false,
+            "an agent's program",
+        ),
     ];
     for (path, from, to, is_looser, said) in cases {
         let world = started("plan_review");
@@ -134,19 +207,44 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
         assert!(text.contains(from), "{path}: {from}");
         world.write(path, text.replacen(from, to, 1));
         world.commit("Change the rules");
-        let code = if is_looser { "loosened" } else { "rules-changed" };
-        for command in [&["check", "--range", "main..work"][..], &["check", "--commit", "work"]] {
+        let code = if is_looser {
+            "loosened"
+        } else {
+            "rules-changed"
+        };
+        for command in [
+            &["check", "--range", "main..work"][..],
+            &["check", "--commit", "work"],
+        ] {
             let listed = world.orch_json(command);
             let found = listed["findings"].as_array().expect("a list");
             let is_it = |one: &&Value| one["code"] == code && one["path"] == path;
-            let one = found.iter().find(is_it).unwrap_or_else(|| panic!("{said}: {listed:#}"));
-            assert!(one["message"].as_str().is_some_and(|text| text.contains(said)), "{one:#}");
-            assert!(one["line"].is_u64() && one["severity"] == "warning", "{one:#}");
+            let one = found
+                .iter()
+                .find(is_it)
+                .unwrap_or_else(|| panic!("{said}: {listed:#}"));
+            assert!(
+                one["message"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(said)),
+                "{one:#}"
+            );
+            assert!(
+                one["line"].is_u64() && one["severity"] == "warning",
+                "{one:#}"
+            );
             world.orch(command).succeeds();
             world.orch(&[command, &["--strict"]].concat()).ends(1);
         }
-        world.orch(&["audit", "main..work"]).succeeds().reports(said);
-        assert_eq!(world.orch_json(&["audit", "main..work"])["loosened"][0]["code"], code, "{said}");
+        world
+            .orch(&["audit", "main..work"])
+            .succeeds()
+            .reports(said);
+        assert_eq!(
+            world.orch_json(&["audit", "main..work"])["loosened"][0]["code"],
+            code,
+            "{said}"
+        );
         world.orch(&["audit", "--strict", "main..work"]).ends(1);
         // The other way, nothing is looser, as far as that can be told.
         world.git(&["switch", "-q", "-c", "back"]);
@@ -154,7 +252,9 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
         world.commit("Take it back");
         let back = world.orch(&["check", "--strict", "--range", "work..back"]);
         assert!(!back.stdout.contains("loosened"), "{said}: {back:?}");
-        world.orch(&["check", "--strict", "--range", "main..back"]).succeeds();
+        world
+            .orch(&["check", "--strict", "--range", "main..back"])
+            .succeeds();
     }
 }
 
@@ -176,7 +276,12 @@ fn a_branch_is_not_judged_by_what_another_branch_changed_since_they_parted() {
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
-    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "false && plan_review.ok && ");
+    change(
+        &world,
+        WORKFLOW,
+        "plan_review.ready && plan_review.ok && ",
+        "false && plan_review.ok && ",
+    );
     for range in ["main..work", "main...work"] {
         world.orch(&["audit", range]).succeeds();
         world.orch(&["check", "--range", range]).succeeds();
@@ -187,25 +292,41 @@ fn a_branch_is_not_judged_by_what_another_branch_changed_since_they_parted() {
 fn a_workflow_with_errors_at_the_beginning_is_not_one_that_the_range_brings() {
     let world = started("plan_review");
     let honest = world.read(WORKFLOW);
-    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.reddy && ");
+    change(
+        &world,
+        WORKFLOW,
+        "plan_review.ready && plan_review.ok && ",
+        "plan_review.reddy && ",
+    );
     world.git(&["switch", "-q", "-c", "work"]);
     world.write(WORKFLOW, honest);
     world.commit("Repair the rules");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["audit", "main..work"]).ends(1).says("those that it begins with do not yield it");
+    world
+        .orch(&["audit", "main..work"])
+        .ends(1)
+        .says("those that it begins with do not yield it");
 }
 
 #[test]
 fn a_change_of_the_rules_in_the_commit_of_its_step_is_found() {
     let world = started("plan_review");
     let base = world.git(&["rev-parse", "HEAD"]);
-    change(&world, WORKFLOW, "plan_review.ready && plan_review.ok && ", "plan_review.ready || ");
+    change(
+        &world,
+        WORKFLOW,
+        "plan_review.ready && plan_review.ok && ",
+        "plan_review.ready || ",
+    );
     world.plan_review("t", false, 1);
     world.orch_by_program(&["next", "t"]).succeeds();
     world.git(&["reset", "-q", "--soft", base.trim()]);
     world.git(&["commit", "-q", "-m", "Both at once"]);
-    world.orch(&["audit", "HEAD~1..HEAD"]).ends(1).says("unverifiable");
+    world
+        .orch(&["audit", "HEAD~1..HEAD"])
+        .ends(1)
+        .says("unverifiable");
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1);
 }
 
@@ -216,7 +337,12 @@ fn other_words_for_the_same_rules_on_the_other_side_of_a_merge_change_nothing() 
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
-    change(&world, WORKFLOW, "because = \"the plan review is ok", "because = \"the review of the plan is ok");
+    change(
+        &world,
+        WORKFLOW,
+        "because = \"the plan review is ok",
+        "because = \"the review of the plan is ok",
+    );
     world.git(&["merge", "-q", "--no-ff", "--no-edit", "work"]);
     for range in ["main^1..main", "main~2..main"] {
         world.orch(&["audit", range]).succeeds();
@@ -229,7 +355,12 @@ fn other_words_for_the_same_rules_on_the_other_side_of_a_merge_change_nothing() 
 fn a_result_or_an_answer_by_rules_that_the_range_loosened_is_found() {
     const LOOP: &str = "system/workflows/loop.md";
     const STATE_SCHEMA: &str = "system/schemas/loop-state.schema.json";
-    type Case = (&'static str, &'static [[&'static str; 3]], &'static str, bool);
+    type Case = (
+        &'static str,
+        &'static [[&'static str; 3]],
+        &'static str,
+        bool,
+    );
     let cases: [Case; 4] = [
         (
             "an action may write more, and does",
@@ -239,19 +370,36 @@ fn a_result_or_an_answer_by_rules_that_the_range_loosened_is_found() {
                     "writes = [\"/score\", \"/notes\"]",
                     "writes = [\"/score\", \"/notes\", \"/polished\"]",
                 ],
-                ["executor.sh", r#"\"notes\": [1, 2, 3, 4]"#, r#"\"polished\": true"#],
+                [
+                    "executor.sh",
+                    r#"\"notes\": [1, 2, 3, 4]"#,
+                    r#"\"polished\": true"#,
+                ],
             ],
             "score=60",
             false,
         ),
         (
             "the schema permits more, and an answer uses it",
-            &[[STATE_SCHEMA, "100", "1000"], [LOOP, "[60, 70]", "[60, 500]"]],
+            &[
+                [STATE_SCHEMA, "100", "1000"],
+                [LOOP, "[60, 70]", "[60, 500]"],
+            ],
             "score=500",
             false,
         ),
-        ("the schema permits more, and nothing uses it", &[[STATE_SCHEMA, "100", "1000"]], "score=60", true),
-        ("other words", &[[LOOP, "# Loop", "# The loop"]], "score=60", true),
+        (
+            "the schema permits more, and nothing uses it",
+            &[[STATE_SCHEMA, "100", "1000"]],
+            "score=60",
+            true,
+        ),
+        (
+            "other words",
+            &[[LOOP, "# Loop", "# The loop"]],
+            "score=60",
+            true,
+        ),
     ];
     for (what, changes, answer, is_fine) in cases {
         let world = loops::started();
@@ -261,10 +409,21 @@ fn a_result_or_an_answer_by_rules_that_the_range_loosened_is_found() {
         }
         world.orch(&["run", "t", "--auto"]).ends(3);
         world.orch(&["answer", "t", answer]).succeeds();
-        for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
+        for command in [
+            &["audit", "main..work"][..],
+            &["check", "--range", "main..work"],
+        ] {
             let ended = world.orch(command);
-            assert_eq!(ended.code, i32::from(!is_fine), "{what}: {command:?}: {ended:?}");
-            assert_eq!(ended.stdout.contains("that it begins with"), !is_fine, "{what}: {ended:?}");
+            assert_eq!(
+                ended.code,
+                i32::from(!is_fine),
+                "{what}: {command:?}: {ended:?}"
+            );
+            assert_eq!(
+                ended.stdout.contains("that it begins with"),
+                !is_fine,
+                "{what}: {ended:?}"
+            );
         }
         world.orch(&["audit"]).succeeds();
     }
@@ -277,52 +436,89 @@ fn a_step_by_a_lax_copy_of_the_workflow_is_found() {
     let world = World::new();
     world.orch(&["init"]).succeeds();
     world.write(OWN, world.read(WORKFLOW));
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"own\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"own\"\n",
+    );
     world.commit("A workflow of our own");
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "-c", "work"]);
     let strict = world.read(OWN);
-    let lax = strict.replace("plan_review.ready && plan_review.ok && ", "plan_review.ready || ");
+    let lax = strict.replace(
+        "plan_review.ready && plan_review.ok && ",
+        "plan_review.ready || ",
+    );
     assert_ne!(lax, strict);
     world.write("system/workflows/lax.md", &lax);
     world.commit("A lax copy");
     // As if the copy had always governed the task.
     world.write(OWN, &lax);
     world.plan_review("t", false, 1);
-    world.orch_by_program(&["next", "t"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch_by_program(&["next", "t"])
+        .succeeds()
+        .says("plan_review -> codegen");
     world.write(OWN, strict);
     let last = world.read(LOG).lines().count() - 1;
     let lines = relinked(&world.read(LOG), |number, event| {
         if number == last {
-            let named = event["workflow"].as_str().expect("a workflow").replace("own@", "lax@");
+            let named = event["workflow"]
+                .as_str()
+                .expect("a workflow")
+                .replace("own@", "lax@");
             event["workflow"] = Value::from(named);
-            event["changes"] = event["changes"].as_array().expect("a list").iter().map(renamed).collect();
+            event["changes"] = event["changes"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(renamed)
+                .collect();
         }
     });
     tell_lines(&world, &lines);
     world.git(&["add", "-A"]);
     world.git(&["commit", "-q", "--amend", "-m", "By hand"]);
-    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
-        world.orch(command).ends(1).says("the task has workflow `own`, but the step names `lax`");
+    for command in [
+        &["audit", "main..work"][..],
+        &["check", "--range", "main..work"],
+    ] {
+        world
+            .orch(command)
+            .ends(1)
+            .says("the task has workflow `own`, but the step names `lax`");
     }
     // Nor does a task begin a second time to get another workflow.
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     world.git(&["rm", "-q", "-r", "tasks/t"]);
     world.commit("Forget it");
     world.orch(&["new", "t", "--workflow", "lax"]).succeeds();
-    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
-        world.orch(command).ends(1).says("replaces the workflow `own` of the task");
+    for command in [
+        &["audit", "main..work"][..],
+        &["check", "--range", "main..work"],
+    ] {
+        world
+            .orch(command)
+            .ends(1)
+            .says("replaces the workflow `own` of the task");
     }
     // Nor does another task take its place.
     world.git(&["reset", "-q", "--hard", "HEAD~2"]);
-    world.orch(&["new", "other", "--workflow", "lax"]).succeeds();
+    world
+        .orch(&["new", "other", "--workflow", "lax"])
+        .succeeds();
     world.git(&["rm", "-q", "-r", "tasks/t"]);
     world.git(&["mv", "tasks/other", "tasks/t"]);
     world.commit("Tidy up");
-    for command in [&["audit", "main..work"][..], &["check", "--range", "main..work"]] {
-        world.orch(command).ends(1).says("replaces the workflow `own` of the task");
+    for command in [
+        &["audit", "main..work"][..],
+        &["check", "--range", "main..work"],
+    ] {
+        world
+            .orch(command)
+            .ends(1)
+            .says("replaces the workflow `own` of the task");
     }
 }
 

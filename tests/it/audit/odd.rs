@@ -9,7 +9,15 @@ use serde_json::json;
 #[test]
 fn whoever_goes_back_may_move_on_from_there() {
     let world = started("codegen");
-    world.git(&["restore", "-s", "HEAD~1", "--staged", "--worktree", "--", "tasks/t"]);
+    world.git(&[
+        "restore",
+        "-s",
+        "HEAD~1",
+        "--staged",
+        "--worktree",
+        "--",
+        "tasks/t",
+    ]);
     world.commit("back to the review of the plan");
     last(&world, "restored");
     assert_eq!(world.phase("t"), "plan_review");
@@ -22,7 +30,13 @@ fn whoever_goes_back_may_move_on_from_there() {
     world.git(&["merge", "-q", "--squash", "main"]);
     world.git(&["commit", "-q", "-m", "squashed"]);
     let change = last(&world, "proven");
-    assert!(change["why"].as_str().expect("why").starts_with("after going back to"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .starts_with("after going back to"),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -35,14 +49,25 @@ fn a_record_that_was_taken_back_may_be_continued() {
     last(&world, "restored");
     // The audit reports the skip once, in its own commit.
     world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "again"])
+        .succeeds();
     let change = last(&world, "overridden");
-    assert!(change["why"].as_str().expect("why").starts_with("after going back to"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .starts_with("after going back to"),
+        "{change:#}"
+    );
 }
 
 #[test]
 fn a_digest_that_the_state_names_excuses_no_step_that_uses_it_up() {
-    let (plan, nowhere) = (ArtifactName::new("plan").expect("valid"), Digest::of_blob(b"nowhere"));
+    let (plan, nowhere) = (
+        ArtifactName::new("plan").expect("valid"),
+        Digest::of_blob(b"nowhere"),
+    );
     let world = started("codegen");
     let mut tampered = state(&world);
     let planning = tampered.actors.get_mut("planning").expect("there");
@@ -52,11 +77,22 @@ fn a_digest_that_the_state_names_excuses_no_step_that_uses_it_up() {
     last(&world, "forged");
     skip(&world, "review", "code-ready");
     let mut skipped = state(&world);
-    skipped.actors.get_mut("planning").expect("there").spent.insert(plan, vec![nowhere]);
+    skipped
+        .actors
+        .get_mut("planning")
+        .expect("there")
+        .spent
+        .insert(plan, vec![nowhere]);
     retell(&world, &skipped);
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "again"])
+        .succeeds();
     let change = last(&world, "forged");
-    assert_eq!(change["steps"].as_array().map(Vec::len), Some(2), "{change:#}");
+    assert_eq!(
+        change["steps"].as_array().map(Vec::len),
+        Some(2),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -65,7 +101,13 @@ fn the_old_steps_told_otherwise_are_no_going_back() {
     edit_last_entry(&world, |entry| entry.actor.name = "Bob".to_owned());
     world.commit("it was Bob");
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("only grows, lost an event"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("only grows, lost an event"),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -77,11 +119,22 @@ fn only_an_ancestors_record_may_be_put_back() {
     world.git(&["switch", "-q", "main"]);
     world.plan_review("t", false, 2);
     world.orch(&["next", "t"]).succeeds();
-    world.git(&["checkout", "-q", "other", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&[
+        "checkout",
+        "-q",
+        "other",
+        "--",
+        "tasks/t/state.json",
+        "tasks/t/transcript.jsonl",
+    ]);
     world.commit("the other branch's record, and this one's files");
     world.git(&["merge", "-q", "-s", "ours", "-m", "both", "other"]);
     let standings = standings(&world);
-    assert_eq!(standings.iter().filter(|one| *one == "forged").count(), 1, "{standings:?}");
+    assert_eq!(
+        standings.iter().filter(|one| *one == "forged").count(),
+        1,
+        "{standings:?}"
+    );
     world.orch(&["check", "--commit", "HEAD~1"]).ends(1);
 }
 
@@ -90,7 +143,9 @@ fn a_revert_finds_a_finished_task_as_it_was_left() {
     let world = started("done");
     world.patch("t", 5);
     world.commit("a late fix, by hand");
-    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world
+        .orch(&["reopen", "t", "--to", "accept", "--reason", "look again"])
+        .succeeds();
     world.git(&["revert", "--no-edit", "HEAD"]);
     last(&world, "restored");
 }
@@ -111,7 +166,13 @@ fn a_damaged_record_returns_only_with_its_files() {
         world.patch("t", 9);
         world.commit("the log as it was, with another patch");
         let change = last(&world, standing);
-        assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+        assert!(
+            change["why"]
+                .as_str()
+                .expect("why")
+                .contains("the files are not"),
+            "{change:#}"
+        );
         // Lines in another order are the same record.
         world.git(&["reset", "-q", "--hard", "HEAD~1"]);
         let turned: Vec<&str> = whole.split_inclusive('\n').rev().collect();
@@ -149,20 +210,37 @@ fn a_state_taken_over_is_proven_where_git_has_it() {
     world.commit("another tool's state");
     world.orch(&["new", "t"]).succeeds();
     last(&world, "proven");
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "begin anew"]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "begin anew",
+        ])
+        .succeeds();
     last(&world, "overridden");
 
     // Of a file that was not committed, git keeps what the record has no place for.
-    for (state, standing) in
-        [(foreign, "proven"), ("{\"phase\": \"codegen\", \"ticket\": \"A-1\"}\n", "unverifiable")]
-    {
+    for (state, standing) in [
+        (foreign, "proven"),
+        (
+            "{\"phase\": \"codegen\", \"ticket\": \"A-1\"}\n",
+            "unverifiable",
+        ),
+    ] {
         let world = World::ready();
         world.plan("t", 1);
         world.write("tasks/t/state.json", state);
         world.orch(&["new", "t"]).succeeds();
         let change = last(&world, standing);
         let why = change["why"].as_str().unwrap_or_default();
-        assert_eq!(why.contains("took over is not in git"), standing == "unverifiable", "{change:#}");
+        assert_eq!(
+            why.contains("took over is not in git"),
+            standing == "unverifiable",
+            "{change:#}"
+        );
     }
 }
 
@@ -172,7 +250,9 @@ fn what_an_override_waived_survives_a_squash() {
     world.git(&["switch", "-q", "-c", "work"]);
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["next", "t", "--override", "no reviewer", "--to", "codegen"]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "no reviewer", "--to", "codegen"])
+        .succeeds();
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
@@ -184,7 +264,12 @@ fn what_an_override_waived_survives_a_squash() {
 #[test]
 fn a_squash_after_a_rewritten_transcript_is_judged_by_itself() {
     let world = started("plan_review");
-    tell_lines(&world, &relinked(&world.read(LOG), |_, event| event["actor"]["name"] = json!("Bob")));
+    tell_lines(
+        &world,
+        &relinked(&world.read(LOG), |_, event| {
+            event["actor"]["name"] = json!("Bob")
+        }),
+    );
     world.commit("it was Bob");
     last(&world, "forged");
     world.git(&["switch", "-q", "-c", "work"]);
@@ -201,14 +286,20 @@ fn a_state_holds_nothing_that_no_transition_puts_there() {
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     let text = world.read("tasks/t/state.json");
-    let edited =
-        text.replacen("\"kind\": \"create\"", "\"approved_by\": \"everybody\", \"kind\": \"create\"", 1);
+    let edited = text.replacen(
+        "\"kind\": \"create\"",
+        "\"approved_by\": \"everybody\", \"kind\": \"create\"",
+        1,
+    );
     assert_ne!(edited, text);
     let sealed = resealed(&edited);
     world.write("tasks/t/state.json", sealed);
     world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("/history/0"), "{change:#}");
+    assert!(
+        change["why"].as_str().expect("why").contains("/history/0"),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -227,7 +318,10 @@ fn a_task_that_is_older_than_its_repository_is_adopted_and_never_forged() {
         last(&world, "folded");
         world.walk_to_from("t", if moves { "plan_review" } else { "planning" }, "done");
         let found = standings(&world);
-        assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
+        assert!(
+            found.iter().skip(1).all(|standing| standing == "proven"),
+            "{found:?}"
+        );
     }
 }
 
@@ -243,15 +337,31 @@ fn a_task_that_came_to_its_code_before_its_repository_is_unverifiable_and_never_
         if by_hand {
             world.commit("all");
         } else {
-            world.git(&["add", "orch.toml", "system", "AGENTS.md", "src", "tasks/.gitignore"]);
+            world.git(&[
+                "add",
+                "orch.toml",
+                "system",
+                "AGENTS.md",
+                "src",
+                "tasks/.gitignore",
+            ]);
             world.git(&["commit", "-q", "-m", "Set up orch"]);
             world.orch(&["new", "t"]).succeeds();
         }
         let change = last(&world, "unverifiable");
-        assert!(change["why"].as_str().expect("why").contains("before `git init`"), "{change:#}");
+        assert!(
+            change["why"]
+                .as_str()
+                .expect("why")
+                .contains("before `git init`"),
+            "{change:#}"
+        );
         world.walk_to_from("t", "codegen", "done");
         let found = standings(&world);
-        assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
+        assert!(
+            found.iter().skip(1).all(|standing| standing == "proven"),
+            "{found:?}"
+        );
     }
     // A record in git says which code there was.
     let world = started("plan_review");
@@ -276,14 +386,23 @@ fn a_directory_that_git_moved_is_not_forged_after_a_squash() {
     world.git(&["merge", "-q", "--squash", "work"]);
     world.git(&["commit", "-q", "-m", "squashed"]);
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("it was recorded as `k`"), "{change:#}");
+    assert!(
+        change["why"]
+            .as_str()
+            .expect("why")
+            .contains("it was recorded as `k`"),
+        "{change:#}"
+    );
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
     // A copy of a task that is here is forged.
     world.git(&["switch", "-q", "work"]);
     world.git(&["reset", "-q", "--hard", "HEAD~2"]);
     let copy = |from: &str, to: &str| {
         for file in ["transcript.jsonl", "planning/plan.json"] {
-            world.write(&format!("tasks/{to}/{file}"), world.read(&format!("tasks/{from}/{file}")));
+            world.write(
+                &format!("tasks/{to}/{file}"),
+                world.read(&format!("tasks/{from}/{file}")),
+            );
         }
         world.commit("copy");
     };
@@ -334,7 +453,12 @@ fn directories_that_people_moved_by_hand_are_never_forged() {
     moved("tasks/c", "tasks/b");
     world.commit("replaced");
     let found = standings(&world);
-    assert!(!found.iter().any(|standing| ["forged", "unverifiable"].contains(&&**standing)), "{found:?}");
+    assert!(
+        !found
+            .iter()
+            .any(|standing| ["forged", "unverifiable"].contains(&&**standing)),
+        "{found:?}"
+    );
     world.orch(&["check", "--range", "HEAD~6..HEAD"]).succeeds();
     // A step that no rule yields is still forged, whatever moved.
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -343,11 +467,20 @@ fn directories_that_people_moved_by_hand_are_never_forged() {
     moved("tasks/x", "tasks/c");
     for task in ["b", "c"] {
         let text = world.read(&format!("tasks/{task}/state.json"));
-        world.write(&format!("tasks/{task}/state.json"), text.replace("\"codegen\"", "\"done\""));
+        world.write(
+            &format!("tasks/{task}/state.json"),
+            text.replace("\"codegen\"", "\"done\""),
+        );
     }
     world.commit("exchanged and finished");
     world.orch(&["audit"]).ends(1);
-    assert_eq!(standings(&world).iter().filter(|standing| *standing == "forged").count(), 2);
+    assert_eq!(
+        standings(&world)
+            .iter()
+            .filter(|standing| *standing == "forged")
+            .count(),
+        2
+    );
 }
 
 #[test]
@@ -362,7 +495,10 @@ fn a_state_of_another_tool_may_stay_behind_its_adoption() {
     world.write("tasks/t/state.json", foreign);
     world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     last(&world, "proven");
-    for other in [r#"{"phase": "done", "ticket": "A-1"}"#, r#"{"phase": "codegen", "ticket": "A-2"}"#] {
+    for other in [
+        r#"{"phase": "done", "ticket": "A-1"}"#,
+        r#"{"phase": "codegen", "ticket": "A-2"}"#,
+    ] {
         world.write("tasks/t/state.json", other);
         world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
         last(&world, "forged");

@@ -102,17 +102,26 @@ const LIST: &str = "- [x] a\n- [~] b\n";
 #[test]
 fn a_history_is_judged_by_the_reader_that_it_was_recorded_by() {
     let world = World::new();
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"list\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"list\"\n",
+    );
     world.write("system/workflows/list.md", RULES);
     world.commit("setup");
     world.write("tasks/t/list.md", LIST);
     world.write("tasks/t/transcript.jsonl", LOG);
     world.write("tasks/t/state.json", STATE);
     world.commit("orch(t): new -> done");
-    world.orch(&["audit"]).succeeds().says("2 steps in one commit");
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("2 steps in one commit");
     world.orch(&["check", "--strict"]).succeeds();
 
     world.orch(&["new", "u"]).succeeds();
     world.write("tasks/u/list.md", LIST);
-    world.orch(&["next", "u"]).ends(3).says("list.data.boxes.open is 1");
+    world
+        .orch(&["next", "u"])
+        .ends(3)
+        .says("list.data.boxes.open is 1");
 }

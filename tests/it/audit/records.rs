@@ -4,7 +4,8 @@ use crate::harness::World;
 use orch::base::{Digest, ObjectFormat};
 use orch::decide::State;
 use orch::record::{
-    EventLog, FoldCache, LogExtent, RecordedStep, log_extent_in, read_state, record_steps, write_state,
+    EventLog, FoldCache, LogExtent, RecordedStep, log_extent_in, read_state, record_steps,
+    write_state,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,7 +18,10 @@ pub const SCHEMA: &str = "system/schemas/state.schema.json";
 /// The steps that lead from one state to others, as `orch` records them.
 pub fn steps_from(lines: &str, before: &State, steps: &[State]) -> Vec<RecordedStep> {
     let (log, _) = EventLog::parse(lines.as_bytes());
-    let first = before.heads.first().and_then(|id| log.state_at(id, &mut FoldCache::default()).ok());
+    let first = before
+        .heads
+        .first()
+        .and_then(|id| log.state_at(id, &mut FoldCache::default()).ok());
     record_steps(before, first.as_deref().unwrap_or(before), steps)
 }
 
@@ -85,8 +89,14 @@ pub fn retell(world: &World, state: &State) {
 fn tell_after(world: &World, lines: &str, state: &State) {
     let (log, mut cache) = (parsed(lines), FoldCache::default());
     let heads = log.heads();
-    let base = heads.first().map(|id| log.state_at(id, &mut cache).expect("whole")).unwrap_or_default();
-    let before = State { heads, ..Arc::unwrap_or_clone(base) };
+    let base = heads
+        .first()
+        .map(|id| log.state_at(id, &mut cache).expect("whole"))
+        .unwrap_or_default();
+    let before = State {
+        heads,
+        ..Arc::unwrap_or_clone(base)
+    };
     let line = line_of(lines, &before, state).expect("a step");
     tell_lines(world, &format!("{lines}{line}"));
 }
@@ -96,7 +106,11 @@ pub fn tell_lines(world: &World, lines: &str) {
     world.write(LOG, lines);
     let log = parsed(lines);
     let last = log.heads().last().copied().expect("an event");
-    put(world, &log.state_at(&last, &mut FoldCache::default()).expect("whole"));
+    put(
+        world,
+        &log.state_at(&last, &mut FoldCache::default())
+            .expect("whole"),
+    );
 }
 
 /// An edited state with a seal that fits it.
@@ -110,8 +124,10 @@ pub fn resealed(text: &str) -> String {
 
 /// A state as it was written before it had a line for each phase: every value on its own line.
 pub fn earlier(text: &str) -> String {
-    let mut members: Vec<(String, Value)> =
-        serde_json::from_str::<serde_json::Map<_, _>>(text).expect("JSON").into_iter().collect();
+    let mut members: Vec<(String, Value)> = serde_json::from_str::<serde_json::Map<_, _>>(text)
+        .expect("JSON")
+        .into_iter()
+        .collect();
     const OWN: [&str; 14] = [
         "$schema",
         "version",
@@ -138,17 +154,25 @@ pub fn earlier(text: &str) -> String {
     let members: serde_json::Map<String, Value> = members.into_iter().collect();
     let text = format!("{:#}\n", Value::Object(members));
     let seal = Digest::of_blob(text.as_bytes());
-    let rev = text.lines().find(|line| line.starts_with("  \"rev\": ")).expect("a revision");
+    let rev = text
+        .lines()
+        .find(|line| line.starts_with("  \"rev\": "))
+        .expect("a revision");
     text.replacen(rev, &format!("{rev}\n  \"seal\": \"{seal}\","), 1)
 }
 
 /// Whether a state is the fold of the events that it names in this log.
 pub fn is_fold(text: &str, lines: &str, workflow: &orch::workflow::Workflow) -> bool {
-    let Ok(value) = serde_json::from_str::<Value>(text) else { return false };
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return false;
+    };
     let heads = value["heads"].as_array().into_iter().flatten();
     let heads: Option<Vec<Digest>> = heads.map(|id| Digest::parse(id.as_str()?)).collect();
-    let folded =
-        heads.and_then(|heads| parsed(lines).fold(workflow, &heads, &mut FoldCache::default()).ok()?);
+    let folded = heads.and_then(|heads| {
+        parsed(lines)
+            .fold(workflow, &heads, &mut FoldCache::default())
+            .ok()?
+    });
     let extent = log_extent_in(&value).unwrap_or_default();
     folded.is_some_and(|state| write_state(&state, "phase", SCHEMA, extent) == text)
 }

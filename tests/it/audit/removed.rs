@@ -39,12 +39,16 @@ fn a_refused_plan_is_not_fresh_under_another_record() {
     let plan = world.read(&format!("tasks/t/{PLAN}"));
     type Begin = fn(&World, &str);
     let forgeries: [(&str, &str, Begin); 3] = [
-        ("moved, and the rest removed in the same commit", "u", |world, _| {
-            std::fs::create_dir(world.path("tasks/u")).expect("made");
-            world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);
-            remove(world, "t");
-            world.commit("moved");
-        }),
+        (
+            "moved, and the rest removed in the same commit",
+            "u",
+            |world, _| {
+                std::fs::create_dir(world.path("tasks/u")).expect("made");
+                world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);
+                remove(world, "t");
+                world.commit("moved");
+            },
+        ),
         ("removed before", "u", |world, plan| {
             remove(world, "t");
             world.commit("removed");
@@ -62,7 +66,10 @@ fn a_refused_plan_is_not_fresh_under_another_record() {
         begin(&world, task);
         let change = last(&world, "unverifiable");
         let why = change["why"].as_str().expect("a text");
-        assert!(why.contains("was used up by the task in tasks/t"), "{what}: {change:#}");
+        assert!(
+            why.contains("was used up by the task in tasks/t"),
+            "{what}: {change:#}"
+        );
         world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).ends(1);
         // The rules yield it, and people do begin anew: so it is not forged.
         world.orch(&["audit"]).succeeds();
@@ -86,24 +93,35 @@ fn whoever_renames_a_task_or_begins_another_is_not_doubted() {
             world.plan("u", 2);
             world.orch(&["next", "u"]).succeeds();
         }),
-        ("an archived task, and another with the same plan", |world| {
-            let plan = world.read(&format!("tasks/t/{PLAN}"));
-            world.orch(&["archive", "t", "--force", "given up"]).succeeds();
-            world.write(&format!("tasks/u/{PLAN}"), plan);
-            begin(world, "u");
-        }),
+        (
+            "an archived task, and another with the same plan",
+            |world| {
+                let plan = world.read(&format!("tasks/t/{PLAN}"));
+                world
+                    .orch(&["archive", "t", "--force", "given up"])
+                    .succeeds();
+                world.write(&format!("tasks/u/{PLAN}"), plan);
+                begin(world, "u");
+            },
+        ),
         ("a plan that was copied from a task that stands", |world| {
-            world.write(&format!("tasks/u/{PLAN}"), world.read(&format!("tasks/t/{PLAN}")));
+            world.write(
+                &format!("tasks/u/{PLAN}"),
+                world.read(&format!("tasks/t/{PLAN}")),
+            );
             begin(world, "u");
         }),
-        ("a removed task, and another with its own plan and the same review", |world| {
-            remove(world, "t");
-            world.commit("removed");
-            world.plan("u", 2);
-            begin(world, "u");
-            world.plan_review("u", false, 1);
-            world.orch(&["next", "u"]).succeeds();
-        }),
+        (
+            "a removed task, and another with its own plan and the same review",
+            |world| {
+                remove(world, "t");
+                world.commit("removed");
+                world.plan("u", 2);
+                begin(world, "u");
+                world.plan_review("u", false, 1);
+                world.orch(&["next", "u"]).succeeds();
+            },
+        ),
         ("a removal that was reverted", |world| {
             remove(world, "t");
             world.commit("removed");
@@ -117,7 +135,10 @@ fn whoever_renames_a_task_or_begins_another_is_not_doubted() {
         honest(&world);
         let standings = standings(&world);
         let bad = ["unverifiable", "forged"];
-        assert!(!standings.iter().any(|one| bad.contains(&one.as_str())), "{what}: {standings:?}");
+        assert!(
+            !standings.iter().any(|one| bad.contains(&one.as_str())),
+            "{what}: {standings:?}"
+        );
     }
 }
 
@@ -125,7 +146,8 @@ fn whoever_renames_a_task_or_begins_another_is_not_doubted() {
 fn leave_out(world: &World, path: &str) {
     let id = world.git(&["rev-parse", path]);
     let (directory, file) = id.trim().split_at(2);
-    std::fs::remove_file(world.path(&format!(".git/objects/{directory}/{file}"))).expect("a loose object");
+    std::fs::remove_file(world.path(&format!(".git/objects/{directory}/{file}")))
+        .expect("a loose object");
 }
 
 #[test]
@@ -143,9 +165,16 @@ fn a_removed_record_that_this_clone_lacks_leaves_a_restart_unverifiable() {
         let removed = world.git(&["rev-parse", "HEAD~1"]);
         world.write(&format!("tasks/u/{PLAN}"), plan);
         begin(&world, "u");
-        leave_out(&world, &format!("{}:tasks/t/transcript.jsonl", removed.trim()));
+        leave_out(
+            &world,
+            &format!("{}:tasks/t/transcript.jsonl", removed.trim()),
+        );
         let range = ["audit", "--strict", "HEAD~1..HEAD"];
-        world.orch(&range).ends(1).says("unverifiable").says("removed from tasks/t is not in this clone");
+        world
+            .orch(&range)
+            .ends(1)
+            .says("unverifiable")
+            .says("removed from tasks/t is not in this clone");
         world.orch(&range[..1]).says("is not in this clone");
     }
 }
@@ -157,13 +186,16 @@ fn a_renamed_record_that_this_clone_lacks_doubts_no_later_step() {
     world.plan("u", 2);
     world.orch(&["next", "u"]).succeeds();
     leave_out(&world, "HEAD~2:tasks/t/transcript.jsonl");
-    world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).succeeds();
+    world
+        .orch(&["audit", "--strict", "HEAD~1..HEAD"])
+        .succeeds();
 }
 
 #[test]
 fn a_record_that_was_removed_below_a_root_of_the_middle_of_a_range_counts() {
     let world = World::ready();
-    let root = |path: &str| format!("[[root]]\npath = \"{path}\"\nworkflow = \"global-state-machine\"\n");
+    let root =
+        |path: &str| format!("[[root]]\npath = \"{path}\"\nworkflow = \"global-state-machine\"\n");
     let settings = root("later/*");
     world.write("orch.toml", &settings);
     world.commit("base");
@@ -182,7 +214,10 @@ fn a_record_that_was_removed_below_a_root_of_the_middle_of_a_range_counts() {
     world.orch(&["new", "u"]).succeeds();
     world.orch(&["next", "u"]).succeeds();
     let range = format!("{}..HEAD", base.trim());
-    world.orch(&["audit", "--strict", &range]).ends(1).says("was used up by the task in tasks/t");
+    world
+        .orch(&["audit", "--strict", &range])
+        .ends(1)
+        .says("was used up by the task in tasks/t");
 }
 
 #[test]
@@ -196,5 +231,9 @@ fn a_log_that_cannot_be_read_does_not_end_the_audit_of_the_others() {
     begin(&world, "u");
     leave_out(&world, "HEAD:tasks/v/transcript.jsonl");
     let words = "whether a removed record had used up its evidence is unknown";
-    world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).ends(1).says("unverifiable").says(words);
+    world
+        .orch(&["audit", "--strict", "HEAD~1..HEAD"])
+        .ends(1)
+        .says("unverifiable")
+        .says(words);
 }

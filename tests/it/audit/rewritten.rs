@@ -15,8 +15,19 @@ fn beside_others() -> World {
     world.git(&["switch", "-q", "-c", "work"]);
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");
-    world.orch(&["next", "t", "--override", "It needs no code."]).succeeds();
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "The plan is wrong."]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "It needs no code."])
+        .succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "The plan is wrong.",
+        ])
+        .succeeds();
     world.commit_code("1", None);
     world.plan("t", 2);
     world.orch(&["next", "t"]).succeeds();
@@ -54,7 +65,10 @@ fn what_a_newer_orch_wrote_is_unverifiable_and_named() {
         let change = last_change(&world);
         assert_eq!(change["standing"], standing, "{what}: {change:#}");
         let why = change["reason"].as_str().unwrap_or_default().to_owned() + &change.to_string();
-        assert!(why.contains("written by a newer orch"), "{what}: {change:#}");
+        assert!(
+            why.contains("written by a newer orch"),
+            "{what}: {change:#}"
+        );
         world.orch(&["audit"]).ends(i32::from(standing == "forged"));
         world.orch(&["audit", "--strict"]).ends(1);
         // Nothing else hides behind it.
@@ -100,8 +114,9 @@ fn a_side_that_a_person_chose_in_a_rebase_of_several_steps_is_not_forged() {
     let world = started("done");
     let reopen = |nth: &str| {
         world.orch(&["reopen", "t", "--reason", nth]).succeeds();
-        let decision =
-            format!("{{\"verdict\": \"accepted\", \"reasons\": [\"{nth}\"], \"decider\": \"Ann\"}}\n");
+        let decision = format!(
+            "{{\"verdict\": \"accepted\", \"reasons\": [\"{nth}\"], \"decider\": \"Ann\"}}\n"
+        );
         world.write("tasks/t/accept/decision.json", decision);
         world.orch(&["approve", "t"]).succeeds();
     };
@@ -116,7 +131,15 @@ fn a_side_that_a_person_chose_in_a_rebase_of_several_steps_is_not_forged() {
     world.git(&["add", "-A"]);
     world.git_ended(&["-c", "core.editor=true", "rebase", "--continue"]);
     world.git(&["checkout", "--theirs", "--", "tasks/t/accept/decision.json"]);
-    world.orch(&["resolve", "t", "--theirs", "--reason", "the branch is right"]).succeeds();
+    world
+        .orch(&[
+            "resolve",
+            "t",
+            "--theirs",
+            "--reason",
+            "the branch is right",
+        ])
+        .succeeds();
     world.git(&["add", "-A"]);
     world.git(&["-c", "core.editor=true", "rebase", "--continue"]);
     let found = standings(&world);
@@ -128,13 +151,26 @@ fn the_branch_of_a_squash_proves_its_steps() {
     let world = beside_others();
     world.git(&["merge", "-q", "--squash", "work"]);
     world.git(&["commit", "-q", "-m", "squashed"]);
-    world.orch(&["audit", "--strict"]).ends(1).says("unverifiable");
+    world
+        .orch(&["audit", "--strict"])
+        .ends(1)
+        .says("unverifiable");
     let audit = world.orch_json(&["audit", "--strict", "--also", "work"]);
     let change = &audit["changes"][0];
     assert_eq!(change["standing"], "folded", "{change:#}");
-    let whys = change["steps"].as_array().expect("steps").iter().filter_map(|step| step["why"].as_str());
-    assert!(whys.clone().any(|why| why.contains("of work")), "{change:#}");
-    world.orch(&["audit", "--also", "nowhere"]).ends(2).reports("no commit `nowhere`");
+    let whys = change["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter_map(|step| step["why"].as_str());
+    assert!(
+        whys.clone().any(|why| why.contains("of work")),
+        "{change:#}"
+    );
+    world
+        .orch(&["audit", "--also", "nowhere"])
+        .ends(2)
+        .reports("no commit `nowhere`");
 }
 
 #[test]
@@ -145,17 +181,33 @@ fn a_branch_proves_no_step_that_is_forged_here() {
     world.orch(&["next", "t"]).succeeds();
     world.git(&["switch", "-q", "main"]);
     // The record of the step without the review that it rests on.
-    world.git(&["checkout", "-q", "work", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&[
+        "checkout",
+        "-q",
+        "work",
+        "--",
+        "tasks/t/state.json",
+        "tasks/t/transcript.jsonl",
+    ]);
     world.git(&["commit", "-q", "-m", "as if it had been reviewed"]);
-    world.orch(&["audit", "--also", "work"]).ends(1).says("forged");
+    world
+        .orch(&["audit", "--also", "work"])
+        .ends(1)
+        .says("forged");
 }
 
 #[test]
 fn only_what_is_newer_is_audited() {
     let world = started("codegen");
     let audit = world.orch_json(&["audit", "--since", "HEAD~1"]);
-    assert_eq!((&audit["commits"], audit["changes"].as_array().map(Vec::len)), (&1.into(), Some(1)));
-    world.orch(&["audit", "--since", "nowhere"]).ends(2).reports("no commit `nowhere`");
+    assert_eq!(
+        (&audit["commits"], audit["changes"].as_array().map(Vec::len)),
+        (&1.into(), Some(1))
+    );
+    world
+        .orch(&["audit", "--since", "nowhere"])
+        .ends(2)
+        .reports("no commit `nowhere`");
 }
 
 #[test]
@@ -167,27 +219,65 @@ fn trailers_say_what_the_record_says() {
     last(&world, "proven");
     let changed = [
         ("Orch-To: codegen", "Orch-To: done", "Orch-To says \"done\""),
-        ("Orch-From: plan_review", "Orch-From: planning", "Orch-From says \"planning\""),
-        ("Orch-Rule: plan-accepted", "Orch-Rule: plan-final", "Orch-Rule says"),
-        ("Orch-Kind: advance", "Orch-Kind: override", "Orch-Kind says \"override\""),
+        (
+            "Orch-From: plan_review",
+            "Orch-From: planning",
+            "Orch-From says \"planning\"",
+        ),
+        (
+            "Orch-Rule: plan-accepted",
+            "Orch-Rule: plan-final",
+            "Orch-Rule says",
+        ),
+        (
+            "Orch-Kind: advance",
+            "Orch-Kind: override",
+            "Orch-Kind says \"override\"",
+        ),
         ("Orch-Kind: advance\n", "", "Orch-Kind is missing"),
-        ("Orch-Kind: advance", "Orch-Kind: advance\nOrch-Override: I may.", "Orch-Override says \"I may.\""),
-        ("Orch-Evidence: review/", "Orch-Evidence: eval/", "Orch-Evidence says"),
+        (
+            "Orch-Kind: advance",
+            "Orch-Kind: advance\nOrch-Override: I may.",
+            "Orch-Override says \"I may.\"",
+        ),
+        (
+            "Orch-Evidence: review/",
+            "Orch-Evidence: eval/",
+            "Orch-Evidence says",
+        ),
         (
             "Orch-Kind: advance",
             "Orch-Kind: advance\nOrch-Evidence: lies (3 files)@HASH",
             "Orch-Evidence says",
         ),
-        ("Orch-Kind: advance", "Orch-Kind: advance\nOrch-Unproven: secret", "Orch-Unproven says"),
-        ("Orch-Task: t\nOrch-From: plan_review", "orch-task: t\norch-from: done", "Orch-From says \"done\""),
-        ("Orch-Workflow: global", "Orch-Workflow: local", "Orch-Workflow says"),
+        (
+            "Orch-Kind: advance",
+            "Orch-Kind: advance\nOrch-Unproven: secret",
+            "Orch-Unproven says",
+        ),
+        (
+            "Orch-Task: t\nOrch-From: plan_review",
+            "orch-task: t\norch-from: done",
+            "Orch-From says \"done\"",
+        ),
+        (
+            "Orch-Workflow: global",
+            "Orch-Workflow: local",
+            "Orch-Workflow says",
+        ),
         ("Orch-Task: t\n", "Orch-Task: u\n", "a step of `u`"),
         ("Orch-Task: t\n", "", "Orch-Task is missing"),
     ];
     for (from, to, why) in changed {
         assert!(honest.contains(from), "{from} in {honest}");
         let to = to.replace("HASH", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, &to, 1)]);
+        world.git(&[
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            &honest.replacen(from, &to, 1),
+        ]);
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
         world.orch(&["audit"]).ends(1).says(why);
     }
@@ -208,14 +298,22 @@ fn trailers_say_what_the_record_says() {
                 "-m",
                 &message.replace("Orch-To: codegen", "Orch-To: done"),
             ]);
-            world.orch(&["check", "--commit", "HEAD"]).ends(1).says("Orch-To says \"done\"");
+            world
+                .orch(&["check", "--commit", "HEAD"])
+                .ends(1)
+                .says("Orch-To says \"done\"");
         }
     }
     // Evidence that the message leaves out.
-    let without: Vec<&str> =
-        honest.lines().filter(|line| !line.starts_with("Orch-Evidence: review")).collect();
+    let without: Vec<&str> = honest
+        .lines()
+        .filter(|line| !line.starts_with("Orch-Evidence: review"))
+        .collect();
     world.git(&["commit", "-q", "--amend", "-m", &without.join("\n")]);
-    world.orch(&["audit"]).ends(1).says("do not list the evidence review/plan-review.json");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("do not list the evidence review/plan-review.json");
     // A message without any trailers tells nothing, as after a squash.
     world.git(&["commit", "-q", "--amend", "-m", "reviewed"]);
     last(&world, "proven");
@@ -233,18 +331,34 @@ fn a_message_states_only_moves_that_the_record_holds() {
     assert!(honest.starts_with(subject), "{honest}");
     let amend = |message: &str| world.git(&["commit", "-q", "--amend", "-m", message]);
     for (message, why) in [
-        (honest.replacen(subject, "orch(t): plan_review -> done", 1), "\"plan_review -> done\", but"),
-        (honest.replacen(subject, "chore: t went review -> test", 1), "\"review -> test\", but"),
-        (honest.replacen(subject, "orch(u): plan_review -> codegen", 1), "plan_review -> codegen that this"),
-        (honest.replacen("\n\n", "\n\n- t: codegen -> done: accepted\n\n", 1), "\"codegen -> done\", but"),
-        ("orch(t): codegen -> review".to_owned(), "\"codegen -> review\", but"),
+        (
+            honest.replacen(subject, "orch(t): plan_review -> done", 1),
+            "\"plan_review -> done\", but",
+        ),
+        (
+            honest.replacen(subject, "chore: t went review -> test", 1),
+            "\"review -> test\", but",
+        ),
+        (
+            honest.replacen(subject, "orch(u): plan_review -> codegen", 1),
+            "plan_review -> codegen that this",
+        ),
+        (
+            honest.replacen("\n\n", "\n\n- t: codegen -> done: accepted\n\n", 1),
+            "\"codegen -> done\", but",
+        ),
+        (
+            "orch(t): codegen -> review".to_owned(),
+            "\"codegen -> review\", but",
+        ),
     ] {
         amend(&message);
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
         world.orch(&["audit"]).ends(1).says(why);
     }
     // Whoever writes another subject, as hosts do, states no move, and neither does one about anything but tasks.
-    let squashed = "Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): accept -> done".to_owned();
+    let squashed =
+        "Login (#12)\n\n* orch(t): planning -> done\n\n* orch(t): accept -> done".to_owned();
     for message in [
         honest.replacen(subject, "The plan is good", 1),
         honest.replacen(subject, "Rename config -> settings", 1),
@@ -268,8 +382,14 @@ fn a_message_states_only_moves_that_the_record_holds() {
     world.write("src/a.rs", "1\n");
     world.git(&["add", "src"]);
     world.git(&["commit", "-q", "-m", "orch(t): codegen -> done"]);
-    world.orch(&["audit"]).ends(1).says("codegen -> done that this commit does not record");
-    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("that this commit does not record");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("codegen -> done that this commit does not record");
+    world
+        .orch(&["check", "--range", "HEAD~1..HEAD"])
+        .ends(1)
+        .says("that this commit does not record");
 }
 
 #[test]
@@ -282,29 +402,70 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
     world.orch(&["audit"]).succeeds();
     let message = "code\n\nOrch-Task: t\nOrch-From: accept\nOrch-To: done\nOrch-Kind: advance";
     world.git(&["commit", "-q", "--amend", "-m", message]);
-    world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
-    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("a step of `t`");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("a step of `t` that this commit does not record");
+    world
+        .orch(&["check", "--range", "HEAD~1..HEAD"])
+        .ends(1)
+        .says("a step of `t`");
     // Trailers of a step that name no task.
-    for message in ["code\n\nOrch-To: done", "code\n\nIt is done.\nOrch-Kind: advance\nOrch-To: done"] {
+    for message in [
+        "code\n\nOrch-To: done",
+        "code\n\nIt is done.\nOrch-Kind: advance\nOrch-To: done",
+    ] {
         world.git(&["commit", "-q", "--amend", "-m", message]);
-        world.orch(&["audit"]).ends(1).says("without Orch-Task, and this commit records none");
-        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("without Orch-Task");
+        world
+            .orch(&["audit"])
+            .ends(1)
+            .says("without Orch-Task, and this commit records none");
+        world
+            .orch(&["check", "--range", "HEAD~1..HEAD"])
+            .ends(1)
+            .says("without Orch-Task");
     }
-    for message in ["code\n\nOrch-To: done\nOrch-Task: t", "code\n\nIt is done.\nOrch-To: done\nOrch-Task: t"]
-    {
+    for message in [
+        "code\n\nOrch-To: done\nOrch-Task: t",
+        "code\n\nIt is done.\nOrch-To: done\nOrch-Task: t",
+    ] {
         world.git(&["commit", "-q", "--amend", "-m", message]);
-        world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
+        world
+            .orch(&["audit"])
+            .ends(1)
+            .says("a step of `t` that this commit does not record");
     }
     // Also where no name alone is that of a task.
-    world.write("orch.toml", "[[root]]\npath = \"teams/*/task-*\"\nworkflow = \"global-state-machine\"\n");
-    world.git(&["commit", "-q", "-m", "settings\n\nOrch-To: done", "orch.toml"]);
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("without Orch-Task");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"teams/*/task-*\"\nworkflow = \"global-state-machine\"\n",
+    );
+    world.git(&[
+        "commit",
+        "-q",
+        "-m",
+        "settings\n\nOrch-To: done",
+        "orch.toml",
+    ]);
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says("without Orch-Task");
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     // git counts only the last block, and people read both.
     let signed = "code\n\nOrch-Task: t\nOrch-To: done\n\nSigned-off-by: Ann <ann@example.com>";
     world.git(&["commit", "-q", "--amend", "-m", signed]);
-    world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
-    world.git(&["commit", "-q", "--amend", "-m", "code\n\nReviewed-by: Ann <ann@example.com>"]);
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("a step of `t` that this commit does not record");
+    world.git(&[
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        "code\n\nReviewed-by: Ann <ann@example.com>",
+    ]);
     world.orch(&["audit"]).succeeds();
 }
 
@@ -318,12 +479,17 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
     let forged = world.git(&["rev-parse", "HEAD"]);
     world.git(&["revert", "--no-edit", "HEAD"]);
     let range = format!("{}..HEAD", base.trim());
-    world.orch(&["check", "--range", &range]).ends(1).says("forged");
+    world
+        .orch(&["check", "--range", &range])
+        .ends(1)
+        .says("forged");
     world.orch(&["audit"]).ends(1);
     let settings = world.read("orch.toml");
     let entry = |commit: &str, reason: &str| {
         let commit = commit.trim();
-        format!("{settings}\n[[acknowledged]]\nforged = \"{commit}\"\ntask = \"t\"\nreason = \"{reason}\"\n")
+        format!(
+            "{settings}\n[[acknowledged]]\nforged = \"{commit}\"\ntask = \"t\"\nreason = \"{reason}\"\n"
+        )
     };
     // Only what is committed counts, and only for the commit and the task that it names.
     world.write("orch.toml", entry(&forged, "by mistake, and reverted"));
@@ -339,9 +505,13 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
     world.commit("another");
     world.orch(&["audit"]).ends(1);
     world.write("orch.toml", entry("1f2e", "too short"));
-    world.orch(&["status"]).reports("40 or 64 hexadecimal digits");
+    world
+        .orch(&["status"])
+        .reports("40 or 64 hexadecimal digits");
     world.write("orch.toml", entry(&forged, " "));
-    world.orch(&["status"]).reports("why the change is acceptable");
+    world
+        .orch(&["status"])
+        .reports("why the change is acceptable");
 }
 
 /// Acknowledges the change of `t` in HEAD, and commits that.
@@ -350,8 +520,10 @@ fn acknowledge(world: &World) {
 }
 
 pub fn acknowledge_commit(world: &World, forged: &str) {
-    let entry =
-        format!("\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n", forged.trim());
+    let entry = format!(
+        "\n[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"I know.\"\n",
+        forged.trim()
+    );
     world.write("orch.toml", world.read("orch.toml") + &entry);
     world.git(&["commit", "-q", "-m", "acknowledged", "orch.toml"]);
 }
@@ -365,11 +537,26 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     acknowledge(&world);
     let stands = "it is acknowledged, but it still stands: its step to codegen is in the record";
     world.orch(&["audit"]).ends(1).says(stands);
-    world.orch(&["check", "--range", "HEAD~2..HEAD"]).ends(1).says(stands);
+    world
+        .orch(&["check", "--range", "HEAD~2..HEAD"])
+        .ends(1)
+        .says(stands);
     // Whoever goes back to before it lets the rules decide again.
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "It was never reviewed."]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "It was never reviewed.",
+        ])
+        .succeeds();
     world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
-    world.orch(&["audit"]).succeeds().says("acknowledged in orch.toml: I know.");
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("acknowledged in orch.toml: I know.");
 
     // What a step within a phase records stays, whatever happens in the phase, until the task goes back further.
     let world = started("plan_review");
@@ -377,18 +564,47 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     let entry = HistoryEntry::clone(told.history.last().expect("an entry"));
     let here = entry.to.clone();
     told.rev += 1;
-    let entry = HistoryEntry { seq: told.rev, from: Some(here), kind: Kind::Confirm, ..entry };
+    let entry = HistoryEntry {
+        seq: told.rev,
+        from: Some(here),
+        kind: Kind::Confirm,
+        ..entry
+    };
     told.history.push(entry.into());
     tell(&world, &told);
     world.commit("forged");
     assert_eq!(last_change(&world)["standing"], "forged");
     acknowledge(&world);
-    world.orch(&["audit"]).ends(1).says("but it still stands: its step to plan_review is in the record");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("but it still stands: its step to plan_review is in the record");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.orch(&["rollback", "t", "--to", "plan_review", "--reason", "Once more."]).succeeds();
-    world.orch(&["audit"]).ends(1).says("but it still stands: its step to plan_review is in the record");
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "From the start."]).succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "plan_review",
+            "--reason",
+            "Once more.",
+        ])
+        .succeeds();
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("but it still stands: its step to plan_review is in the record");
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "From the start.",
+        ])
+        .succeeds();
     world.orch(&["audit"]).succeeds().says("I know.");
 
     // A record that is not in this clone may hold anything.
@@ -396,11 +612,14 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     skip(&world, "codegen", "plan-accepted");
     world.commit("forged");
     let forged = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t", "--override", "Go on."]).succeeds();
+    world
+        .orch(&["next", "t", "--override", "Go on."])
+        .succeeds();
     acknowledge_commit(&world, &forged);
     let log = world.git(&["rev-parse", "HEAD:tasks/t/transcript.jsonl"]);
     let (folder, name) = log.trim().split_at(2);
-    std::fs::remove_file(world.path(&format!(".git/objects/{folder}/{name}"))).expect("a loose object");
+    std::fs::remove_file(world.path(&format!(".git/objects/{folder}/{name}")))
+        .expect("a loose object");
     world
         .orch(&["audit"])
         .ends(1)
@@ -412,7 +631,10 @@ fn an_acknowledged_forgery_that_still_stands_stays_one() {
     world.write("tasks/t/state.json", honest.replace("plan_review", "done"));
     world.commit("forged");
     acknowledge(&world);
-    world.orch(&["audit"]).ends(1).says("but it still stands: state.json is not the fold of its log");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("but it still stands: state.json is not the fold of its log");
     world.write("tasks/t/state.json", honest);
     world.commit("as before");
     world.orch(&["audit"]).succeeds().says("I know.");
@@ -430,22 +652,41 @@ fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
     let base = world.git(&["rev-parse", "HEAD"]);
     let path = "system/workflows/global-state-machine.md";
     let honest = world.read(path);
-    let relaxed =
-        honest.replace("plan_review.ready && plan_review.ok", "plan_review.ready || plan_review.ok");
+    let relaxed = honest.replace(
+        "plan_review.ready && plan_review.ok",
+        "plan_review.ready || plan_review.ok",
+    );
     assert_ne!(relaxed, honest);
     world.write(path, relaxed);
     world.commit("relaxed");
     world.plan_review("t", false, 1);
-    world.orch_by_program(&["next", "t"]).succeeds().says("-> codegen");
+    world
+        .orch_by_program(&["next", "t"])
+        .succeeds()
+        .says("-> codegen");
     let range = format!("{}..HEAD", base.trim());
     world.write(path, honest);
     world.commit("as before");
-    assert_eq!(world.git(&["diff", "--stat", base.trim(), "HEAD", "--", "system"]), "");
-    world.orch(&["audit", &range]).ends(1).says("stands at neither end of the range");
-    world.orch(&["check", "--range", &range]).ends(1).says("stands at neither end of the range");
-    world.orch(&["audit", "--strict"]).ends(1).says("in force only temporarily");
+    assert_eq!(
+        world.git(&["diff", "--stat", base.trim(), "HEAD", "--", "system"]),
+        ""
+    );
+    world
+        .orch(&["audit", &range])
+        .ends(1)
+        .says("stands at neither end of the range");
+    world
+        .orch(&["check", "--range", &range])
+        .ends(1)
+        .says("stands at neither end of the range");
+    world
+        .orch(&["audit", "--strict"])
+        .ends(1)
+        .says("in force only temporarily");
     // A range that begins with them is judged by them.
-    world.orch(&["check", "--range", "HEAD~2..HEAD~1"]).succeeds();
+    world
+        .orch(&["check", "--range", "HEAD~2..HEAD~1"])
+        .succeeds();
     let step = world.git(&["rev-parse", "HEAD~1"]);
     let entry = format!(
         "[[acknowledged]]\nforged = \"{}\"\ntask = \"t\"\nreason = \"An experiment.\"\n",
@@ -453,7 +694,10 @@ fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
     );
     world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
     world.commit("acknowledge the step");
-    world.orch(&["audit", &range]).succeeds().says("An experiment.");
+    world
+        .orch(&["audit", &range])
+        .succeeds()
+        .says("An experiment.");
     world.orch(&["check", "--range", &range]).succeeds();
 }
 
@@ -462,13 +706,16 @@ fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
     let path = "system/workflows/global-state-machine.md";
     let relaxed = |strict: &str, accepted: &str| {
         let line = |name: &str| {
-            let mut lines = strict.lines().filter(|line| line.starts_with(&format!("{name} = ")));
+            let mut lines = strict
+                .lines()
+                .filter(|line| line.starts_with(&format!("{name} = ")));
             lines.next().expect("a definition").to_owned()
         };
         let accepts = format!("plan_accepted = \"{accepted}\"");
-        strict
-            .replace(&line("plan_accepted"), &accepts)
-            .replace(&line("plan_refused"), "plan_refused = \"!plan_review.ready\"")
+        strict.replace(&line("plan_accepted"), &accepts).replace(
+            &line("plan_refused"),
+            "plan_refused = \"!plan_review.ready\"",
+        )
     };
     let relax = |world: &World| {
         let strict = world.read(path);
@@ -491,17 +738,25 @@ fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
             world.commit("as before");
         }
         let change = last(&world, "unverifiable");
-        assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
+        assert!(
+            change["why"].as_str().expect("why").contains(why),
+            "{change:#}"
+        );
         world.orch(&["audit", "--strict"]).ends(1);
         // An honest experiment is acknowledged.
         let step = world.git(&["log", "-1", "--format=%H", "--grep", "Orch-To: codegen"]);
         acknowledge_commit(&world, &step);
-        world.orch(&["audit", "--strict"]).succeeds().says("I know.");
+        world
+            .orch(&["audit", "--strict"])
+            .succeeds()
+            .says("I know.");
     }
     // A change of the rules that stays, or that another follows, and one that the step does not need.
-    for (ok, then) in
-        [(false, None), (false, Some("plan_review.ready && plan_review.present")), (true, Some("strict"))]
-    {
+    for (ok, then) in [
+        (false, None),
+        (false, Some("plan_review.ready && plan_review.present")),
+        (true, Some("strict")),
+    ] {
         let world = started("plan_review");
         let strict = relax(&world);
         world.plan_review("t", ok, 1);
@@ -524,11 +779,17 @@ fn rules_that_stood_only_for_a_step_prove_nothing_in_the_whole_history() {
     world.write(path, strict.replace(accepted, "to = \"done\"\n"));
     world.commit("relaxed");
     world.accept("t");
-    world.orch_by_program(&["next", "t"]).succeeds().says("-> done");
+    world
+        .orch_by_program(&["next", "t"])
+        .succeeds()
+        .says("-> done");
     world.write(path, strict);
     world.commit("as before");
     let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
+    assert!(
+        change["why"].as_str().expect("why").contains(why),
+        "{change:#}"
+    );
 }
 
 #[test]
@@ -536,15 +797,29 @@ fn settings_about_people_that_stand_only_within_a_range_permit_nothing_in_it() {
     let world = started("plan_review");
     let base = world.git(&["rev-parse", "HEAD"]);
     let honest = world.read("orch.toml");
-    world.write("orch.toml", honest.replace("[people]\n", "[people]\norders = \"anyone\"\n"));
+    world.write(
+        "orch.toml",
+        honest.replace("[people]\n", "[people]\norders = \"anyone\"\n"),
+    );
     world.commit("anyone");
-    world.orch_by_agent(&["next", "t", "--override", "I may."]).succeeds();
+    world
+        .orch_by_agent(&["next", "t", "--override", "I may."])
+        .succeeds();
     let range = format!("{}..HEAD", base.trim());
-    world.orch(&["audit", &range]).ends(1).says("the settings that it begins with do not permit it");
+    world
+        .orch(&["audit", &range])
+        .ends(1)
+        .says("the settings that it begins with do not permit it");
     world.write("orch.toml", honest);
     world.commit("as before");
-    world.orch(&["audit", &range]).ends(1).says("[people] settings that permitted it");
-    world.orch(&["check", "--range", &range]).ends(1).says("[people] settings that permitted it");
+    world
+        .orch(&["audit", &range])
+        .ends(1)
+        .says("[people] settings that permitted it");
+    world
+        .orch(&["check", "--range", &range])
+        .ends(1)
+        .says("[people] settings that permitted it");
 }
 
 #[test]
@@ -554,14 +829,26 @@ fn settings_about_people_that_stood_only_for_a_step_permit_nothing_in_the_whole_
     for (is_agent, relaxed, is_permitted) in [
         (true, "orders = \"anyone\"", false),
         (false, "orders = \"anyone\"", true),
-        (true, "agents_may = [\"confirm\"]\norders = \"anyone\"", false),
+        (
+            true,
+            "agents_may = [\"confirm\"]\norders = \"anyone\"",
+            false,
+        ),
     ] {
         let world = started("plan_review");
         let honest = world.read("orch.toml");
-        world.write("orch.toml", honest.replace("[people]\n", &format!("[people]\n{relaxed}\n")));
+        world.write(
+            "orch.toml",
+            honest.replace("[people]\n", &format!("[people]\n{relaxed}\n")),
+        );
         world.commit("relaxed");
         let order = ["next", "t", "--override", "I may."];
-        if is_agent { world.orch_by_agent(&order) } else { world.orch(&order) }.succeeds();
+        if is_agent {
+            world.orch_by_agent(&order)
+        } else {
+            world.orch(&order)
+        }
+        .succeeds();
         last(&world, "overridden");
         world.write("orch.toml", honest);
         world.commit("as before");
@@ -569,7 +856,10 @@ fn settings_about_people_that_stood_only_for_a_step_permit_nothing_in_the_whole_
             last(&world, "overridden");
         } else {
             let change = last(&world, "unverifiable");
-            assert!(change["why"].as_str().expect("why").contains(why), "{change:#}");
+            assert!(
+                change["why"].as_str().expect("why").contains(why),
+                "{change:#}"
+            );
         }
     }
 }
@@ -596,11 +886,17 @@ fn an_acknowledged_forgery_does_not_cover_a_workflow_that_it_breaks() {
     let workflow = "system/workflows/global-state-machine.md";
     let (before, whole) = (world.read("tasks/t/state.json"), world.read(workflow));
     world.write("tasks/t/state.json", before.replace("plan_review", "done"));
-    world.write(workflow, whole.replace("[artifact.brief]\n", "[artifact.brief]\nnonsense = 1\n"));
+    world.write(
+        workflow,
+        whole.replace("[artifact.brief]\n", "[artifact.brief]\nnonsense = 1\n"),
+    );
     world.commit("forged");
     let forged = world.git(&["rev-parse", "HEAD"]);
     world.git(&["revert", "--no-edit", "HEAD"]);
     acknowledge_commit(&world, &forged);
     let range = format!("{}..HEAD", base.trim());
-    world.orch(&["check", "--range", &range]).ends(1).says("workflow `global-state-machine` has errors");
+    world
+        .orch(&["check", "--range", &range])
+        .ends(1)
+        .says("workflow `global-state-machine` has errors");
 }

@@ -27,7 +27,13 @@ fn a_state_of_an_older_tool_is_imported_and_the_file_stays_in_git() {
     let world = world();
     // The task, its file, the phase it comes to, what is due there, and a part that has no place.
     for (task, state, phase, due, left) in [
-        ("tunings/a", DIAGNOSING, "running", "run diagnose_memory", "/diagnosis/context/issues_found"),
+        (
+            "tunings/a",
+            DIAGNOSING,
+            "running",
+            "run diagnose_memory",
+            "/diagnosis/context/issues_found",
+        ),
         (
             "tunings/b",
             VERIFIED,
@@ -39,41 +45,70 @@ fn a_state_of_an_older_tool_is_imported_and_the_file_stays_in_git() {
         ("loops/d", LOOP, "running", "", "/loop_id"),
     ] {
         let name = &task[task.len() - 1..];
-        import(&world, task, state).succeeds().reports(left).reports("git cat-file blob");
+        import(&world, task, state)
+            .succeeds()
+            .reports(left)
+            .reports("git cat-file blob");
         let recorded = world.json(&format!("{task}/state.json"));
         assert_eq!(recorded["status"], phase, "{task}");
-        assert_eq!(world.git(&["show", &format!("HEAD~1:{task}/state.json")]), state, "{task}");
+        assert_eq!(
+            world.git(&["show", &format!("HEAD~1:{task}/state.json")]),
+            state,
+            "{task}"
+        );
         let blob = world.git(&["rev-parse", &format!("HEAD~1:{task}/state.json")]);
-        assert_eq!(recorded["history"][0]["evidence"]["state.json"], blob.trim(), "{task}");
+        assert_eq!(
+            recorded["history"][0]["evidence"]["state.json"],
+            blob.trim(),
+            "{task}"
+        );
         world.orch(&["status", name]).succeeds().says(due);
     }
     assert_eq!(world.dirty(), "");
     let audit = world.orch(&["audit", "--strict"]).succeeds();
     assert!(
-        audit.stdout.contains("4 proven, 4 claimed") || audit.stderr.contains("4 proven, 4 claimed"),
+        audit.stdout.contains("4 proven, 4 claimed")
+            || audit.stderr.contains("4 proven, 4 claimed"),
         "{audit:?}"
     );
     // The data of each is where the workflow has it.
     let at = |task: &str, pointer: &str| {
-        world.json(&format!("{task}/state.json")).pointer(pointer).cloned().unwrap_or_default().to_string()
+        world
+            .json(&format!("{task}/state.json"))
+            .pointer(pointer)
+            .cloned()
+            .unwrap_or_default()
+            .to_string()
     };
     for (task, pointer, expected) in [
         ("tunings/a", "/iteration_count", "1"),
         ("tunings/a", "/diagnosis/context/issues/0/id", "\"CTX-1\""),
         ("tunings/a", "/diagnosis/memory", "null"),
-        ("tunings/a", "/requirement_analysis/coverage/status", "\"satisfied\""),
+        (
+            "tunings/a",
+            "/requirement_analysis/coverage/status",
+            "\"satisfied\"",
+        ),
         ("tunings/a", "/errors/0/message", "\"no SKILL.md\""),
         ("tunings/b", "/iteration_count", "1"),
         ("tunings/b", "/progress/verified", "true"),
         ("tunings/b", "/applied_fixes/1/issue_ids", "[\"MEM-1\"]"),
-        ("tunings/b", "/applied_fixes/1/verification_result", "\"fail\""),
+        (
+            "tunings/b",
+            "/applied_fixes/1/verification_result",
+            "\"fail\"",
+        ),
         ("tunings/b", "/verification/results/0/result", "\"pass\""),
         ("tunings/b", "/gemini_analysis/status", "\"completed\""),
         ("tunings/c", "/ended", "true"),
         ("loops/d", "/current_iteration", "3"),
         ("loops/d", "/title", "\"Upload\""),
         ("loops/d", "/last_action", "\"develop\""),
-        ("loops/d", "/skill_state/develop/tasks/1/status", "\"pending\""),
+        (
+            "loops/d",
+            "/skill_state/develop/tasks/1/status",
+            "\"pending\"",
+        ),
     ] {
         assert_eq!(at(task, pointer), expected, "{task} {pointer}");
     }
@@ -90,27 +125,62 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
     // Numbers of the issue and of the task have other places in the new state; the message names the original.
     let urgent = "\"severity\": \"urgent\",\n      \"priority\"";
     for (task, state, place, message) in [
-        ("tunings/a", change(DIAGNOSING, "\"running\"", "\"bogus\""), ":2:13", "\"bogus\" is no phase"),
-        ("tunings/a", change(DIAGNOSING, "\"running\"", "7"), ":2:13", "7 is no phase"),
         (
             "tunings/a",
-            change(DIAGNOSING, "\"max_iterations\": 5", "\"max_iterations\": \"5\""),
+            change(DIAGNOSING, "\"running\"", "\"bogus\""),
+            ":2:13",
+            "\"bogus\" is no phase",
+        ),
+        (
+            "tunings/a",
+            change(DIAGNOSING, "\"running\"", "7"),
+            ":2:13",
+            "7 is no phase",
+        ),
+        (
+            "tunings/a",
+            change(
+                DIAGNOSING,
+                "\"max_iterations\": 5",
+                "\"max_iterations\": \"5\"",
+            ),
             ":71:21",
             "\"5\"",
         ),
         (
             "tunings/a",
-            change(DIAGNOSING, "\"iteration_count\": 0", "\"iteration_count\": []"),
+            change(
+                DIAGNOSING,
+                "\"iteration_count\": 0",
+                "\"iteration_count\": []",
+            ),
             ":70:22",
             "compute",
         ),
-        ("tunings/a", change(DIAGNOSING, &urgent.replace("urgent", "high"), urgent), ":46:19", "urgent"),
-        ("loops/d", change(LOOP, "\"pending\"", "\"maybe\""), ":40:21", "maybe"),
-        ("loops/d", change(LOOP, "\"running\"", "\"gone\""), ":6:13", "no phase of workflow `ccw-loop`"),
+        (
+            "tunings/a",
+            change(DIAGNOSING, &urgent.replace("urgent", "high"), urgent),
+            ":46:19",
+            "urgent",
+        ),
+        (
+            "loops/d",
+            change(LOOP, "\"pending\"", "\"maybe\""),
+            ":40:21",
+            "maybe",
+        ),
+        (
+            "loops/d",
+            change(LOOP, "\"running\"", "\"gone\""),
+            ":6:13",
+            "no phase of workflow `ccw-loop`",
+        ),
     ] {
         let refused = import(&world, task, &state).ends(2);
         assert!(
-            refused.stderr.starts_with(&format!("{task}/state.json{place}: error[")),
+            refused
+                .stderr
+                .starts_with(&format!("{task}/state.json{place}: error[")),
             "{message}: {refused:?}"
         );
         assert!(
@@ -137,15 +207,26 @@ fn an_imported_state_is_proven_after_a_squash_and_forged_if_it_says_something_el
     world.git(&["switch", "-q", "task"]);
     let log = world.read("tunings/a/transcript.jsonl");
     let event = log.replace("\"iteration_count\":1", "\"iteration_count\":4");
-    let body = format!("{{{}", &event[event.find("\"after\"").expect("an event")..].trim_end());
+    let body = format!(
+        "{{{}",
+        &event[event.find("\"after\"").expect("an event")..].trim_end()
+    );
     let id = orch::base::Digest::of_blob(body.as_bytes());
-    world.write("tunings/a/transcript.jsonl", format!("{{\"id\":\"{id}\",{}\n", &body[1..]));
+    world.write(
+        "tunings/a/transcript.jsonl",
+        format!("{{\"id\":\"{id}\",{}\n", &body[1..]),
+    );
     world.remove("tunings/a/state.json");
     world.orch(&["status"]).ends(1).says("error: repair");
     world.orch(&["recover", "a"]).succeeds();
     world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
     let audit = world.orch(&["audit"]).ends(1);
-    assert!(audit.stdout.contains("/iteration_count should be 1, but is 4"), "{audit:?}");
+    assert!(
+        audit
+            .stdout
+            .contains("/iteration_count should be 1, but is 4"),
+        "{audit:?}"
+    );
 }
 
 #[test]
@@ -161,7 +242,10 @@ fn without_commits_the_imported_file_is_kept_beside_the_record() {
 #[test]
 fn the_watch_imports_what_it_adopts_and_batches_it() {
     let world = world();
-    let settings = format!("{}\n[git]\ncommit = \"batch\"\n[watch]\nadopt = true\n", world.read("orch.toml"));
+    let settings = format!(
+        "{}\n[git]\ncommit = \"batch\"\n[watch]\nadopt = true\n",
+        world.read("orch.toml")
+    );
     world.write("orch.toml", settings);
     world.commit("Adopt");
     world.write("tunings/a/state.json", DIAGNOSING);

@@ -4,7 +4,11 @@ use crate::harness::{World, started};
 
 /// Everything that a command could have changed.
 fn traces(world: &World) -> (String, String, String) {
-    (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"))
+    (
+        world.git(&["rev-parse", "HEAD"]),
+        world.dirty(),
+        world.read("tasks/t/state.json"),
+    )
 }
 
 #[test]
@@ -12,14 +16,23 @@ fn a_skip_is_refused_and_says_why() {
     let world = started("plan_review");
     let before = traces(&world);
     let refused = world.orch(&["next", "t", "--to", "test"]).ends(1);
-    assert!(refused.stderr.contains("the rules do not move the task to `test` now"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("the rules do not move the task to `test` now"),
+        "{}",
+        refused.stderr
+    );
     assert!(
         refused.stderr.contains("review/plan-review.json"),
         "it says what is missing: {}",
         refused.stderr
     );
     assert!(refused.stderr.contains("--override"), "{}", refused.stderr);
-    world.orch(&["next", "t", "--to", "codegen"]).ends(1).reports("plan-accepted");
+    world
+        .orch(&["next", "t", "--to", "codegen"])
+        .ends(1)
+        .reports("plan-accepted");
     assert_eq!(traces(&world), before);
 }
 
@@ -35,8 +48,14 @@ fn to_takes_the_move_that_the_rules_decide() {
 #[test]
 fn an_unknown_phase_or_task_gets_the_nearest_name() {
     let world = started("planning");
-    world.orch(&["next", "t", "--to", "tset"]).ends(2).reports("did you mean `test`?");
-    world.orch(&["next", "t", "--expect", "codegn"]).ends(2).reports("did you mean `codegen`?");
+    world
+        .orch(&["next", "t", "--to", "tset"])
+        .ends(2)
+        .reports("did you mean `test`?");
+    world
+        .orch(&["next", "t", "--expect", "codegn"])
+        .ends(2)
+        .reports("did you mean `codegen`?");
     world
         .orch(&["next", "t", "--override", "why", "--to", "acept"])
         .reports("did you mean `accept`?")
@@ -46,17 +65,29 @@ fn an_unknown_phase_or_task_gets_the_nearest_name() {
         .ends(2)
         .reports("did you mean `planning`?");
     world.orch(&["new", "fix-login"]).succeeds();
-    world.orch(&["next", "fix-logon"]).ends(2).reports("did you mean `fix-login`?");
-    world.orch(&["confirm", "t", "pathc", "--reason", "r"]).ends(2).reports("did you mean `patch`?");
+    world
+        .orch(&["next", "fix-logon"])
+        .ends(2)
+        .reports("did you mean `fix-login`?");
+    world
+        .orch(&["confirm", "t", "pathc", "--reason", "r"])
+        .ends(2)
+        .reports("did you mean `patch`?");
 }
 
 #[test]
 fn expect_is_content_with_a_task_that_is_there() {
     let world = started("plan_review");
-    world.orch(&["next", "t", "--expect", "plan_review"]).succeeds().says("already in plan_review");
+    world
+        .orch(&["next", "t", "--expect", "plan_review"])
+        .succeeds()
+        .says("already in plan_review");
     world.orch(&["next", "t", "--expect", "codegen"]).ends(1);
     world.plan_review("t", true, 1);
-    world.orch(&["next", "t", "--expect", "codegen"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch(&["next", "t", "--expect", "codegen"])
+        .succeeds()
+        .says("plan_review -> codegen");
     world.orch(&["next", "t", "--expect", "codegen"]).succeeds();
 }
 
@@ -64,8 +95,13 @@ fn expect_is_content_with_a_task_that_is_there() {
 fn an_alias_of_a_phase_is_as_good_as_its_name() {
     let world = started("review");
     world.code_review("t", true, 1);
-    world.orch(&["next", "t", "--to", "test_run"]).succeeds().says("review -> test");
-    world.orch(&["next", "t", "--expect", "test_run"]).succeeds();
+    world
+        .orch(&["next", "t", "--to", "test_run"])
+        .succeeds()
+        .says("review -> test");
+    world
+        .orch(&["next", "t", "--expect", "test_run"])
+        .succeeds();
 }
 
 #[test]
@@ -73,26 +109,60 @@ fn a_dry_run_says_it_and_writes_nothing() {
     let world = started("plan_review");
     world.plan_review("t", true, 1);
     let before = traces(&world);
-    world.orch(&["next", "t", "--dry-run"]).succeeds().says("plan_review -> codegen");
-    assert_eq!(world.orch_json(&["next", "t", "--dry-run"])["applied"], false);
-    world.orch(&["next", "t", "--override", "why", "--dry-run"]).succeeds();
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "why", "--dry-run"]).succeeds();
+    world
+        .orch(&["next", "t", "--dry-run"])
+        .succeeds()
+        .says("plan_review -> codegen");
+    assert_eq!(
+        world.orch_json(&["next", "t", "--dry-run"])["applied"],
+        false
+    );
+    world
+        .orch(&["next", "t", "--override", "why", "--dry-run"])
+        .succeeds();
+    world
+        .orch(&[
+            "rollback",
+            "t",
+            "--to",
+            "planning",
+            "--reason",
+            "why",
+            "--dry-run",
+        ])
+        .succeeds();
     assert_eq!(traces(&world), before);
 }
 
 #[test]
 fn an_override_waives_what_it_jumps_over_and_keeps_its_reason() {
     let world = started("plan_review");
-    world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "test"]).succeeds();
+    world
+        .orch(&[
+            "next",
+            "t",
+            "--override",
+            "reviewed in pairing",
+            "--to",
+            "test",
+        ])
+        .succeeds();
     let state = world.json("tasks/t/state.json");
     assert_eq!(state["phase"], "test");
     for waived in ["plan_review", "patch", "code_review"] {
         assert!(state["waived"][waived].is_u64(), "{waived}: {state:#}");
     }
     let message = world.git(&["log", "-1", "--format=%B"]);
-    assert!(message.contains("Orch-Override: reviewed in pairing"), "{message}");
+    assert!(
+        message.contains("Orch-Override: reviewed in pairing"),
+        "{message}"
+    );
     assert!(message.contains("Orch-Kind: override"), "{message}");
-    assert!(world.read("tasks/t/transcript.jsonl").contains("reviewed in pairing"));
+    assert!(
+        world
+            .read("tasks/t/transcript.jsonl")
+            .contains("reviewed in pairing")
+    );
     world.tests("t", 0, 1);
     world.orch(&["next", "t"]).succeeds().says("test -> accept");
 }
@@ -113,13 +183,19 @@ fn an_override_without_a_reason_is_refused() {
 fn without_a_name_the_directory_the_branch_or_the_only_open_task_is_meant() {
     let world = started("planning");
     world.plan("t", 1);
-    world.orch(&["next"]).succeeds().says("t: planning -> plan_review");
+    world
+        .orch(&["next"])
+        .succeeds()
+        .says("t: planning -> plan_review");
     world.orch(&["new", "u"]).succeeds();
     world.orch(&["next"]).ends(2);
     world.orch(&["-C", "tasks/u", "next"]).ends(3);
     world.git(&["switch", "-q", "-c", "feature/u"]);
     world.plan("u", 1);
-    world.orch(&["next"]).succeeds().says("u: planning -> plan_review");
+    world
+        .orch(&["next"])
+        .succeeds()
+        .says("u: planning -> plan_review");
 }
 
 #[test]
@@ -143,9 +219,14 @@ fn two_dozen_moves_at_once_all_succeed() {
         world.orch(&["new", task]).succeeds();
         world.plan(task, 1);
     }
-    let moves: Vec<_> = tasks.iter().map(|task| world.orch_spawn(&["next", task])).collect();
+    let moves: Vec<_> = tasks
+        .iter()
+        .map(|task| world.orch_spawn(&["next", task]))
+        .collect();
     for started in moves {
-        world.end(started.wait_with_output().expect("ended")).succeeds();
+        world
+            .end(started.wait_with_output().expect("ended"))
+            .succeeds();
     }
     for task in &tasks {
         assert_eq!(world.phase(task), "plan_review", "{task}");
@@ -158,9 +239,14 @@ fn a_step_by_a_workflow_that_is_not_committed_is_warned_about() {
     let world = World::ready();
     let path = "system/workflows/small.md";
     world.write(path, include_str!("../audit/small.md"));
-    let missing = "system/workflows/small.md is not committed as it is, so an audit cannot verify this step";
+    let missing =
+        "system/workflows/small.md is not committed as it is, so an audit cannot verify this step";
     let hint = "git add system/workflows/small.md && git commit -- system/workflows/small.md";
-    world.orch(&["new", "early", "--workflow", "small"]).succeeds().reports(missing).reports(hint);
+    world
+        .orch(&["new", "early", "--workflow", "small"])
+        .succeeds()
+        .reports(missing)
+        .reports(hint);
     world.orch(&["audit", "--strict"]).ends(1);
     world.git(&["add", path]);
     world.git(&["commit", "-q", "-m", "the workflow"]);

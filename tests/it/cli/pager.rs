@@ -20,9 +20,15 @@ fn a_long_answer_goes_through_the_pager_and_a_short_one_does_not() {
     let world = World::ready();
     let (code, long) = shown(&world, LONG, &[MARKS]);
     assert_eq!(code, Some(0));
-    assert!(long.contains("| Usage: orch next") && long.contains("# for several tasks"), "{long}");
+    assert!(
+        long.contains("| Usage: orch next") && long.contains("# for several tasks"),
+        "{long}"
+    );
     let (_, short) = shown(&world, &["status"], &[MARKS]);
-    assert!(!short.contains("| ") && short.contains("There are no tasks yet"), "{short}");
+    assert!(
+        !short.contains("| ") && short.contains("There are no tasks yet"),
+        "{short}"
+    );
 }
 
 #[test]
@@ -36,10 +42,21 @@ fn nothing_is_paged_that_a_program_reads_or_that_a_person_does_not_want_paged() 
         (LONG, &[("ORCH_PAGER", "cat"), ("PAGER", MARKS.1)]),
     ] {
         let (code, shown) = shown(&world, arguments, variables);
-        assert!(code == Some(0) && shown.contains("orch next"), "{arguments:?}: {shown}");
-        assert!(!shown.contains("| "), "{arguments:?} {variables:?}: {shown}");
+        assert!(
+            code == Some(0) && shown.contains("orch next"),
+            "{arguments:?}: {shown}"
+        );
+        assert!(
+            !shown.contains("| "),
+            "{arguments:?} {variables:?}: {shown}"
+        );
     }
-    let piped = world.orch_command(LONG).env("TERM", "xterm").envs([MARKS]).output().expect("orch starts");
+    let piped = world
+        .orch_command(LONG)
+        .env("TERM", "xterm")
+        .envs([MARKS])
+        .output()
+        .expect("orch starts");
     assert!(!world.end(piped).succeeds().stdout.contains("| "));
 }
 
@@ -58,9 +75,16 @@ fn an_answer_is_shown_without_a_pager_that_cannot_be_started() {
     let world = World::ready();
     for missing in ["no-such-pager", "no-such-pager --quick"] {
         let (code, shown) = shown(&world, LONG, &[("ORCH_PAGER", missing)]);
-        assert!(code == Some(0) && shown.contains("# for several tasks"), "{missing}: {shown}");
+        assert!(
+            code == Some(0) && shown.contains("# for several tasks"),
+            "{missing}: {shown}"
+        );
     }
-    let (code, quit) = shown(&world, &["workflow", "show"], &[("ORCH_PAGER", "head -n 2")]);
+    let (code, quit) = shown(
+        &world,
+        &["workflow", "show"],
+        &[("ORCH_PAGER", "head -n 2")],
+    );
     assert!(code == Some(0) && !quit.contains("panicked"), "{quit}");
 }
 
@@ -69,7 +93,9 @@ fn an_answer_is_shown_without_a_pager_that_cannot_be_started() {
 fn orch_waits_for_its_pager_through_an_interrupt() {
     let world = World::ready();
     let mut command = world.orch_command(LONG);
-    command.env("TERM", "xterm").env("ORCH_PAGER", "echo paging; sleep 0.4; cat >paged");
+    command
+        .env("TERM", "xterm")
+        .env("ORCH_PAGER", "echo paging; sleep 0.4; cat >paged");
     let mut terminal = Terminal::start(command);
     terminal.shows("paging");
     let orch = rustix::process::Pid::from_child(&terminal.child);
@@ -94,8 +120,14 @@ fn long_work_shows_how_far_it_is_and_leaves_no_trace() {
     assert_eq!(code, Some(0));
     assert!(slow.contains("of 6 tasks"), "{slow}");
     let after = slow.rsplit("\u{1b}[2K").next().expect("text");
-    assert!(after.starts_with("6 tasks: 6 planning") && !after.contains("looked at"), "{after}");
+    assert!(
+        after.starts_with("6 tasks: 6 planning") && !after.contains("looked at"),
+        "{after}"
+    );
     for arguments in [&["status", "--quiet"][..], &["status", "--json"]] {
-        assert!(!shown(&world, arguments, &[]).1.contains("looked at"), "{arguments:?}");
+        assert!(
+            !shown(&world, arguments, &[]).1.contains("looked at"),
+            "{arguments:?}"
+        );
     }
 }

@@ -17,27 +17,50 @@ fn two_roots() -> World {
 }
 
 fn proposal(world: &World, directory: &str) {
-    world.write(&format!("{directory}/proposal.md"), "# Change\n\n## Why\n\nBecause.\n");
+    world.write(
+        &format!("{directory}/proposal.md"),
+        "# Change\n\n## Why\n\nBecause.\n",
+    );
 }
 
 fn directory(world: &World, id: &str) -> String {
-    world.orch_json(&["suggest", id])["suggestions"][0]["path"].as_str().expect("a path").to_owned()
+    world.orch_json(&["suggest", id])["suggestions"][0]["path"]
+        .as_str()
+        .expect("a path")
+        .to_owned()
 }
 
 #[test]
 fn new_adopts_the_directory_that_exists_in_any_root() {
     let world = two_roots();
     proposal(&world, "openspec/changes/add-search");
-    world.orch(&["new", "add-search"]).succeeds().says("adopted");
-    assert_eq!(directory(&world, "add-search"), "openspec/changes/add-search");
+    world
+        .orch(&["new", "add-search"])
+        .succeeds()
+        .says("adopted");
+    assert_eq!(
+        directory(&world, "add-search"),
+        "openspec/changes/add-search"
+    );
     assert!(!world.path("tasks/add-search").exists());
-    assert_eq!(world.json("openspec/changes/add-search/state.json")["workflow"]["name"], "openspec");
-    assert!(!world.orch(&["status"]).succeeds().stdout.contains("duplicate-task"));
+    assert_eq!(
+        world.json("openspec/changes/add-search/state.json")["workflow"]["name"],
+        "openspec"
+    );
+    assert!(
+        !world
+            .orch(&["status"])
+            .succeeds()
+            .stdout
+            .contains("duplicate-task")
+    );
     // An existing directory may also be named by its path, from anywhere.
     proposal(&world, "openspec/changes/by-path");
     world.orch(&["new", "openspec/changes/by-path/"]).succeeds();
     proposal(&world, "openspec/changes/by-dot");
-    world.orch(&["-C", "openspec/changes/by-dot", "new", "."]).succeeds();
+    world
+        .orch(&["-C", "openspec/changes/by-dot", "new", "."])
+        .succeeds();
     for id in ["by-path", "by-dot"] {
         assert_eq!(directory(&world, id), format!("openspec/changes/{id}"));
     }
@@ -54,7 +77,16 @@ fn new_follows_the_root_the_workflow_and_the_current_directory() {
     new(&["new", "by-glob", "--root", "openspec/changes/*"]);
     new(&["new", "by-workflow", "--workflow", "openspec"]);
     new(&["-C", "openspec/changes", "new", "by-place"]);
-    new(&["-C", "openspec/changes", "new", "both", "--root", "tasks", "--workflow", "openspec"]);
+    new(&[
+        "-C",
+        "openspec/changes",
+        "new",
+        "both",
+        "--root",
+        "tasks",
+        "--workflow",
+        "openspec",
+    ]);
     new(&["-C", "openspec", "new", "outside"]);
     new(&["new", "foreign", "--workflow", "ccw-loop"]);
     for (id, place, workflow) in [
@@ -68,7 +100,11 @@ fn new_follows_the_root_the_workflow_and_the_current_directory() {
         ("foreign", "tasks/foreign", "ccw-loop"),
     ] {
         assert_eq!(directory(&world, id), place);
-        assert_eq!(world.json(&format!("{place}/state.json"))["workflow"]["name"], workflow, "{id}");
+        assert_eq!(
+            world.json(&format!("{place}/state.json"))["workflow"]["name"],
+            workflow,
+            "{id}"
+        );
     }
     world.orch(&["audit"]).succeeds();
 }
@@ -81,10 +117,22 @@ fn new_never_makes_a_second_task_of_one_id() {
     let twice = |arguments: &[&str], says: &str| {
         world.orch(arguments).ends(2).reports(says);
     };
-    twice(&["new", "t", "--root", "openspec/changes"], "task `t` is already in tasks/t");
-    twice(&["new", "t", "--workflow", "openspec"], "task `t` already exists");
-    twice(&["new", "x/y", "--root", "openspec/changes"], "the root `openspec/changes` permits no task `x/y`");
-    twice(&["new", "t2", "--root", "nowhere"], "the root `nowhere` permits no task `t2`");
+    twice(
+        &["new", "t", "--root", "openspec/changes"],
+        "task `t` is already in tasks/t",
+    );
+    twice(
+        &["new", "t", "--workflow", "openspec"],
+        "task `t` already exists",
+    );
+    twice(
+        &["new", "x/y", "--root", "openspec/changes"],
+        "the root `openspec/changes` permits no task `x/y`",
+    );
+    twice(
+        &["new", "t2", "--root", "nowhere"],
+        "the root `nowhere` permits no task `t2`",
+    );
     proposal(&world, "openspec/changes/u");
     world.plan("u", 1);
     twice(&["new", "u"], "`u` could be tasks/u or openspec/changes/u");

@@ -10,7 +10,10 @@ fn for_an_agent_ends_with_one_when_there_is_nothing() {
     world.orch(&["suggest", "--for", "agent"]).ends(1);
     world.orch(&["suggest"]).succeeds();
     world.orch(&["new", "t"]).succeeds();
-    world.orch(&["suggest", "--for", "agent"]).succeeds().says("planning/plan.json");
+    world
+        .orch(&["suggest", "--for", "agent"])
+        .succeeds()
+        .says("planning/plan.json");
     world.walk_to("t", "done");
     let nothing = world.orch(&["suggest", "--for", "agent", "--json"]).ends(1);
     let envelope: serde_json::Value = serde_json::from_str(&nothing.stdout).expect("one document");
@@ -23,9 +26,17 @@ fn finished_tasks_are_left_out_unless_named() {
     world.orch(&["new", "u"]).succeeds();
     world.walk_to("t", "done");
     let all = world.orch_json(&["suggest"]);
-    let ids: Vec<_> = all["suggestions"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
+    let ids: Vec<_> = all["suggestions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["task"])
+        .collect();
     assert_eq!(ids, ["u"]);
-    assert_eq!(world.orch_json(&["suggest", "t"])["suggestions"][0]["kind"], "done");
+    assert_eq!(
+        world.orch_json(&["suggest", "t"])["suggestions"][0]["kind"],
+        "done"
+    );
 }
 
 #[test]
@@ -39,7 +50,12 @@ fn the_most_urgent_comes_first() {
     world.remove("tasks/c-gap/code/diff.patch");
     world.write("tasks/d-broken/transcript.jsonl", "{");
     let all = world.orch_json(&["suggest"]);
-    let ids: Vec<_> = all["suggestions"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
+    let ids: Vec<_> = all["suggestions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["task"])
+        .collect();
     assert_eq!(ids, ["d-broken", "c-gap", "b-due", "a-waits"]);
 }
 
@@ -48,7 +64,10 @@ fn the_same_files_and_record_give_the_same_bytes() {
     let world = started("codegen");
     let first = world.orch(&["suggest", "--json"]).stdout;
     assert_eq!(world.orch(&["suggest", "--json"]).stdout, first);
-    assert_eq!(world.orch(&["-C", "tasks/t", "suggest", "--json"]).stdout, first);
+    assert_eq!(
+        world.orch(&["-C", "tasks/t", "suggest", "--json"]).stdout,
+        first
+    );
 }
 
 #[test]
@@ -77,10 +96,16 @@ fn waiting_returns_when_the_answer_changes() {
 fn waiting_ends_with_one_when_the_time_is_up() {
     let world = started("planning");
     for timeout in ["1", "100ms"] {
-        let ended = world.orch(&["suggest", "t", "--wait", "--timeout", timeout, "--json"]).ends(1);
-        let envelope: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+        let ended = world
+            .orch(&["suggest", "t", "--wait", "--timeout", timeout, "--json"])
+            .ends(1);
+        let envelope: serde_json::Value =
+            serde_json::from_str(&ended.stdout).expect("one document");
         assert_eq!(envelope["suggestions"][0]["currentPhase"], "planning");
     }
     let hint = "for example 90s, 5m or 1h30m";
-    world.orch(&["suggest", "t", "--wait", "--timeout", "soon"]).ends(2).reports(hint);
+    world
+        .orch(&["suggest", "t", "--wait", "--timeout", "soon"])
+        .ends(2)
+        .reports(hint);
 }

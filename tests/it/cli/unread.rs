@@ -9,16 +9,34 @@ use std::fs;
 type Cause = (&'static str, fn(&World), i32, &'static [&'static str]);
 
 const CAUSES: [Cause; 3] = [
-    ("the recorded workflow is gone", |world| world.remove("system/workflows/mine.md"), 1, &["t"]),
-    ("HEAD names a missing tree", |world| lose(world, "HEAD^{tree}"), 1, &["a", "t"]),
-    ("HEAD names a missing commit", |world| lose(world, "HEAD"), 70, &["a", "t"]),
+    (
+        "the recorded workflow is gone",
+        |world| world.remove("system/workflows/mine.md"),
+        1,
+        &["t"],
+    ),
+    (
+        "HEAD names a missing tree",
+        |world| lose(world, "HEAD^{tree}"),
+        1,
+        &["a", "t"],
+    ),
+    (
+        "HEAD names a missing commit",
+        |world| lose(world, "HEAD"),
+        70,
+        &["a", "t"],
+    ),
 ];
 
 /// A task `t` of a workflow of the repository, and an older task `a` of one that ships.
 fn world() -> World {
     let world = World::ready();
     world.orch(&["new", "a"]).succeeds();
-    let shipped = world.orch(&["workflow", "show", "global-state-machine"]).succeeds().stdout;
+    let shipped = world
+        .orch(&["workflow", "show", "global-state-machine"])
+        .succeeds()
+        .stdout;
     world.write("system/workflows/mine.md", shipped);
     world.orch(&["new", "t", "--workflow", "mine"]).succeeds();
     world
@@ -28,7 +46,8 @@ fn world() -> World {
 fn lose(world: &World, name: &str) {
     let id = world.git(&["rev-parse", name]);
     let (directory, file) = id.trim().split_at(2);
-    fs::remove_file(world.path(&format!(".git/objects/{directory}/{file}"))).expect("a loose object");
+    fs::remove_file(world.path(&format!(".git/objects/{directory}/{file}")))
+        .expect("a loose object");
 }
 
 #[test]
@@ -36,12 +55,22 @@ fn a_timeline_that_cannot_be_explained_hides_no_other() {
     let world = world();
     world.write("tasks/t/transcript.jsonl", "");
     world.remove("system/workflows/mine.md");
-    let told = world.orch(&["log", "--all", "--json"]).ends(1).reports("task `t`: ");
+    let told = world
+        .orch(&["log", "--all", "--json"])
+        .ends(1)
+        .reports("task `t`: ");
     let answer: Value = serde_json::from_str(&told.stdout).expect("one document");
-    assert!(answer["entries"].as_array().is_some_and(|steps| steps.iter().all(|step| step["task"] == "a")));
+    assert!(
+        answer["entries"]
+            .as_array()
+            .is_some_and(|steps| steps.iter().all(|step| step["task"] == "a"))
+    );
     assert_eq!(answer["diagnostics"][0]["code"], "unjudged");
     // Of one task, the reason is the answer.
-    world.orch(&["log", "t"]).ends(2).reports("there is no workflow `mine`");
+    world
+        .orch(&["log", "t"])
+        .ends(2)
+        .reports("there is no workflow `mine`");
 }
 
 #[test]
@@ -63,7 +92,8 @@ fn every_face_lists_them_first_and_says_so_by_its_exit_code() {
                 let told = format!("{cause}: {command:?}");
                 let ended = world.orch(&[command, &["--json"]].concat());
                 assert_eq!(ended.code, exit, "{told}: {ended:?}");
-                let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+                let answer: serde_json::Value =
+                    serde_json::from_str(&ended.stdout).expect("one document");
                 let rows = answer[list].as_array().expect("a list");
                 let errors: Vec<&str> = rows
                     .iter()
@@ -73,7 +103,11 @@ fn every_face_lists_them_first_and_says_so_by_its_exit_code() {
                     .filter_map(|row| row["task"].as_str())
                     .collect();
                 assert_eq!(errors, concerned, "{told}: {answer}");
-                assert_eq!(rows.iter().filter(|row| row["kind"] == "error").count(), errors.len(), "{told}");
+                assert_eq!(
+                    rows.iter().filter(|row| row["kind"] == "error").count(),
+                    errors.len(),
+                    "{told}"
+                );
                 world.orch(command).ends(exit).says("error: repair");
             }
             world.orch(&["check"]).ends(exit);
@@ -82,7 +116,10 @@ fn every_face_lists_them_first_and_says_so_by_its_exit_code() {
             }
             let board = world.orch(&["board", "--html", "-"]).ends(exit);
             for task in concerned {
-                assert!(board.stdout.contains(&format!("data-task=\"{task}\"")), "{cause}: {task}");
+                assert!(
+                    board.stdout.contains(&format!("data-task=\"{task}\"")),
+                    "{cause}: {task}"
+                );
             }
         }
     }
@@ -107,14 +144,20 @@ fn a_finding_about_a_task_stands_once() {
             .collect();
         assert_eq!(codes, ["unjudged"], "{command:?}: {answer}");
     }
-    assert_eq!(world.orch_json(&["suggest"])["diagnostics"], serde_json::json!([]));
+    assert_eq!(
+        world.orch_json(&["suggest"])["diagnostics"],
+        serde_json::json!([])
+    );
 }
 
 #[test]
 fn a_directory_that_is_missing_in_the_history_keeps_no_other_task_from_the_list() {
     let world = world();
     lose(&world, "HEAD:tasks/t");
-    for (command, list) in [(&["status"][..], "tasks"), (&["suggest"][..], "suggestions")] {
+    for (command, list) in [
+        (&["status"][..], "tasks"),
+        (&["suggest"][..], "suggestions"),
+    ] {
         let ended = world.orch(&[command, &["--json"]].concat()).ends(1);
         let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
         let told: Vec<(&str, bool)> = answer[list]
@@ -126,7 +169,10 @@ fn a_directory_that_is_missing_in_the_history_keeps_no_other_task_from_the_list(
         assert_eq!(told, [("t", true), ("a", false)], "{answer}");
     }
     if cfg!(feature = "board") {
-        world.orch(&["board", "--html", "-"]).ends(1).says("data-task=\"a\"");
+        world
+            .orch(&["board", "--html", "-"])
+            .ends(1)
+            .says("data-task=\"a\"");
     }
 }
 
@@ -149,16 +195,27 @@ fn an_answer_about_a_task_in_error_exits_with_1_and_is_printed_all_the_same() {
         &["watch", "--once", "--dry-run"],
         &["watch", "--once"],
     ] {
-        let named = if command[0] == "watch" { "t: (no phase): error: repair" } else { "transcript.jsonl" };
+        let named = if command[0] == "watch" {
+            "t: (no phase): error: repair"
+        } else {
+            "transcript.jsonl"
+        };
         world.orch(command).ends(1).says(named);
     }
     let explained = world.orch(&["explain", "t", "--json"]).ends(1);
-    assert_eq!(serde_json::from_str::<Value>(&explained.stdout).expect("JSON")["kind"], "explanations");
+    assert_eq!(
+        serde_json::from_str::<Value>(&explained.stdout).expect("JSON")["kind"],
+        "explanations"
+    );
     for command in [["explain", "u"], ["prompt", "u"]] {
         world.orch(&command).succeeds();
     }
     world.write("tasks/t/transcript.jsonl", log);
-    for command in [&["explain", "t"][..], &["prompt", "t"], &["watch", "--once"]] {
+    for command in [
+        &["explain", "t"][..],
+        &["prompt", "t"],
+        &["watch", "--once"],
+    ] {
         world.orch(command).succeeds();
     }
 }

@@ -13,10 +13,25 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
     assert_eq!(world.dirty(), mine);
     type Scene = fn(&World);
     let scenes: [(Scene, &str, &str, &str); 6] = [
-        (|w| w.plan("t", 1), "planning/plan.json", "planning", "plan_review"),
-        (|w| w.plan_review("t", true, 1), "review/plan-review.json", "plan_review", "codegen"),
+        (
+            |w| w.plan("t", 1),
+            "planning/plan.json",
+            "planning",
+            "plan_review",
+        ),
+        (
+            |w| w.plan_review("t", true, 1),
+            "review/plan-review.json",
+            "plan_review",
+            "codegen",
+        ),
         (|w| w.patch("t", 1), "code/diff.patch", "codegen", "review"),
-        (|w| w.code_review("t", true, 1), "review/code-review.json", "review", "test"),
+        (
+            |w| w.code_review("t", true, 1),
+            "review/code-review.json",
+            "review",
+            "test",
+        ),
         (|w| w.tests("t", 0, 1), "eval/junit.xml", "test", "accept"),
         (|w| w.accept("t"), "accept/decision.json", "accept", "done"),
     ];
@@ -26,16 +41,27 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
         write(&world);
         let command = if from == "accept" { "approve" } else { "next" };
         let moved = world.orch(&[command, "t"]).succeeds();
-        assert!(moved.stdout.contains(&format!("t: {from} -> {to}")), "{}", moved.stdout);
+        assert!(
+            moved.stdout.contains(&format!("t: {from} -> {to}")),
+            "{}",
+            moved.stdout
+        );
         assert_eq!(world.phase("t"), to);
         assert_eq!(world.dirty(), mine, "after {from} -> {to}");
         let artifact = format!("tasks/t/{artifact}");
         let files = world.git(&["show", "--name-only", "--format=", "HEAD"]);
-        let mut expected = [artifact.as_str(), "tasks/t/state.json", "tasks/t/transcript.jsonl"];
+        let mut expected = [
+            artifact.as_str(),
+            "tasks/t/state.json",
+            "tasks/t/transcript.jsonl",
+        ];
         expected.sort_unstable();
         assert_eq!(files.lines().collect::<Vec<_>>(), expected);
         let message = world.git(&["log", "-1", "--format=%B"]);
-        assert!(message.starts_with(&format!("orch(t): {from} -> {to}\n\n")), "{message}");
+        assert!(
+            message.starts_with(&format!("orch(t): {from} -> {to}\n\n")),
+            "{message}"
+        );
         let blob = world.git(&["rev-parse", &format!("HEAD:{artifact}")]);
         for trailer in [
             "Orch-Task: t".to_owned(),
@@ -59,18 +85,28 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
 fn a_failing_test_goes_back_once_and_a_new_patch_comes_forward_again() {
     let world = started("test");
     world.tests("t", 1, 1);
-    world.orch(&["next", "t"]).succeeds().says("test -> codegen").says("git revert");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("test -> codegen")
+        .says("git revert");
     world.orch(&["next", "t"]).ends(3);
     world.orch(&["next", "t"]).ends(3);
     world.patch("t", 2);
-    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("codegen -> review");
     world.code_review("t", true, 2);
     world.orch(&["next", "t"]).succeeds().says("review -> test");
     world.orch(&["next", "t"]).ends(3);
     world.tests("t", 0, 2);
     world.orch(&["next", "t"]).succeeds().says("test -> accept");
     world.plan("t", 2);
-    world.orch(&["next", "t"]).succeeds().says("accept -> plan_review");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("accept -> plan_review");
     assert_eq!(world.dirty(), "");
 }
 

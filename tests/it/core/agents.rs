@@ -3,8 +3,8 @@
 use super::play::{Play, workflow};
 use orch::base::{ArtifactName, Digest};
 use orch::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, FileFact, Mode, RetryPolicy, Returned,
-    RunCommand, RunEffect, Worker,
+    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, FileFact, Mode, RetryPolicy,
+    Returned, RunCommand, RunEffect, Worker,
 };
 use orch::workflow::Workflow;
 use serde_json::{Value, json};
@@ -66,12 +66,19 @@ fn write(files: &Files, name: &str, value: &Value) {
         data: Some(Arc::new(value.clone())),
         problems: Vec::new(),
     };
-    files.borrow_mut().insert(ArtifactName::new(name).expect("valid"), vec![fact]);
+    files
+        .borrow_mut()
+        .insert(ArtifactName::new(name).expect("valid"), vec![fact]);
 }
 
 fn returned(how: ExecutorExit, result: Option<&Value>) -> Returned {
     let trace = orch::decide::ExecutorTrace::default();
-    Returned { how, result: result.map(ActionResult::read), cost: 0.0, trace }
+    Returned {
+        how,
+        result: result.map(ActionResult::read),
+        cost: 0.0,
+        trace,
+    }
 }
 
 /// Plays a run whose executor does this at each turn.
@@ -82,14 +89,22 @@ fn played(perform: impl Fn(&Files, u32) -> Returned) -> (Ending, String, u32, u3
     play.files = Rc::clone(&files);
     play.perform = Box::new(move |_, turn| perform(&files, turn));
     let (ending, why) = play.run();
-    let failures = play.machine.usage.failures_of(&Worker::Agent("writer".to_owned()));
+    let failures = play
+        .machine
+        .usage
+        .failures_of(&Worker::Agent("writer".to_owned()));
     (ending, why, play.machine.usage.turns, failures)
 }
 
 #[test]
 fn an_agents_work_is_judged_by_its_files() {
     let draft = |files: &Files, ok: bool, n: u32| write(files, "draft", &json!({"ok": ok, "n": n}));
-    let badly = || returned(ExecutorExit::Badly("it exited with code 3".to_owned()), None);
+    let badly = || {
+        returned(
+            ExecutorExit::Badly("it exited with code 3".to_owned()),
+            None,
+        )
+    };
     let well = || returned(ExecutorExit::Well, None);
     type Script<'s> = &'s dyn Fn(&Files, u32) -> Returned;
     let cases: [(&str, Script<'_>, Ending, u32); 8] = [
@@ -111,8 +126,18 @@ fn an_agents_work_is_judged_by_its_files() {
             Ending::Waiting,
             1,
         ),
-        ("it exits badly and writes nothing", &|_, _| badly(), Ending::Failed, 2),
-        ("it says that it is done and writes nothing", &|_, _| well(), Ending::Stalled, 1),
+        (
+            "it exits badly and writes nothing",
+            &|_, _| badly(),
+            Ending::Failed,
+            2,
+        ),
+        (
+            "it says that it is done and writes nothing",
+            &|_, _| well(),
+            Ending::Stalled,
+            1,
+        ),
         (
             "it reports a success and writes nothing",
             &|_, _| returned(ExecutorExit::Well, Some(&json!({"summary": "done"}))),
@@ -130,7 +155,12 @@ fn an_agents_work_is_judged_by_its_files() {
         ),
         (
             "it says that it failed",
-            &|_, _| returned(ExecutorExit::Well, Some(&json!({"status": "failed", "message": "no"}))),
+            &|_, _| {
+                returned(
+                    ExecutorExit::Well,
+                    Some(&json!({"status": "failed", "message": "no"})),
+                )
+            },
             Ending::Failed,
             2,
         ),
@@ -155,14 +185,24 @@ fn an_agents_work_is_judged_by_its_files() {
 fn what_an_executor_writes_for_a_person_waits_for_that_person() {
     for (writes, ending, says) in [
         (&["draft"][..], Ending::Waiting, None),
-        (&["draft", "verdict"], Ending::Waiting, Some("an executor wrote the decision of `judging`")),
+        (
+            &["draft", "verdict"],
+            Ending::Waiting,
+            Some("an executor wrote the decision of `judging`"),
+        ),
     ] {
         let (ended, why, turns, _) = played(|files, _| {
-            writes.iter().for_each(|name| write(files, name, &json!({"ok": true})));
+            writes
+                .iter()
+                .for_each(|name| write(files, name, &json!({"ok": true})));
             returned(ExecutorExit::Well, None)
         });
         assert_eq!((ended, turns), (ending, 1), "{writes:?}: {why}");
-        assert_eq!(why.starts_with("an executor wrote"), says.is_some(), "{why}");
+        assert_eq!(
+            why.starts_with("an executor wrote"),
+            says.is_some(),
+            "{why}"
+        );
         assert!(says.is_none_or(|says| why.starts_with(says)), "{why}");
     }
     // What stood there before the executor worked is the person's own word.
@@ -184,9 +224,11 @@ fn what_an_executor_writes_for_a_person_waits_for_that_person() {
 
 #[test]
 fn the_response_to_an_order_is_tried_for_a_while_and_then_the_run_ends_without_it() {
-    for (retry, waits) in
-        [(RetryPolicy::Never(Ending::Error), 0), (RetryPolicy::Short, 25), (RetryPolicy::Long, 25)]
-    {
+    for (retry, waits) in [
+        (RetryPolicy::Never(Ending::Error), 0),
+        (RetryPolicy::Short, 25),
+        (RetryPolicy::Long, 25),
+    ] {
         let workflow = reviewing(&REVIEW.replace(
             "[[rule]]\nid = \"written\"",
             "[[rule]]\nid = \"stopped\"\non = \"stop\"\nfrom = \"writing\"\nto = \"done\"\nbecause = \"it is stopped\"\n[[rule]]\nid = \"written\"",
@@ -195,9 +237,13 @@ fn the_response_to_an_order_is_tried_for_a_while_and_then_the_run_ends_without_i
         play.perform = Box::new(|_, _| returned(ExecutorExit::Badly("no".to_owned()), None));
         let is_ordered = Rc::new(RefCell::new(false));
         play.block = Box::new(move |effect| match effect {
-            RunEffect::Record(RunCommand::Order(_)) => {
-                (Some(Blocker { retry, why: "a merge is going on".to_owned() }), None)
-            }
+            RunEffect::Record(RunCommand::Order(_)) => (
+                Some(Blocker {
+                    retry,
+                    why: "a merge is going on".to_owned(),
+                }),
+                None,
+            ),
             RunEffect::Judge if !is_ordered.replace(true) => (None, Some(ControlRequest::Stop)),
             _ => (None, None),
         });
@@ -207,7 +253,11 @@ fn the_response_to_an_order_is_tried_for_a_while_and_then_the_run_ends_without_i
             why.ends_with("; the response to it could not be recorded: a merge is going on"),
             "{retry:?}: {why}"
         );
-        let waited = play.story.iter().filter(|step| *step == "wait 200ms").count();
+        let waited = play
+            .story
+            .iter()
+            .filter(|step| *step == "wait 200ms")
+            .count();
         assert_eq!(waited, waits, "{retry:?}: {:?}", play.story);
     }
 }

@@ -4,8 +4,8 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled, passing};
 use orch::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskPlace};
 use orch::decide::{
-    Circumstances, Decision, DutyKind, Ending, Facts, HistoryEntry, Kind, LastRun, Recorded, Remembered,
-    RunRecord, Runner, State, Verdict, conclude, duty, fingerprint, judge,
+    Circumstances, Decision, DutyKind, Ending, Facts, HistoryEntry, Kind, LastRun, Recorded,
+    Remembered, RunRecord, Runner, State, Verdict, conclude, duty, fingerprint, judge,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -29,26 +29,48 @@ fn judged(world: &World, recorded: &Recorded, circumstances: &Circumstances<'_>)
 
 /// The commands that are offered.
 fn offered(decision: &Decision) -> Vec<String> {
-    decision.options.iter().map(|option| option.argv.join(" ")).collect()
+    decision
+        .options
+        .iter()
+        .map(|option| option.argv.join(" "))
+        .collect()
 }
 
 #[test]
 fn what_git_remembers_of_a_missing_need_is_offered() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("codegen");
-    let (path, plan) = world.files.iter().find(|(path, _)| path.contains("plan.")).expect("a plan");
+    let (path, plan) = world
+        .files
+        .iter()
+        .find(|(path, _)| path.contains("plan."))
+        .expect("a plan");
     let (path, digest) = (path.clone(), Digest::of_blob(plan.text.as_bytes()));
     world.files.remove(&path);
     let place = format!("tasks/t-1/{path}");
     let at = RepoPath::new(&place).expect("a path");
     let knows = |asked: &RepoPath, blob: Digest| {
-        (asked.as_str() == place && blob == digest)
-            .then(|| Remembered { commit: "abc1234".to_owned(), at: at.clone() })
+        (asked.as_str() == place && blob == digest).then(|| Remembered {
+            commit: "abc1234".to_owned(),
+            at: at.clone(),
+        })
     };
     let restore = format!("git restore -s abc1234 -- {place}");
-    let known = Circumstances { remembered: &knows, ..plain() };
-    assert_eq!(offered(&judged(&world, &world.recorded(), &known))[0], restore);
-    for circumstances in [plain(), Circumstances { past: true, ..known }] {
+    let known = Circumstances {
+        remembered: &knows,
+        ..plain()
+    };
+    assert_eq!(
+        offered(&judged(&world, &world.recorded(), &known))[0],
+        restore
+    );
+    for circumstances in [
+        plain(),
+        Circumstances {
+            past: true,
+            ..known
+        },
+    ] {
         let told = offered(&judged(&world, &world.recorded(), &circumstances));
         assert!(!told.contains(&restore), "{told:?}");
     }
@@ -57,15 +79,31 @@ fn what_git_remembers_of_a_missing_need_is_offered() {
     for (at, expected) in [
         (
             format!("old/t-0/{path}"),
-            Some(format!("git --work-tree tasks/t-1 restore -s abc1234:old/t-0 -- :/{path}")),
+            Some(format!(
+                "git --work-tree tasks/t-1 restore -s abc1234:old/t-0 -- :/{path}"
+            )),
         ),
         ("tasks/t-1/planning/other.json".to_owned(), None),
     ] {
         let at = RepoPath::new(&at).expect("a path");
-        let knows = |_: &RepoPath, _: Digest| Some(Remembered { commit: commit.clone(), at: at.clone() });
-        let told =
-            offered(&judged(&world, &world.recorded(), &Circumstances { remembered: &knows, ..plain() }));
-        let restore = told.iter().find(|command| command.starts_with("git")).cloned();
+        let knows = |_: &RepoPath, _: Digest| {
+            Some(Remembered {
+                commit: commit.clone(),
+                at: at.clone(),
+            })
+        };
+        let told = offered(&judged(
+            &world,
+            &world.recorded(),
+            &Circumstances {
+                remembered: &knows,
+                ..plain()
+            },
+        ));
+        let restore = told
+            .iter()
+            .find(|command| command.starts_with("git"))
+            .cloned();
         assert_eq!(restore, expected, "{told:?}");
     }
 }
@@ -81,11 +119,25 @@ fn what_failed_last_is_noted_with_whether_it_is_final() {
         (json!(false), 0, None),
     ] {
         let error = json!({"message": "no network", "recoverable": recoverable});
-        let run = RunRecord { errors, ..RunRecord::default() };
-        let state = State { errors: vec![json!({"message": "older"}), error], run, ..world.known() };
+        let run = RunRecord {
+            errors,
+            ..RunRecord::default()
+        };
+        let state = State {
+            errors: vec![json!({"message": "older"}), error],
+            run,
+            ..world.known()
+        };
         let decision = judged(&world, &Recorded::Known(Box::new(state)), &plain());
-        let told = decision.diagnostics.iter().find(|found| found.code == Code::ActionGivenUp);
-        assert_eq!(told.map(|found| found.message.as_str()), expected, "{recoverable}");
+        let told = decision
+            .diagnostics
+            .iter()
+            .find(|found| found.code == Code::ActionGivenUp);
+        assert_eq!(
+            told.map(|found| found.message.as_str()),
+            expected,
+            "{recoverable}"
+        );
         let pointer = told.and_then(|found| found.place.as_ref()?.pointer.as_deref());
         assert_eq!(pointer, expected.map(|_| "/errors/1"));
     }
@@ -101,20 +153,53 @@ fn a_due_transition_is_held_where_git_ignores_its_evidence_and_only_then_git_is_
     };
     let unasked: &dyn Fn() -> Vec<Diagnostic> = &|| panic!("git is asked");
     // Nothing is due yet.
-    judged(&world, &world.recorded(), &Circumstances { ignored: unasked, ..plain() });
+    judged(
+        &world,
+        &world.recorded(),
+        &Circumstances {
+            ignored: unasked,
+            ..plain()
+        },
+    );
     for expected in world.decide().expects {
-        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+        world.write(
+            &expected.path,
+            passing(expected.artifact.as_str(), 0, &expected.of),
+        );
     }
     let free = judged(&world, &world.recorded(), &plain());
     assert!(free.transition().is_some() && !free.is_held_by_ignored());
-    assert!(offered(&free).iter().any(|command| command.starts_with("orch next t-1")), "{free:?}");
-    let held = judged(&world, &world.recorded(), &Circumstances { ignored: &ignored, ..plain() });
+    assert!(
+        offered(&free)
+            .iter()
+            .any(|command| command.starts_with("orch next t-1")),
+        "{free:?}"
+    );
+    let held = judged(
+        &world,
+        &world.recorded(),
+        &Circumstances {
+            ignored: &ignored,
+            ..plain()
+        },
+    );
     assert_eq!(held.verdict, free.verdict, "the rules say the same");
-    assert!(held.is_held_by_ignored() && held.reason.starts_with("git ignores tasks/t-1/x"), "{held:?}");
+    assert!(
+        held.is_held_by_ignored() && held.reason.starts_with("git ignores tasks/t-1/x"),
+        "{held:?}"
+    );
     assert_eq!(offered(&held), Vec::<String>::new());
     for circumstances in [
-        Circumstances { past: true, ignored: unasked, ..plain() },
-        Circumstances { untracked: true, ignored: unasked, ..plain() },
+        Circumstances {
+            past: true,
+            ignored: unasked,
+            ..plain()
+        },
+        Circumstances {
+            untracked: true,
+            ignored: unasked,
+            ..plain()
+        },
     ] {
         judged(&world, &world.recorded(), &circumstances);
     }
@@ -125,11 +210,21 @@ fn a_due_transition_is_held_where_git_ignores_its_evidence_and_only_then_git_is_
 fn an_untracked_task_whose_record_is_lost_is_an_error_and_no_new_task() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("codegen");
-    let untracked = Circumstances { untracked: true, ..plain() };
+    let untracked = Circumstances {
+        untracked: true,
+        ..plain()
+    };
     for (recorded, name) in [(world.recorded(), "wait"), (Recorded::Lost, "record-lost")] {
         let decision = judged(&world, &recorded, &untracked);
-        let is_noted = decision.diagnostics.iter().any(|found| found.code == Code::Untracked);
-        assert_eq!((decision.verdict.name(), is_noted), (name, name == "wait"), "{decision:#?}");
+        let is_noted = decision
+            .diagnostics
+            .iter()
+            .any(|found| found.code == Code::Untracked);
+        assert_eq!(
+            (decision.verdict.name(), is_noted),
+            (name, name == "wait"),
+            "{decision:#?}"
+        );
     }
 }
 
@@ -139,23 +234,55 @@ fn each_lost_file_is_named_with_the_command_that_restores_it() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("accept");
     world.files.clear();
-    let knows =
-        |asked: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: asked.clone() });
-    let decision = judged(&world, &world.recorded(), &Circumstances { remembered: &knows, ..plain() });
+    let knows = |asked: &RepoPath, _: Digest| {
+        Some(Remembered {
+            commit: "abc1234".to_owned(),
+            at: asked.clone(),
+        })
+    };
+    let decision = judged(
+        &world,
+        &world.recorded(),
+        &Circumstances {
+            remembered: &knows,
+            ..plain()
+        },
+    );
     let command = |path: &RepoPath| format!("git restore -s abc1234 -- {path}");
-    let lost: Vec<RepoPath> =
-        decision.lost.iter().map(|lost| world.facts().place.path(&lost.path).expect("a path")).collect();
+    let lost: Vec<RepoPath> = decision
+        .lost
+        .iter()
+        .map(|lost| world.facts().place.path(&lost.path).expect("a path"))
+        .collect();
     assert!(lost.len() > 1, "{lost:?}");
-    let restores: Vec<String> =
-        offered(&decision).into_iter().filter(|command| command.starts_with("git restore")).collect();
-    assert!(restores.len() > lost.len(), "a need is missing, too: {restores:?}");
+    let restores: Vec<String> = offered(&decision)
+        .into_iter()
+        .filter(|command| command.starts_with("git restore"))
+        .collect();
+    assert!(
+        restores.len() > lost.len(),
+        "a need is missing, too: {restores:?}"
+    );
     for restore in &restores {
         let is_lost = lost.iter().any(|path| command(path) == *restore);
-        assert_eq!(decision.reason.contains(restore), is_lost, "{restore} in {}", decision.reason);
+        assert_eq!(
+            decision.reason.contains(restore),
+            is_lost,
+            "{restore} in {}",
+            decision.reason
+        );
     }
     for path in &lost {
-        let is_of = |finding: &&Diagnostic| finding.place.as_ref().is_some_and(|at| at.path == path.as_str());
-        let gone = decision.diagnostics.iter().filter(|finding| finding.code == Code::EvidenceGone);
+        let is_of = |finding: &&Diagnostic| {
+            finding
+                .place
+                .as_ref()
+                .is_some_and(|at| at.path == path.as_str())
+        };
+        let gone = decision
+            .diagnostics
+            .iter()
+            .filter(|finding| finding.code == Code::EvidenceGone);
         let hint = gone.filter(is_of).find_map(|finding| finding.hint.clone());
         let told = hint.unwrap_or_else(|| panic!("{path} in {:?}", decision.diagnostics));
         assert!(told.starts_with(&format!("{};", command(path))), "{told}");
@@ -168,28 +295,52 @@ fn what_the_last_run_came_to_says_who_must_act() {
     world.reach("codegen");
     let (known, recorded, facts) = (world.known(), world.recorded(), world.facts());
     let now = fingerprint(&world.workflow, &known, &facts, None);
-    let stalled =
-        |seen: &[Digest]| LastRun::Stalled { why: "nothing changed".to_owned(), seen: seen.to_vec() };
+    let stalled = |seen: &[Digest]| LastRun::Stalled {
+        why: "nothing changed".to_owned(),
+        seen: seen.to_vec(),
+    };
     let other = Digest::of_blob(b"other");
     for (last_run, runner, kind) in [
         (LastRun::Settled, None, DutyKind::Wait),
         (LastRun::Driven, Some(Runner::Running), DutyKind::Wait),
-        (LastRun::Interrupted, Some(Runner::Interrupted), DutyKind::Wait),
-        (stalled(&[other, now]), Some(Runner::Stalled("nothing changed".to_owned())), DutyKind::Stalled),
+        (
+            LastRun::Interrupted,
+            Some(Runner::Interrupted),
+            DutyKind::Wait,
+        ),
+        (
+            stalled(&[other, now]),
+            Some(Runner::Stalled("nothing changed".to_owned())),
+            DutyKind::Stalled,
+        ),
         // Something has changed since.
         (stalled(&[other]), None, DutyKind::Wait),
         (stalled(&[]), None, DutyKind::Wait),
     ] {
-        let told =
-            judge(&world.workflow, &recorded, &facts, &Circumstances { last_run: &last_run, ..plain() });
+        let told = judge(
+            &world.workflow,
+            &recorded,
+            &facts,
+            &Circumstances {
+                last_run: &last_run,
+                ..plain()
+            },
+        );
         assert_eq!(told.runner, runner, "{last_run:?}");
-        assert_eq!(duty(&world.workflow, &told.decision, runner.as_ref()).kind, kind, "{last_run:?}");
+        assert_eq!(
+            duty(&world.workflow, &told.decision, runner.as_ref()).kind,
+            kind,
+            "{last_run:?}"
+        );
     }
     let lost = judge(
         &world.workflow,
         &Recorded::Lost,
         &facts,
-        &Circumstances { last_run: &stalled(&[now]), ..plain() },
+        &Circumstances {
+            last_run: &stalled(&[now]),
+            ..plain()
+        },
     );
     assert_eq!(lost.runner, None, "what cannot be read is not stalled");
 }
@@ -211,14 +362,40 @@ fn a_due_action_is_offered_where_a_run_can_be_started() {
     for (untracked, past, last_run, first, is_interrupted) in [
         (false, false, LastRun::Settled, Some(&run), false),
         (false, false, LastRun::Interrupted, Some(&run), true),
-        (false, false, LastRun::Driven, Some(&"orch prompt t-1".to_owned()), false),
+        (
+            false,
+            false,
+            LastRun::Driven,
+            Some(&"orch prompt t-1".to_owned()),
+            false,
+        ),
         (false, true, LastRun::Settled, None, false),
         (false, true, LastRun::Interrupted, None, false),
-        (true, false, LastRun::Settled, Some(&"orch new t-1".to_owned()), false),
-        (true, true, LastRun::Settled, Some(&"orch new t-1".to_owned()), false),
+        (
+            true,
+            false,
+            LastRun::Settled,
+            Some(&"orch new t-1".to_owned()),
+            false,
+        ),
+        (
+            true,
+            true,
+            LastRun::Settled,
+            Some(&"orch new t-1".to_owned()),
+            false,
+        ),
     ] {
-        let decision =
-            judged(&world, &known, &Circumstances { untracked, past, last_run: &last_run, ..plain() });
+        let decision = judged(
+            &world,
+            &known,
+            &Circumstances {
+                untracked,
+                past,
+                last_run: &last_run,
+                ..plain()
+            },
+        );
         assert!(matches!(decision.verdict, Verdict::Run(_)), "{decision:?}");
         let options = offered(&decision);
         let told = format!("{untracked} {past} {last_run:?}");
@@ -226,7 +403,10 @@ fn a_due_action_is_offered_where_a_run_can_be_started() {
         assert_eq!(options.contains(&run), first == Some(&run), "{told}");
         // Nothing but its adoption is open to an untracked task.
         assert!(!untracked || options.len() == 1, "{options:?}");
-        let noted = decision.diagnostics.iter().any(|found| found.code == Code::RunInterrupted);
+        let noted = decision
+            .diagnostics
+            .iter()
+            .any(|found| found.code == Code::RunInterrupted);
         assert_eq!(noted, is_interrupted, "{told}");
     }
 }
@@ -246,21 +426,52 @@ fn how_the_last_run_ended_is_noted_until_something_is_recorded() {
     ] {
         let mut state = state.clone();
         let last = HistoryEntry::clone(state.history.last().unwrap_or(&Arc::new(entry(&world))));
-        state.history.push(HistoryEntry { kind, reason: reason(ending), ..last }.into());
-        let decision = judged(&world, &Recorded::Known(Box::new(state)), &Circumstances { past, ..plain() });
-        let told =
-            decision.diagnostics.iter().find(|found| [Code::RunWaits, Code::RunFailed].contains(&found.code));
-        assert_eq!(told.map(|found| found.code), noted, "{kind:?} {ending:?} {past}");
-        assert!(told.is_none_or(|found| found.message.ends_with(": `find` asks: which?")), "{told:?}");
+        state.history.push(
+            HistoryEntry {
+                kind,
+                reason: reason(ending),
+                ..last
+            }
+            .into(),
+        );
+        let decision = judged(
+            &world,
+            &Recorded::Known(Box::new(state)),
+            &Circumstances { past, ..plain() },
+        );
+        let told = decision
+            .diagnostics
+            .iter()
+            .find(|found| [Code::RunWaits, Code::RunFailed].contains(&found.code));
+        assert_eq!(
+            told.map(|found| found.code),
+            noted,
+            "{kind:?} {ending:?} {past}"
+        );
+        assert!(
+            told.is_none_or(|found| found.message.ends_with(": `find` asks: which?")),
+            "{told:?}"
+        );
     }
     // Where the rules do not run an action, nobody waits for a run.
     let (world, mut state) = due_run();
     state.extra.insert("asked".to_owned(), json!(false));
-    state
-        .history
-        .push(HistoryEntry { kind: Kind::End, reason: reason(Ending::Waiting), ..entry(&world) }.into());
+    state.history.push(
+        HistoryEntry {
+            kind: Kind::End,
+            reason: reason(Ending::Waiting),
+            ..entry(&world)
+        }
+        .into(),
+    );
     let decision = judged(&world, &Recorded::Known(Box::new(state)), &plain());
-    assert!(decision.diagnostics.iter().all(|found| found.code != Code::RunWaits), "{decision:?}");
+    assert!(
+        decision
+            .diagnostics
+            .iter()
+            .all(|found| found.code != Code::RunWaits),
+        "{decision:?}"
+    );
 }
 
 /// Any recorded step.
@@ -301,11 +512,18 @@ because = "never"
         let world = World::new(Arc::new(compiled("round", &ROUND.replace("BY", by))));
         let decision = judged(&world, &Recorded::New, &plain());
         assert_eq!(decision.verdict.name(), name, "{decision:?}");
-        assert_eq!(world.decide().verdict.name(), "transition", "each step alone is due");
+        assert_eq!(
+            world.decide().verdict.name(),
+            "transition",
+            "each step alone is due"
+        );
     }
     let mut world = World::new(LIFECYCLE.clone());
     for expected in world.decide().expects {
-        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+        world.write(
+            &expected.path,
+            passing(expected.artifact.as_str(), 0, &expected.of),
+        );
     }
     let decision = judged(&world, &Recorded::New, &plain());
     assert_eq!(decision, world.decide(), "a step that leads on is due");
@@ -314,28 +532,62 @@ because = "never"
 #[test]
 fn an_untracked_task_is_judged_as_far_as_its_files_lead() {
     let mut world = World::new(LIFECYCLE.clone());
-    let untracked = Circumstances { untracked: true, ..plain() };
+    let untracked = Circumstances {
+        untracked: true,
+        ..plain()
+    };
     let phase = |decision: &Decision| decision.phase.as_ref().map(ToString::to_string);
-    assert_eq!(phase(&judged(&world, &Recorded::New, &untracked)).as_deref(), Some("planning"));
+    assert_eq!(
+        phase(&judged(&world, &Recorded::New, &untracked)).as_deref(),
+        Some("planning")
+    );
     for expected in world.decide().expects {
-        world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+        world.write(
+            &expected.path,
+            passing(expected.artifact.as_str(), 0, &expected.of),
+        );
     }
     let decision = judged(&world, &Recorded::New, &untracked);
     assert_eq!(phase(&decision).as_deref(), Some("plan_review"));
     assert_eq!(offered(&decision), ["orch new t-1"]);
     let hint = |decision: &Decision| {
-        let note = decision.diagnostics.iter().find(|found| found.code == Code::Untracked);
+        let note = decision
+            .diagnostics
+            .iter()
+            .find(|found| found.code == Code::Untracked);
         note.expect("a note").hint.clone()
     };
     assert_eq!(hint(&decision).as_deref(), Some("orch new t-1"));
     // What cannot be evaluated cannot be adopted, unless only the ids have another format.
-    let unknown = State { phase: Some("nowhere".to_owned()), ..world.known() };
+    let unknown = State {
+        phase: Some("nowhere".to_owned()),
+        ..world.known()
+    };
     let recorded = Recorded::Known(Box::new(unknown));
     let decision = judged(&world, &recorded, &untracked);
-    assert!(matches!(decision.verdict, Verdict::Error { code: Code::UnknownPhase }), "{decision:?}");
+    assert!(
+        matches!(
+            decision.verdict,
+            Verdict::Error {
+                code: Code::UnknownPhase
+            }
+        ),
+        "{decision:?}"
+    );
     assert_eq!((offered(&decision), hint(&decision)), (vec![], None));
-    let other = Decision { verdict: Verdict::Error { code: Code::OtherObjectFormat }, ..decision };
-    let concluded = conclude(&world.workflow, &recorded, &world.facts(), other, &untracked);
+    let other = Decision {
+        verdict: Verdict::Error {
+            code: Code::OtherObjectFormat,
+        },
+        ..decision
+    };
+    let concluded = conclude(
+        &world.workflow,
+        &recorded,
+        &world.facts(),
+        other,
+        &untracked,
+    );
     assert_eq!(offered(&concluded.decision), ["orch new t-1"]);
 }
 
@@ -345,8 +597,19 @@ fn a_missing_file_that_lies_above_the_task_is_named_with_the_way_to_move_it() {
     let wanted = world.decide().expects[0].path.clone();
     let noted = |world: &World, found: &str, past: bool| {
         let there = |path: &RepoPath| path.as_str() == found;
-        let decision = judged(world, &world.recorded(), &Circumstances { is_file: &there, past, ..plain() });
-        let problems = decision.expects.into_iter().flat_map(|expected| expected.problems);
+        let decision = judged(
+            world,
+            &world.recorded(),
+            &Circumstances {
+                is_file: &there,
+                past,
+                ..plain()
+            },
+        );
+        let problems = decision
+            .expects
+            .into_iter()
+            .flat_map(|expected| expected.problems);
         problems
             .into_iter()
             .find(|one| one.code == Code::ArtifactMisplaced)
@@ -371,7 +634,12 @@ fn a_missing_file_that_lies_above_the_task_is_named_with_the_way_to_move_it() {
 fn git_restores_a_file_only_from_a_directory_into_a_directory() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("codegen");
-    let path = world.files.keys().find(|path| path.contains("plan.")).expect("a plan").clone();
+    let path = world
+        .files
+        .keys()
+        .find(|path| path.contains("plan."))
+        .expect("a plan")
+        .clone();
     world.files.remove(&path);
     let place = |directory: &str| match directory {
         "" => TaskPlace::of_directory(RepoPath::root()),
@@ -384,17 +652,29 @@ fn git_restores_a_file_only_from_a_directory_into_a_directory() {
         ("", path.clone(), true),
         ("", format!("old/{path}"), false),
     ] {
-        let facts = Facts { place: place(directory), ..world.facts() };
+        let facts = Facts {
+            place: place(directory),
+            ..world.facts()
+        };
         let at = RepoPath::new(&at).expect("a path");
-        let knows =
-            |_: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: at.clone() });
+        let knows = |_: &RepoPath, _: Digest| {
+            Some(Remembered {
+                commit: "abc1234".to_owned(),
+                at: at.clone(),
+            })
+        };
         let told = judge(
             &world.workflow,
             &world.recorded(),
             &facts,
-            &Circumstances { remembered: &knows, ..plain() },
+            &Circumstances {
+                remembered: &knows,
+                ..plain()
+            },
         );
-        let restores = offered(&told.decision).iter().any(|command| command.starts_with("git"));
+        let restores = offered(&told.decision)
+            .iter()
+            .any(|command| command.starts_with("git"));
         assert_eq!(restores, is_offered, "{at} to `{directory}`");
     }
 }
@@ -442,8 +722,9 @@ fn a_commit_that_names_no_task_can_be_given_the_name_while_the_name_is_what_is_m
     let (newest, other) = (Digest::of_blob(b"newest"), Digest::of_blob(b"other"));
     let amend = "git commit --amend --only --no-edit --trailer Orch-Task: t-1".to_owned();
     let short = &newest.to_string()[..7];
-    let empty =
-        format!("git commit --allow-empty --only -m {short} is the work of t-1 --trailer Orch-Task: t-1");
+    let empty = format!(
+        "git commit --allow-empty --only -m {short} is the work of t-1 --trailer Orch-Task: t-1"
+    );
     let none: &[&str] = &[];
     // The tasks that the commits name, newest first, what the note says, what is checked out, and the command.
     for (tasks, ok, head, expected) in [
@@ -467,38 +748,87 @@ fn a_commit_that_names_no_task_can_be_given_the_name_while_the_name_is_what_is_m
         world.write("note.json", json!({"ok": ok}).to_string());
         let mut facts = world.facts();
         let ids = [newest, other];
-        let commits: Vec<serde_json::Value> =
-            tasks.iter().zip(ids).map(|(tasks, id)| json!({"id": id.to_string(), "tasks": tasks})).collect();
+        let commits: Vec<serde_json::Value> = tasks
+            .iter()
+            .zip(ids)
+            .map(|(tasks, id)| json!({"id": id.to_string(), "tasks": tasks}))
+            .collect();
         // A change that was taken back leaves its commits, and no change.
-        let commits =
-            if tasks.is_empty() { vec![json!({"id": newest.to_string(), "tasks": []})] } else { commits };
-        for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
-            tree.data = Some(Arc::new(json!({"commits": commits, "files": [], "confirmed": false})));
+        let commits = if tasks.is_empty() {
+            vec![json!({"id": newest.to_string(), "tasks": []})]
+        } else {
+            commits
+        };
+        for tree in facts
+            .artifacts
+            .values_mut()
+            .flatten()
+            .filter(|file| file.is_tree)
+        {
+            tree.data = Some(Arc::new(
+                json!({"commits": commits, "files": [], "confirmed": false}),
+            ));
         }
         let head = || head;
         for (untracked, past) in [(false, false), (true, false), (false, true)] {
-            let circumstances = Circumstances { untracked, past, head: &head, ..plain() };
+            let circumstances = Circumstances {
+                untracked,
+                past,
+                head: &head,
+                ..plain()
+            };
             let told = judge(&world.workflow, &world.recorded(), &facts, &circumstances).decision;
-            let trailer = told.options.iter().position(|option| option.id == "trailer");
+            let trailer = told
+                .options
+                .iter()
+                .position(|option| option.id == "trailer");
             let command = trailer.map(|at| offered(&told)[at].clone());
             let expected = expected.filter(|_| !untracked && !past);
-            assert_eq!(command.as_ref(), expected, "{tasks:?} {ok} {untracked} {past}");
+            assert_eq!(
+                command.as_ref(),
+                expected,
+                "{tasks:?} {ok} {untracked} {past}"
+            );
             // Orders against the rules come last.
-            let order = told.options.iter().position(|option| option.id == "override");
-            assert!(trailer.is_none_or(|at| order.is_some_and(|order| at < order)), "{:?}", offered(&told));
+            let order = told
+                .options
+                .iter()
+                .position(|option| option.id == "override");
+            assert!(
+                trailer.is_none_or(|at| order.is_some_and(|order| at < order)),
+                "{:?}",
+                offered(&told)
+            );
         }
     }
 }
 
 #[test]
 fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
-    let knows =
-        |asked: &RepoPath, _: Digest| Some(Remembered { commit: "abc1234".to_owned(), at: asked.clone() });
-    let known = Circumstances { remembered: &knows, ..plain() };
+    let knows = |asked: &RepoPath, _: Digest| {
+        Some(Remembered {
+            commit: "abc1234".to_owned(),
+            at: asked.clone(),
+        })
+    };
+    let known = Circumstances {
+        remembered: &knows,
+        ..plain()
+    };
     let restore = "git restore -s abc1234 -- tasks/t-1/review/plan-review.json";
     for (phase, gone, starts, ends) in [
-        ("codegen", "review/plan-review.json", "code/diff.patch, code/tasks.md are missing", ""),
-        ("codegen", "", "code/diff.patch, code/tasks.md are missing", ""),
+        (
+            "codegen",
+            "review/plan-review.json",
+            "code/diff.patch, code/tasks.md are missing",
+            "",
+        ),
+        (
+            "codegen",
+            "",
+            "code/diff.patch, code/tasks.md are missing",
+            "",
+        ),
         ("accept", "", "accept/decision.json is missing", ""),
         (
             "accept",
@@ -512,15 +842,27 @@ fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
         world.reach(phase);
         world.files.remove(gone);
         let reason = judged(&world, &world.recorded(), &known).reason;
-        let expected = if ends.is_empty() { starts.to_owned() } else { format!("{starts}{restore}{ends}") };
+        let expected = if ends.is_empty() {
+            starts.to_owned()
+        } else {
+            format!("{starts}{restore}{ends}")
+        };
         assert!(reason.starts_with(&expected), "{phase} {gone}: {reason}");
-        assert_eq!(reason.contains("cannot be finished"), !ends.is_empty(), "{phase} {gone}: {reason}");
+        assert_eq!(
+            reason.contains("cannot be finished"),
+            !ends.is_empty(),
+            "{phase} {gone}: {reason}"
+        );
     }
     // An inconsistent task says already what is gone.
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("accept");
     let says = world.decide();
-    assert!(says.reason.starts_with("accept/decision.json"), "{}", says.reason);
+    assert!(
+        says.reason.starts_with("accept/decision.json"),
+        "{}",
+        says.reason
+    );
     for path in ["review/plan-review.json", "code/diff.patch"] {
         world.files.remove(path);
     }

@@ -24,7 +24,11 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Document {
-    let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let name = path
+        .file_stem()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
     let text = std::fs::read_to_string(path).expect("readable");
     Document::new(name.clone(), format!("{name}.md"), text)
 }
@@ -35,7 +39,11 @@ fn findings(document: &Document) -> Vec<Diagnostic> {
         .with("schemas/state.schema.json", "{}")
         .with("agents/planner.md", "Plan.");
     let (workflow, mut problems) = compile(document, &system);
-    problems.extend(workflow.iter().flat_map(|workflow| check(document, workflow)));
+    problems.extend(
+        workflow
+            .iter()
+            .flat_map(|workflow| check(document, workflow)),
+    );
     problems
 }
 
@@ -60,7 +68,10 @@ fn every_fault_is_found_where_it_stands() {
         }
         let expected = std::fs::read_to_string(&beside).unwrap_or_default();
         if lines != expected {
-            wrong.push(format!("{}:\nexpected:\n{expected}found:\n{lines}", path.display()));
+            wrong.push(format!(
+                "{}:\nexpected:\n{expected}found:\n{lines}",
+                path.display()
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -80,11 +91,17 @@ fn every_code_has_a_document_that_earns_it() {
         let text = std::fs::read_to_string(&path).expect("readable");
         let own = text.split("mod tests").next().unwrap_or_default();
         let named = own.split("Code::").skip(1);
-        let names =
-            named.map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>());
-        let codes = names.filter_map(|name| Code::ALL.iter().find(|code| format!("{code:?}") == name));
+        let names = named.map(|rest| {
+            rest.chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect::<String>()
+        });
+        let codes =
+            names.filter_map(|name| Code::ALL.iter().find(|code| format!("{code:?}") == name));
         let texts = codes.map(ToString::to_string);
-        written.extend(texts.filter(|text| text.starts_with("workflow-") || text.starts_with("guard-")));
+        written.extend(
+            texts.filter(|text| text.starts_with("workflow-") || text.starts_with("guard-")),
+        );
     }
     assert!(written.len() > 20, "{written:?}");
     assert_eq!(earned, written);
@@ -111,9 +128,16 @@ fn a_faulty_document_never_gives_a_workflow_and_any_text_gives_an_answer() {
     for path in files("fixtures/workflows/invalid", "md") {
         let document = read(&path);
         let errors = findings(&document).iter().any(Diagnostic::is_error);
-        assert_eq!(compile(&document, &System::empty()).0.is_none(), errors, "{path:?}");
+        assert_eq!(
+            compile(&document, &System::empty()).0.is_none(),
+            errors,
+            "{path:?}"
+        );
         // Cut off anywhere, it still gives an answer.
-        for end in (0..document.text.len()).step_by(7).filter(|end| document.text.is_char_boundary(*end)) {
+        for end in (0..document.text.len())
+            .step_by(7)
+            .filter(|end| document.text.is_char_boundary(*end))
+        {
             let _ = findings(&Document::new("cut", "cut.md", &document.text[..end]));
         }
     }
@@ -125,7 +149,10 @@ fn names_that_double_cost_no_more_than_one() {
     let mut text =
         String::from("```toml orch\n[artifact.a]\npath = \"a.json\"\n[define]\nd0 = \"a.ready\"\n");
     for n in 1..60 {
-        text.push_str(&format!("d{n} = \"(d{m} || d{m}) && (d{m} || !d{m})\"\n", m = n - 1));
+        text.push_str(&format!(
+            "d{n} = \"(d{m} || d{m}) && (d{m} || !d{m})\"\n",
+            m = n - 1
+        ));
     }
     text.push_str("[phase.one]\nproduces = [\"a\"]\n[phase.two]\nterminal = true\n");
     text.push_str(

@@ -3,8 +3,8 @@
 use super::world::{LIFECYCLE, World, compiled, passing};
 use orch::base::{ArtifactName, Code, Diagnostic, PhaseId};
 use orch::decide::{
-    Decision, Facts, FileFact, HistoryEntry, Kind, Recorded, State, Verdict, evaluate, nearest_rule,
-    override_to, phase_id, rollback,
+    Decision, Facts, FileFact, HistoryEntry, Kind, Recorded, State, Verdict, evaluate,
+    nearest_rule, override_to, phase_id, rollback,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -81,7 +81,14 @@ fn name(text: &str) -> ArtifactName {
 /// The artifacts that are expected, each with its state and why.
 fn expected(decision: &Decision) -> Vec<(&str, &str, &str)> {
     let all = decision.expects.iter();
-    all.map(|one| (one.artifact.as_str(), one.state.as_str(), one.because.as_str())).collect()
+    all.map(|one| {
+        (
+            one.artifact.as_str(),
+            one.state.as_str(),
+            one.because.as_str(),
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -89,12 +96,21 @@ fn what_is_absent_is_told_as_a_file_or_as_a_commit() {
     let no_commit = "no commit has changed src/** since `code` was entered";
     for (paths, because) in [
         ("[]", no_commit.to_owned()),
-        ("\"code/diff.patch\"", format!("there is no such file, and {no_commit}")),
+        (
+            "\"code/diff.patch\"",
+            format!("there is no such file, and {no_commit}"),
+        ),
     ] {
-        assert_eq!(expected(&coding(paths).decide()), [("change", "missing", because.as_str())]);
+        assert_eq!(
+            expected(&coding(paths).decide()),
+            [("change", "missing", because.as_str())]
+        );
     }
     let world = World::new(LIFECYCLE.clone());
-    assert_eq!(expected(&world.decide()), [("plan", "missing", "there is no such file")]);
+    assert_eq!(
+        expected(&world.decide()),
+        [("plan", "missing", "there is no such file")]
+    );
 }
 
 #[test]
@@ -136,8 +152,16 @@ because = "it begins anew"
     world.settle();
     world.write("note.json", r#"{"again": false}"#);
     for (ok, whole, because) in [
-        (false, false, "`report.data.ok` does not hold (report.data.ok is false)"),
-        (true, false, "`report.data.whole` does not hold (report.data.whole is false)"),
+        (
+            false,
+            false,
+            "`report.data.ok` does not hold (report.data.ok is false)",
+        ),
+        (
+            true,
+            false,
+            "`report.data.whole` does not hold (report.data.whole is false)",
+        ),
     ] {
         world.write("report.json", json!({"ok": ok, "whole": whole}).to_string());
         assert_eq!(expected(&world.decide()), [("report", "unmet", because)]);
@@ -187,12 +211,28 @@ because = "nobody said which"
     world.settle();
     let decision = world.decide();
     let question = decision.question.expect("a question");
-    let fields: Vec<Value> =
-        question.fields.iter().map(|field| json!([field.pointer, field.options, field.default])).collect();
+    let fields: Vec<Value> = question
+        .fields
+        .iter()
+        .map(|field| json!([field.pointer, field.options, field.default]))
+        .collect();
     assert_eq!(question.title, "Which?");
-    assert_eq!(fields, [json!(["/colour", ["red", "blue"], null]), json!(["/size", [1, 2], 2])]);
-    let answer = decision.options.iter().find(|option| option.id == "answer").expect("a command");
-    assert_eq!(answer.argv.join(" "), "orch answer t-1 colour=VALUE size=VALUE");
+    assert_eq!(
+        fields,
+        [
+            json!(["/colour", ["red", "blue"], null]),
+            json!(["/size", [1, 2], 2])
+        ]
+    );
+    let answer = decision
+        .options
+        .iter()
+        .find(|option| option.id == "answer")
+        .expect("a command");
+    assert_eq!(
+        answer.argv.join(" "),
+        "orch answer t-1 colour=VALUE size=VALUE"
+    );
 }
 
 #[test]
@@ -201,9 +241,12 @@ fn a_report_on_code_says_what_changed_since_and_one_on_a_file_that_the_file_did(
     let another = "it judged another version of `change`";
     let digest = orch::base::Digest::of_blob(b"judged");
     // Whether the code was changed, whether the file is there, and why the report is stale.
-    for (is_changed, has_file, because) in
-        [(true, false, earlier), (false, false, earlier), (true, true, another), (false, true, another)]
-    {
+    for (is_changed, has_file, because) in [
+        (true, false, earlier),
+        (false, false, earlier),
+        (true, true, another),
+        (false, true, another),
+    ] {
         let mut world = coding("\"code/diff.patch\"");
         if is_changed {
             world.commit("changed", &["t-1"]);
@@ -211,10 +254,17 @@ fn a_report_on_code_says_what_changed_since_and_one_on_a_file_that_the_file_did(
         if has_file {
             world.write("code/diff.patch", "+++ b/src/lib.rs\n");
         }
-        world.write("report.json", json!({"ok": true, "of": {"change": digest.to_string()}}).to_string());
+        world.write(
+            "report.json",
+            json!({"ok": true, "of": {"change": digest.to_string()}}).to_string(),
+        );
         let decision = world.decide();
         let report = decision.artifact(&name("report")).expect("the report");
-        assert_eq!(report.stale_because.as_deref(), Some(because), "{is_changed} {has_file}");
+        assert_eq!(
+            report.stale_because.as_deref(),
+            Some(because),
+            "{is_changed} {has_file}"
+        );
         assert_eq!(report.of["change"].digest(), Some(digest));
     }
 }
@@ -222,11 +272,18 @@ fn a_report_on_code_says_what_changed_since_and_one_on_a_file_that_the_file_did(
 #[test]
 fn a_record_of_code_says_nothing_of_a_file_and_one_of_a_list_does() {
     let is_changed = |world: &World, artifact: &str| {
-        world.decide().artifact(&name(artifact)).expect("an artifact").changed
+        world
+            .decide()
+            .artifact(&name(artifact))
+            .expect("an artifact")
+            .changed
     };
     let mut world = coding("\"code/diff.patch\"");
     world.write("code/diff.patch", "+++ b/src/lib.rs\n");
-    assert!(!is_changed(&world, "change"), "the code was recorded, not this file");
+    assert!(
+        !is_changed(&world, "change"),
+        "the code was recorded, not this file"
+    );
     // The list was ticked when the report sent the task back, and has stayed so.
     world.write("list.json", r#"{"ticked": true}"#);
     assert!(is_changed(&world, "list"));
@@ -246,8 +303,11 @@ fn evidence_is_committed_unless_the_artifact_says_otherwise() {
     world.write("list.json", r#"{"ticked": true}"#);
     world.write("log.json", "{}");
     let transition = world.decide().transition().cloned().expect("a transition");
-    let told: Vec<(&str, bool)> =
-        transition.evidence.iter().map(|one| (one.artifact.as_str(), one.committed)).collect();
+    let told: Vec<(&str, bool)> = transition
+        .evidence
+        .iter()
+        .map(|one| (one.artifact.as_str(), one.committed))
+        .collect();
     assert_eq!(told, [("list", true), ("change", true), ("log", false)]);
 }
 
@@ -261,8 +321,17 @@ fn a_substate_is_dropped_with_the_phase_that_is_not_reached_any_more() {
         let state = world.known();
         ["planning", "code"].map(|phase| state.actors[phase].substate.clone())
     };
-    assert_eq!(substates(&world), [Some(json!("planned")), Some(json!("changed"))]);
-    let back = rollback(&world.workflow, &world.known(), &world.facts(), Some("planning"), "anew");
+    assert_eq!(
+        substates(&world),
+        [Some(json!("planned")), Some(json!("changed"))]
+    );
+    let back = rollback(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        Some("planning"),
+        "anew",
+    );
     world.apply(&back.expect("an order"));
     assert_eq!(substates(&world)[1], None, "nobody codes");
 }
@@ -271,8 +340,16 @@ fn a_substate_is_dropped_with_the_phase_that_is_not_reached_any_more() {
 fn a_finished_task_tells_what_was_changed_since() {
     for (path, text, changed) in [
         (None, "", &[][..]),
-        (Some("accept/decision.json"), r#"{"verdict": "accepted", "n": 9}"#, &["decision"]),
-        (Some("eval/report.json"), r#"{"passed": true, "n": 9}"#, &["test_report"]),
+        (
+            Some("accept/decision.json"),
+            r#"{"verdict": "accepted", "n": 9}"#,
+            &["decision"],
+        ),
+        (
+            Some("eval/report.json"),
+            r#"{"passed": true, "n": 9}"#,
+            &["test_report"],
+        ),
         (Some("planning/plan.json"), r#"{"n": 9}"#, &["plan"]),
     ] {
         let mut world = World::new(LIFECYCLE.clone());
@@ -282,8 +359,13 @@ fn a_finished_task_tells_what_was_changed_since() {
         path.into_iter().for_each(|path| world.write(path, text));
         let decision = world.decide();
         assert!(decision.is_done());
-        let Verdict::Done { changed: told } = &decision.verdict else { panic!("{decision:?}") };
-        assert_eq!(told.iter().map(ArtifactName::as_str).collect::<Vec<_>>(), changed);
+        let Verdict::Done { changed: told } = &decision.verdict else {
+            panic!("{decision:?}")
+        };
+        assert_eq!(
+            told.iter().map(ArtifactName::as_str).collect::<Vec<_>>(),
+            changed
+        );
     }
     let mut open = World::new(LIFECYCLE.clone());
     assert!(!open.decide().is_done());
@@ -300,7 +382,10 @@ fn each_piece_of_lost_evidence_is_told_with_the_phase_that_had_it() {
         assert!(world.files.remove(path).is_some(), "{path}");
     }
     let decision = world.decide();
-    assert!(matches!(decision.verdict, Verdict::Inconsistent { .. }), "{decision:?}");
+    assert!(
+        matches!(decision.verdict, Verdict::Inconsistent { .. }),
+        "{decision:?}"
+    );
     assert_eq!(
         decision.reason,
         "the work is accepted, but the evidence of earlier phases is gone: plan_review (review/plan-review.json) is missing (the task left \
@@ -313,19 +398,35 @@ fn the_rule_that_decided_is_the_nearest_one() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("test");
     let expects = world.decide().expects;
-    world.write(&expects[0].path, passing("test_report", 0, &expects[0].of).replace("true", "false"));
+    world.write(
+        &expects[0].path,
+        passing("test_report", 0, &expects[0].of).replace("true", "false"),
+    );
     let decision = world.decide();
     assert!(decision.tried.len() > 3, "{:?}", decision.tried);
     let nearest = nearest_rule(&world.workflow, &decision).expect("a rule");
-    assert_eq!((nearest.rule.as_str(), Some(&nearest.rule)), ("failed", decision.rule.as_ref()));
+    assert_eq!(
+        (nearest.rule.as_str(), Some(&nearest.rule)),
+        ("failed", decision.rule.as_ref())
+    );
 }
 
 #[test]
 fn the_way_on_leads_out_of_the_phase() {
-    for (phase, to) in [("plan_review", "codegen"), ("review", "test"), ("test", "accept")] {
+    for (phase, to) in [
+        ("plan_review", "codegen"),
+        ("review", "test"),
+        ("test", "accept"),
+    ] {
         let mut world = World::new(LIFECYCLE.clone());
         world.reach(phase);
-        let order = override_to(&world.workflow, &world.known(), &world.facts(), None, "it is late");
+        let order = override_to(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            None,
+            "it is late",
+        );
         assert_eq!(order.expect("an order").to.as_str(), to);
     }
 }
@@ -336,13 +437,24 @@ fn a_rule_that_leads_to_its_own_phase_is_held_back_after_each_attempt_too_many()
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("test");
     for attempt in 1..=5 {
-        world.write("eval/report.json", json!({"flaky": true, "n": attempt}).to_string());
+        world.write(
+            "eval/report.json",
+            json!({"flaky": true, "n": attempt}).to_string(),
+        );
         let decision = world.decide();
         let Verdict::Transition(due) = &decision.verdict else {
             assert!(attempt > 2, "{attempt}: {decision:?}");
-            let Verdict::Handover { held, attempts } = &decision.verdict else { panic!("{decision:?}") };
+            let Verdict::Handover { held, attempts } = &decision.verdict else {
+                panic!("{decision:?}")
+            };
             assert_eq!((held.to.as_str(), *attempts), ("test", attempt));
-            let again = override_to(&world.workflow, &world.known(), &world.facts(), Some("test"), "again");
+            let again = override_to(
+                &world.workflow,
+                &world.known(),
+                &world.facts(),
+                Some("test"),
+                "again",
+            );
             world.apply(&again.expect("an order"));
             continue;
         };
@@ -354,7 +466,9 @@ fn a_rule_that_leads_to_its_own_phase_is_held_back_after_each_attempt_too_many()
 #[test]
 fn a_move_that_waits_for_a_command_names_it() {
     let rule = |id: &str, to: &str| {
-        format!("[[rule]]\nid = \"{id}\"\non = \"{id}\"\nfrom = \"open\"\nto = \"{to}\"\nbecause = \"so\"\n")
+        format!(
+            "[[rule]]\nid = \"{id}\"\non = \"{id}\"\nfrom = \"open\"\nto = \"{to}\"\nbecause = \"so\"\n"
+        )
     };
     let text = format!(
         "```toml orch\n[phase.open]\n[phase.paused]\n[phase.done]\nterminal = true\n{}{}{}[[rule]]\nid = \"rest\"\n\
@@ -365,8 +479,16 @@ fn a_move_that_waits_for_a_command_names_it() {
         rule("stop", "done"),
     );
     let world = World::new(Arc::new(compiled("signals", &text)));
-    let told: Vec<String> = world.decide().moves.into_iter().flat_map(|one| one.unmet).collect();
-    assert_eq!(told, ["run", "pause", "stop"].map(|verb| format!("the rule waits for `orch {verb}`")));
+    let told: Vec<String> = world
+        .decide()
+        .moves
+        .into_iter()
+        .flat_map(|one| one.unmet)
+        .collect();
+    assert_eq!(
+        told,
+        ["run", "pause", "stop"].map(|verb| format!("the rule waits for `orch {verb}`"))
+    );
 }
 
 #[test]
@@ -382,8 +504,15 @@ fn a_file_is_valid_if_it_was_read_and_nothing_is_wrong_with_it() {
         (None, vec![error()], false),
     ] {
         let (data, path) = (data.map(Arc::new), "plan.json".to_owned());
-        let file =
-            FileFact { pattern: 0, is_tree: false, path, digest: None, data, problems, writers: Vec::new() };
+        let file = FileFact {
+            pattern: 0,
+            is_tree: false,
+            path,
+            digest: None,
+            data,
+            problems,
+            writers: Vec::new(),
+        };
         assert_eq!(file.is_valid(), is_valid, "{file:?}");
     }
 }
@@ -419,11 +548,17 @@ because = "it is so"
         let mut facts = world.facts();
         if is_refused {
             for file in facts.artifacts.values_mut().flatten() {
-                file.problems.push(Diagnostic::error(Code::SchemaMismatch, "it is refused"));
+                file.problems
+                    .push(Diagnostic::error(Code::SchemaMismatch, "it is refused"));
             }
         }
         let decision = evaluate(&world.workflow, &Recorded::New, &facts);
-        assert_eq!(decision.verdict.name(), name, "{guard} {is_refused}: {}", decision.reason);
+        assert_eq!(
+            decision.verdict.name(),
+            name,
+            "{guard} {is_refused}: {}",
+            decision.reason
+        );
     }
 }
 
@@ -439,24 +574,50 @@ fn a_phase_is_entered_by_the_last_step_into_it_from_another() {
         (12, "plan_review", "plan_review", Kind::Confirm),
         (13, "plan_review", "codegen", Kind::Advance),
     ] {
-        let entry = HistoryEntry { seq, from: Some(phase(from)), to: phase(to), kind, ..step.clone() };
+        let entry = HistoryEntry {
+            seq,
+            from: Some(phase(from)),
+            to: phase(to),
+            kind,
+            ..step.clone()
+        };
         state.history.push(entry.into());
     }
-    for (name, seq) in [("plan_review", Some(11)), ("codegen", Some(13)), ("accept", None)] {
-        assert_eq!(state.last_entry_into(&phase(name)).map(|entry| entry.seq), seq, "{name}");
+    for (name, seq) in [
+        ("plan_review", Some(11)),
+        ("codegen", Some(13)),
+        ("accept", None),
+    ] {
+        assert_eq!(
+            state.last_entry_into(&phase(name)).map(|entry| entry.seq),
+            seq,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn the_phase_of_a_state_is_known_by_its_name_and_by_its_aliases() {
-    for (named, id) in
-        [(Some("codegen"), Some("codegen")), (Some("test_run"), Some("test")), (Some("gone"), None)]
-    {
-        let state = State { phase: named.map(str::to_owned), ..State::default() };
-        assert_eq!(phase_id(&LIFECYCLE, &state).map(PhaseId::as_str), id, "{named:?}");
+    for (named, id) in [
+        (Some("codegen"), Some("codegen")),
+        (Some("test_run"), Some("test")),
+        (Some("gone"), None),
+    ] {
+        let state = State {
+            phase: named.map(str::to_owned),
+            ..State::default()
+        };
+        assert_eq!(
+            phase_id(&LIFECYCLE, &state).map(PhaseId::as_str),
+            id,
+            "{named:?}"
+        );
     }
     let state = orch::decide::initial_state(&LIFECYCLE);
-    assert_eq!((state.phase.as_deref(), &state.extra["rounds"]), (Some("planning"), &json!(0)));
+    assert_eq!(
+        (state.phase.as_deref(), &state.extra["rounds"]),
+        (Some("planning"), &json!(0))
+    );
 }
 
 #[test]
@@ -464,5 +625,8 @@ fn a_task_of_plain_files_is_after_a_step_as_it_was() {
     let mut world = World::new(LIFECYCLE.clone());
     world.write("planning/plan.json", "{}");
     let facts: Facts = world.facts();
-    assert!(matches!(facts.after_a_step(), std::borrow::Cow::Borrowed(_)));
+    assert!(matches!(
+        facts.after_a_step(),
+        std::borrow::Cow::Borrowed(_)
+    ));
 }

@@ -93,32 +93,60 @@ fn an_import_fills_the_data_by_the_map_and_lists_what_has_no_place() {
             &["/steps/planned"],
         ),
         // Null is no value: the default stays.
-        (json!({"steps": {"done": null}, "name": null}), json!({"plan": nothing}), &[]),
-        (json!({"name": "Ann"}), json!({"name": "Ann", "plan": nothing}), &[]),
+        (
+            json!({"steps": {"done": null}, "name": null}),
+            json!({"plan": nothing}),
+            &[],
+        ),
+        (
+            json!({"name": "Ann"}),
+            json!({"name": "Ann", "plan": nothing}),
+            &[],
+        ),
         // What is read by way of a definition: its member, and nothing beside it.
         (
             json!({"work": {"tasks": [1, 2], "notes": "n", "empty": [], "none": {}}}),
             json!({"plan": plan(json!({"tasks": [1, 2]}))}),
             &["/work/notes"],
         ),
-        (json!({"work": {"notes": "n"}}), json!({"plan": nothing}), &["/work/notes"]),
+        (
+            json!({"work": {"notes": "n"}}),
+            json!({"plan": nothing}),
+            &["/work/notes"],
+        ),
         (
             json!({"box": {"first": 1, "second": 2}}),
             json!({"plan": plan(json!({"first": 1}))}),
             &["/box/second"],
         ),
         // Who only asks whether a member is there does not keep it.
-        (json!({"mark": "m"}), json!({"plan": {"is_old": true, "is_marked": true}}), &["/mark"]),
+        (
+            json!({"mark": "m"}),
+            json!({"plan": {"is_old": true, "is_marked": true}}),
+            &["/mark"],
+        ),
         // A method is called on the member before it, so that one is read.
-        (json!({"kind": "new"}), json!({"plan": {"is_old": false, "is_marked": false}}), &[]),
+        (
+            json!({"kind": "new"}),
+            json!({"plan": {"is_old": false, "is_marked": false}}),
+            &[],
+        ),
         // What is the same in every state, and what says nothing.
         (
             json!({"title": "T", "errors": [{"message": "no"}], "task_id": "t", "list": [], "text": "", "map": {}}),
             json!({"plan": nothing}),
             &[],
         ),
-        (json!({"flag": false, "zero": 0}), json!({"plan": nothing}), &["/flag", "/zero"]),
-        (json!({"deep": {"er": 1, "est": 2}}), json!({"plan": nothing}), &["/deep"]),
+        (
+            json!({"flag": false, "zero": 0}),
+            json!({"plan": nothing}),
+            &["/flag", "/zero"],
+        ),
+        (
+            json!({"deep": {"er": 1, "est": 2}}),
+            json!({"plan": nothing}),
+            &["/deep"],
+        ),
     ] {
         let state = imported(&members);
         let mut expected = json!({"done": 0, "name": "nobody", "kept": "default"});
@@ -126,68 +154,141 @@ fn an_import_fills_the_data_by_the_map_and_lists_what_has_no_place() {
             expected[key] = value.clone();
         }
         assert_eq!(Value::Object(state.extra.clone()), expected, "{members}");
-        assert_eq!(state.phase.as_deref(), Some("open"), "an alias names the phase");
+        assert_eq!(
+            state.phase.as_deref(),
+            Some("open"),
+            "an alias names the phase"
+        );
         let known = state.original.clone().expect("the file is kept");
         let mut all = vec!["/old_id"];
         all.extend(left);
         assert_eq!(known.left_out, all, "{members}");
         assert!(known.is_mapped && state.foreign);
-        assert_eq!(known.digest, Digest::of_blob(original(&members).to_string().as_bytes()));
+        assert_eq!(
+            known.digest,
+            Digest::of_blob(original(&members).to_string().as_bytes())
+        );
     }
     let titled = imported(&json!({"title": "T", "errors": [{"message": "no"}]}));
-    assert_eq!((titled.title.as_deref(), titled.errors), (Some("T"), vec![json!({"message": "no"})]));
+    assert_eq!(
+        (titled.title.as_deref(), titled.errors),
+        (Some("T"), vec![json!({"message": "no"})])
+    );
 }
 
 #[test]
 fn the_first_step_of_an_imported_task_rests_on_the_file() {
     let (mut world, reading) = read(&original(&json!({"steps": {"done": 3}})));
-    let RecordReading::Foreign(state) = reading else { panic!("{reading:?}") };
-    let decision = evaluate(&world.workflow, &Recorded::Known(state.clone()), &world.facts());
-    assert!(matches!(decision.verdict, Verdict::Wait { .. }), "{decision:?}");
+    let RecordReading::Foreign(state) = reading else {
+        panic!("{reading:?}")
+    };
+    let decision = evaluate(
+        &world.workflow,
+        &Recorded::Known(state.clone()),
+        &world.facts(),
+    );
+    assert!(
+        matches!(decision.verdict, Verdict::Wait { .. }),
+        "{decision:?}"
+    );
     let transition = adopt(&world.workflow, &state, "imported");
-    let evidence: Vec<&str> =
-        transition.evidence.iter().flat_map(|one| &one.files).map(|(path, _)| path.as_str()).collect();
+    let evidence: Vec<&str> = transition
+        .evidence
+        .iter()
+        .flat_map(|one| &one.files)
+        .map(|(path, _)| path.as_str())
+        .collect();
     assert_eq!(evidence, ["state.json"]);
     assert!(evidence.iter().all(|path| is_original(path)) && !is_original("plan.json"));
     assert_eq!(transition.to.as_str(), "open");
     world.apply(&transition);
     let after = world.known();
-    assert_eq!((&after.extra["done"], after.foreign, after.original), (&json!(3), false, None));
+    assert_eq!(
+        (&after.extra["done"], after.foreign, after.original),
+        (&json!(3), false, None)
+    );
 }
 
 #[test]
 fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
     for (members, faults) in [
-        (json!({"stage": "gone"}), &[("unknown-phase", "/stage", "\"gone\" is no phase")][..]),
-        (json!({"stage": 7}), &[("unknown-phase", "/stage", "7 is no phase")]),
-        (json!({"kind": 7}), &[("import-invalid", "/kind", "cannot compute /plan/is_old")]),
-        (json!({"kind": {}}), &[("import-invalid", "/kind", "cannot compute /plan/is_old")]),
+        (
+            json!({"stage": "gone"}),
+            &[("unknown-phase", "/stage", "\"gone\" is no phase")][..],
+        ),
+        (
+            json!({"stage": 7}),
+            &[("unknown-phase", "/stage", "7 is no phase")],
+        ),
+        (
+            json!({"kind": 7}),
+            &[("import-invalid", "/kind", "cannot compute /plan/is_old")],
+        ),
+        (
+            json!({"kind": {}}),
+            &[("import-invalid", "/kind", "cannot compute /plan/is_old")],
+        ),
         // The missing member is null, and has no members itself.
-        (json!({"box": 7}), &[("import-invalid", "/box", "cannot compute /plan/first")]),
+        (
+            json!({"box": 7}),
+            &[("import-invalid", "/box", "cannot compute /plan/first")],
+        ),
         // A faulty definition is a fault of whoever reads it.
-        (json!({"work": 7}), &[("import-invalid", "/work", "cannot compute /plan/tasks")]),
+        (
+            json!({"work": 7}),
+            &[("import-invalid", "/work", "cannot compute /plan/tasks")],
+        ),
         (
             json!({"stage": "gone", "kind": 7}),
-            &[("unknown-phase", "/stage", "no phase"), ("import-invalid", "/kind", "compute")],
+            &[
+                ("unknown-phase", "/stage", "no phase"),
+                ("import-invalid", "/kind", "compute"),
+            ],
         ),
     ] {
         let (_, reading) = read(&original(&members));
-        let RecordReading::ImportFaults(found) = reading else { panic!("{members}: {reading:?}") };
-        let told: Vec<(&str, &str)> =
-            found.iter().map(|fault| (fault.code.as_str(), fault.pointer.as_str())).collect();
-        let expected: Vec<(&str, &str)> = faults.iter().map(|(code, pointer, _)| (*code, *pointer)).collect();
+        let RecordReading::ImportFaults(found) = reading else {
+            panic!("{members}: {reading:?}")
+        };
+        let told: Vec<(&str, &str)> = found
+            .iter()
+            .map(|fault| (fault.code.as_str(), fault.pointer.as_str()))
+            .collect();
+        let expected: Vec<(&str, &str)> = faults
+            .iter()
+            .map(|(code, pointer, _)| (*code, *pointer))
+            .collect();
         assert_eq!(told, expected, "{members}: {found:?}");
         for (fault, (_, _, says)) in found.iter().zip(faults) {
-            assert!(fault.message.contains(says) && !fault.hint.is_empty(), "{members}: {fault:?}");
+            assert!(
+                fault.message.contains(says) && !fault.hint.is_empty(),
+                "{members}: {fault:?}"
+            );
         }
     }
     // How far the original has what an expression reads.
     for (value, deep, says) in [
         ("original.deep.box.it == null", json!({"box": {}}), None),
-        ("original.deep.box.it == null", json!({"box": {"it": null}}), None),
-        ("original.deep.box.it == null", json!({}), Some("cannot compute /plan/is_marked")),
-        ("original.deep.box.it == null", json!(null), Some("cannot compute /plan/is_marked")),
-        ("original.lost.box.it == null", json!({}), Some("cannot compute /plan/is_marked")),
+        (
+            "original.deep.box.it == null",
+            json!({"box": {"it": null}}),
+            None,
+        ),
+        (
+            "original.deep.box.it == null",
+            json!({}),
+            Some("cannot compute /plan/is_marked"),
+        ),
+        (
+            "original.deep.box.it == null",
+            json!(null),
+            Some("cannot compute /plan/is_marked"),
+        ),
+        (
+            "original.lost.box.it == null",
+            json!({}),
+            Some("cannot compute /plan/is_marked"),
+        ),
     ] {
         let text = MACHINE.replace("original.mark != null", value);
         let mut world = World::new(Arc::new(compiled("machine", &text)));
@@ -204,7 +305,9 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
     }
     // Without one of the members by which the older tool is known, it is a state like any other.
     let (_, reading) = read(&json!({"stage": "started"}));
-    let RecordReading::Foreign(state) = reading else { panic!("{reading:?}") };
+    let RecordReading::Foreign(state) = reading else {
+        panic!("{reading:?}")
+    };
     assert!(state.original.is_none_or(|original| !original.is_mapped));
 }
 
@@ -215,7 +318,10 @@ fn what_the_schema_refuses_is_told_of_the_original() {
         "nick": {"short": 1},
     }));
     let nick = "\"/kept\" = \"/nowhere\"\n\"/nick\" = \"original.nick.short.startsWith('x')\"";
-    let workflow = compiled("machine", &MACHINE.replace("\"/kept\" = \"/nowhere\"", nick));
+    let workflow = compiled(
+        "machine",
+        &MACHINE.replace("\"/kept\" = \"/nowhere\"", nick),
+    );
     let map = import_of(&workflow, &original).expect("its map");
     // The place in the new state, that in the original, and whether the original has the very value there.
     for (place, pointer, is_exact) in [
@@ -239,8 +345,10 @@ fn what_the_schema_refuses_is_told_of_the_original() {
     ] {
         let problems = [(place.to_owned(), "it is wrong".to_owned())].into_iter();
         let faults = refused_import(map, &original, problems);
-        let told: Vec<(&str, &str)> =
-            faults.iter().map(|fault| (fault.pointer.as_str(), fault.message.as_str())).collect();
+        let told: Vec<(&str, &str)> = faults
+            .iter()
+            .map(|fault| (fault.pointer.as_str(), fault.message.as_str()))
+            .collect();
         let message = match is_exact {
             true => "it is wrong".to_owned(),
             false => format!("it is wrong (as {place} of the new state)"),
@@ -250,14 +358,25 @@ fn what_the_schema_refuses_is_told_of_the_original() {
     // Exact places come first.
     let problems = ["/plan", "/done"].map(|place| (place.to_owned(), "wrong".to_owned()));
     let faults = refused_import(map, &original, problems.into_iter());
-    assert_eq!(faults.iter().map(|fault| fault.pointer.as_str()).collect::<Vec<_>>(), ["/steps/done", ""]);
+    assert_eq!(
+        faults
+            .iter()
+            .map(|fault| fault.pointer.as_str())
+            .collect::<Vec<_>>(),
+        ["/steps/done", ""]
+    );
 }
 
 #[test]
 fn what_an_import_leaves_out_is_told_in_a_line() {
     let told = |many: usize| {
         let left_out = (0..many).map(|n| format!("/{n}")).collect();
-        Original { digest: Digest::of_blob(b""), left_out, is_mapped: true }.left_out()
+        Original {
+            digest: Digest::of_blob(b""),
+            left_out,
+            is_mapped: true,
+        }
+        .left_out()
     };
     assert_eq!(told(0), "nothing");
     assert_eq!(told(1), "/0");
@@ -271,15 +390,25 @@ fn what_an_import_leaves_out_is_told_in_a_line() {
 fn what_a_computed_definition_reads_has_a_place() {
     let first = "begun = \"work != null && work.tasks != null\"";
     let both = "either = \"original.job == null ? original.work : original.job\"";
-    for (value, left_out) in
-        [("either.tasks", &["/old_id"][..]), ("original.work.tasks", &["/old_id", "/work/other", "/job"])]
-    {
-        let text =
-            MACHINE.replace(first, &format!("{first}\n{both}")).replace("begun ? work.tasks : null", value);
+    for (value, left_out) in [
+        ("either.tasks", &["/old_id"][..]),
+        ("original.work.tasks", &["/old_id", "/work/other", "/job"]),
+    ] {
+        let text = MACHINE
+            .replace(first, &format!("{first}\n{both}"))
+            .replace("begun ? work.tasks : null", value);
         let mut world = World::new(Arc::new(compiled("machine", &text)));
-        world.state =
-            Some(original(&json!({"work": {"tasks": [1], "other": 1}, "job": {"tasks": [2]}})).to_string());
-        let RecordReading::Foreign(state) = world.reading() else { panic!("{:?}", world.reading()) };
-        assert_eq!(state.original.expect("an original").left_out, left_out, "{value}");
+        world.state = Some(
+            original(&json!({"work": {"tasks": [1], "other": 1}, "job": {"tasks": [2]}}))
+                .to_string(),
+        );
+        let RecordReading::Foreign(state) = world.reading() else {
+            panic!("{:?}", world.reading())
+        };
+        assert_eq!(
+            state.original.expect("an original").left_out,
+            left_out,
+            "{value}"
+        );
     }
 }

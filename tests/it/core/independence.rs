@@ -3,8 +3,8 @@
 use super::world::{World, compiled};
 use orch::base::{Code, ObjectFormat};
 use orch::decide::{
-    ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing, State,
-    Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
+    ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing,
+    State, Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
 };
 use orch::workflow::Owner;
 use std::collections::BTreeMap;
@@ -62,21 +62,38 @@ fn person(name: &str) -> Option<FileWriter> {
 }
 
 fn turn(name: &str, number: u32) -> Option<FileWriter> {
-    let turn = WriterTurn { executor: "agent".to_owned(), run: "1".to_owned(), number };
-    Some(FileWriter { turn: Some(turn), ..FileWriter::new(ActorKind::Agent, name) })
+    let turn = WriterTurn {
+        executor: "agent".to_owned(),
+        run: "1".to_owned(),
+        number,
+    };
+    Some(FileWriter {
+        turn: Some(turn),
+        ..FileWriter::new(ActorKind::Agent, name)
+    })
 }
 
 fn inputs(independent: bool) -> Inputs {
-    Inputs::new(Require { independent }, &BTreeMap::new(), ObjectFormat::Sha1)
+    Inputs::new(
+        Require { independent },
+        &BTreeMap::new(),
+        ObjectFormat::Sha1,
+    )
 }
 
 /// What a look would say, with these writers of the files that the state does not know.
 fn facts(world: &World, writers: &[(&str, Option<FileWriter>)], inputs: &Inputs) -> Facts {
-    let mut facts = Facts { inputs: inputs.clone(), ..world.facts() };
+    let mut facts = Facts {
+        inputs: inputs.clone(),
+        ..world.facts()
+    };
     for (artifact, files) in &mut facts.artifacts {
         let writer = writers.iter().find(|(name, _)| *name == artifact.as_str());
         for file in files {
-            file.writers = writer.and_then(|(_, writer)| writer.clone()).into_iter().collect();
+            file.writers = writer
+                .and_then(|(_, writer)| writer.clone())
+                .into_iter()
+                .collect();
         }
     }
     facts.add_writers_of(&world.workflow, &world.known());
@@ -106,7 +123,11 @@ fn in_review(machine: &str, plan: Option<FileWriter>, ok: bool, inputs: &Inputs)
 }
 
 fn decided(world: &World, verdict: Option<FileWriter>, inputs: &Inputs) -> Decision {
-    evaluate(&world.workflow, &world.recorded(), &facts(world, &[("verdict", verdict)], inputs))
+    evaluate(
+        &world.workflow,
+        &world.recorded(),
+        &facts(world, &[("verdict", verdict)], inputs),
+    )
 }
 
 /// Two agents' marks of one commit: each of them is a writer.
@@ -114,13 +135,31 @@ fn decided(world: &World, verdict: Option<FileWriter>, inputs: &Inputs) -> Decis
 fn each_of_several_writers_of_a_file_is_seen() {
     let agent = |name: &str| FileWriter::new(ActorKind::Agent, name);
     let both = |one: &str, other: &str| vec![agent(one), agent(other)];
-    let people = MACHINE.replace("not_by = [\"plan\"]", "not_by = [\"plan\"]\nindependent = \"people\"");
+    let people = MACHINE.replace(
+        "not_by = [\"plan\"]",
+        "not_by = [\"plan\"]\nindependent = \"people\"",
+    );
     let ann = || FileWriter::new(ActorKind::Human, "Ann <ann@x.org>");
     for (machine, plan, verdict, remark) in [
         (MACHINE, both("a", "b"), vec![agent("c")], ""),
-        (MACHINE, both("a", "b"), vec![agent("b")], "by the agent b, who also wrote `plan`"),
-        (MACHINE, vec![agent("a")], both("c", "a"), "by the agent a, who also wrote `plan`"),
-        (MACHINE, both("b", "a"), both("c", "a"), "by the agent a, who also wrote `plan`"),
+        (
+            MACHINE,
+            both("a", "b"),
+            vec![agent("b")],
+            "by the agent b, who also wrote `plan`",
+        ),
+        (
+            MACHINE,
+            vec![agent("a")],
+            both("c", "a"),
+            "by the agent a, who also wrote `plan`",
+        ),
+        (
+            MACHINE,
+            both("b", "a"),
+            both("c", "a"),
+            "by the agent a, who also wrote `plan`",
+        ),
         (MACHINE, both("a", "b"), both("c", "d"), ""),
         (
             &people,
@@ -132,8 +171,13 @@ fn each_of_several_writers_of_a_file_is_seen() {
     ] {
         let inputs = inputs(true);
         let set = |facts: &mut Facts, artifact: &str, writers: &[FileWriter]| {
-            let files = facts.artifacts.iter_mut().filter(|(name, _)| name.as_str() == artifact);
-            files.flat_map(|(_, files)| files).for_each(|file| file.writers = writers.to_vec());
+            let files = facts
+                .artifacts
+                .iter_mut()
+                .filter(|(name, _)| name.as_str() == artifact);
+            files
+                .flat_map(|(_, files)| files)
+                .for_each(|file| file.writers = writers.to_vec());
         };
         let mut world = World::new(Arc::new(compiled("machine", machine)));
         world.write("plan.json", r#"{"n": 1}"#);
@@ -141,37 +185,76 @@ fn each_of_several_writers_of_a_file_is_seen() {
         set(&mut planned, "plan", &plan);
         let (_, state) = step(&mut world, &planned);
         let noted = &state.history.last().expect("a step").files;
-        let noted: Vec<&FileWriter> =
-            noted.values().flatten().flat_map(|one| one.writer.iter().chain(&one.writers)).collect();
-        assert_eq!(noted, plan.iter().collect::<Vec<_>>(), "the event names all");
+        let noted: Vec<&FileWriter> = noted
+            .values()
+            .flatten()
+            .flat_map(|one| one.writer.iter().chain(&one.writers))
+            .collect();
+        assert_eq!(
+            noted,
+            plan.iter().collect::<Vec<_>>(),
+            "the event names all"
+        );
         world.write("verdict.json", r#"{"ok": true}"#);
         // The plan's writers are those that the state knows now.
         let mut judged = facts(&world, &[], &inputs);
         set(&mut judged, "verdict", &verdict);
         let decision = evaluate(&world.workflow, &world.recorded(), &judged);
         let shown = format!("{plan:?} {verdict:?}: {decision:#?}");
-        assert_eq!(decision.transition().is_some(), remark.is_empty(), "{shown}");
-        assert!(decision.remarks.iter().all(|one| one.contains(remark)), "{shown}");
-        assert_eq!(decision.remarks.len(), usize::from(!remark.is_empty()), "{shown}");
+        assert_eq!(
+            decision.transition().is_some(),
+            remark.is_empty(),
+            "{shown}"
+        );
+        assert!(
+            decision.remarks.iter().all(|one| one.contains(remark)),
+            "{shown}"
+        );
+        assert_eq!(
+            decision.remarks.len(),
+            usize::from(!remark.is_empty()),
+            "{shown}"
+        );
     }
 }
 
 #[test]
 fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
-    let people = MACHINE.replace("not_by = [\"plan\"]", "not_by = [\"plan\"]\nindependent = \"people\"");
+    let people = MACHINE.replace(
+        "not_by = [\"plan\"]",
+        "not_by = [\"plan\"]\nindependent = \"people\"",
+    );
     let (ann, bob) = (|| person("Ann <ann@x.org>"), || person("Bob <bob@x.org>"));
     for (machine, plan, verdict, remark, held) in [
         (MACHINE, ann(), bob(), "", None),
-        (MACHINE, ann(), person("A. <ANN@x.org>"), "who also wrote `plan`", Some(Owner::Human)),
+        (
+            MACHINE,
+            ann(),
+            person("A. <ANN@x.org>"),
+            "who also wrote `plan`",
+            Some(Owner::Human),
+        ),
         (MACHINE, turn("planner", 1), turn("reviewer", 2), "", None),
-        (MACHINE, turn("planner", 1), turn("reviewer", 1), "in the same turn", Some(Owner::Agent)),
+        (
+            MACHINE,
+            turn("planner", 1),
+            turn("reviewer", 1),
+            "in the same turn",
+            Some(Owner::Agent),
+        ),
         (MACHINE, turn("planner", 1), ann(), "", None),
         (MACHINE, ann(), turn("reviewer", 1), "", None),
         // Nobody can tell that it is the same one.
         (MACHINE, None, ann(), "", None),
         (MACHINE, ann(), None, "", Some(Owner::Agent)),
         (MACHINE, None, None, "", Some(Owner::Agent)),
-        (&people, ann(), turn("reviewer", 1), "asks for a person", Some(Owner::Human)),
+        (
+            &people,
+            ann(),
+            turn("reviewer", 1),
+            "asks for a person",
+            Some(Owner::Human),
+        ),
         (&people, turn("planner", 1), ann(), "", None),
         (&people, ann(), bob(), "", None),
     ] {
@@ -196,10 +279,16 @@ fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
                         matches!(&decision.verdict, Verdict::Wait { owner: who, .. } if *who == owner),
                         "{shown}"
                     );
-                    let found = decision.diagnostics.iter().find(|one| one.code == Code::NotIndependent);
+                    let found = decision
+                        .diagnostics
+                        .iter()
+                        .find(|one| one.code == Code::NotIndependent);
                     let found = found.unwrap_or_else(|| panic!("{shown}"));
                     assert!(
-                        found.hint.as_ref().is_some_and(|hint| hint.contains("orch approve t-1")),
+                        found
+                            .hint
+                            .as_ref()
+                            .is_some_and(|hint| hint.contains("orch approve t-1")),
                         "{shown}"
                     );
                     assert_eq!(decision.expects.len(), 1, "{shown}");
@@ -215,7 +304,12 @@ fn the_way_back_is_open_to_everybody() {
     let world = in_review(MACHINE, person("Ann"), false, &inputs);
     for verdict in [None, person("Ann"), person("Bob")] {
         let decision = decided(&world, verdict, &inputs);
-        assert!(decision.transition().is_some_and(|due| due.to.as_str() == "planning"), "{decision:#?}");
+        assert!(
+            decision
+                .transition()
+                .is_some_and(|due| due.to.as_str() == "planning"),
+            "{decision:#?}"
+        );
     }
 }
 
@@ -225,18 +319,35 @@ fn the_state_remembers_writers_as_long_as_the_bytes_stay() {
     let mut world = in_review(MACHINE, person("Ann"), false, &inputs);
     let plan = |world: &World| {
         let facts = facts(world, &[("plan", person("Eve"))], &inputs);
-        let files = facts.artifacts.iter().find(|(name, _)| name.as_str() == "plan").expect("a plan").1;
+        let files = facts
+            .artifacts
+            .iter()
+            .find(|(name, _)| name.as_str() == "plan")
+            .expect("a plan")
+            .1;
         files[0].writers.clone()
     };
-    assert_eq!(plan(&world), [person("Ann").expect("one")], "who wrote it first");
+    assert_eq!(
+        plan(&world),
+        [person("Ann").expect("one")],
+        "who wrote it first"
+    );
     let refused = facts(&world, &[("verdict", person("Bob"))], &inputs);
     step(&mut world, &refused);
-    assert_eq!(plan(&world), [person("Ann").expect("one")], "a send-back forgets nothing");
+    assert_eq!(
+        plan(&world),
+        [person("Ann").expect("one")],
+        "a send-back forgets nothing"
+    );
     world.write("plan.json", r#"{"n": 2}"#);
     assert_eq!(plan(&world), [person("Eve").expect("one")]);
     let planned = facts(&world, &[("plan", person("Eve"))], &inputs);
     let (_, after) = step(&mut world, &planned);
-    let noted: Vec<usize> = after.history.iter().map(|entry| entry.files.len()).collect();
+    let noted: Vec<usize> = after
+        .history
+        .iter()
+        .map(|entry| entry.files.len())
+        .collect();
     assert_eq!(noted, [1, 1, 1], "each event notes what is new");
 }
 
@@ -248,12 +359,23 @@ fn an_audit_decides_with_the_writers_that_the_event_names() {
     let (before, after) = step(&mut world, &accepted);
     let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
     // In another clone nobody has seen anything.
-    let here = Facts { inputs: required.clone(), ..world.facts() };
+    let here = Facts {
+        inputs: required.clone(),
+        ..world.facts()
+    };
     let judged = |entry: &HistoryEntry, here: &Facts| {
         let mut told = after.clone();
         // The state keeps what the event notes.
-        let writer = entry.files.values().flatten().find_map(|noted| noted.writer.clone());
-        for written in told.actors.values_mut().filter_map(|actor| actor.writers.values_mut().next()) {
+        let writer = entry
+            .files
+            .values()
+            .flatten()
+            .find_map(|noted| noted.writer.clone());
+        for written in told
+            .actors
+            .values_mut()
+            .filter_map(|actor| actor.writers.values_mut().next())
+        {
             if written[0].by == person("Bob").expect("one") {
                 written[0].by = writer.clone().expect("a writer");
             }
@@ -264,21 +386,50 @@ fn an_audit_decides_with_the_writers_that_the_event_names() {
     assert_eq!(judged(&entry, &here), Ok(Standing::Proven));
     let by = |writer: Option<FileWriter>| {
         let mut told = entry.clone();
-        told.files.values_mut().flatten().for_each(|noted| noted.writer.clone_from(&writer));
+        told.files
+            .values_mut()
+            .flatten()
+            .for_each(|noted| noted.writer.clone_from(&writer));
         told
     };
     // Another name is only claimed, but no name may contradict the decision.
     assert_eq!(judged(&by(person("Carl")), &here), Ok(Standing::Proven));
     assert!(judged(&by(person("Ann")), &here).is_err());
-    assert!(replay(&world.workflow, &before, &here, &by(None), None).is_err(), "nobody knows who");
+    assert!(
+        replay(&world.workflow, &before, &here, &by(None), None).is_err(),
+        "nobody knows who"
+    );
     // Other settings than those before the commit are not proven, whatever they asked.
-    let lax = Facts { inputs: inputs(false), ..world.facts() };
+    let lax = Facts {
+        inputs: inputs(false),
+        ..world.facts()
+    };
     assert_eq!(judged(&entry, &lax), Ok(Standing::Unverifiable));
-    let unnamed = HistoryEntry { inputs: None, ..by(person("Ann")) };
+    let unnamed = HistoryEntry {
+        inputs: None,
+        ..by(person("Ann"))
+    };
     assert_eq!(judged(&unnamed, &here), Ok(Standing::Unverifiable));
-    assert_eq!(judged(&HistoryEntry { inputs: None, ..entry.clone() }, &lax), Ok(Standing::Proven));
+    assert_eq!(
+        judged(
+            &HistoryEntry {
+                inputs: None,
+                ..entry.clone()
+            },
+            &lax
+        ),
+        Ok(Standing::Proven)
+    );
     let known = noted(&world.workflow, &before, &here, &entry);
-    assert_eq!(known.artifacts.values().flatten().filter(|file| file.writers.len() == 1).count(), 2);
+    assert_eq!(
+        known
+            .artifacts
+            .values()
+            .flatten()
+            .filter(|file| file.writers.len() == 1)
+            .count(),
+        2
+    );
 }
 
 /// Code as commits, with a verdict that lies there when the code is handed over: both steps are due at once.
@@ -286,7 +437,10 @@ fn an_audit_decides_with_the_writers_that_the_event_names() {
 fn who_made_the_commits_is_known_to_the_steps_that_follow_at_once() {
     let machine = MACHINE
         .replace("path = \"plan.json\"", "tree = [\"src/**\"]")
-        .replace("plan.ready", "plan.ready && plan.data.commits.exists(c, task in c.tasks)")
+        .replace(
+            "plan.ready",
+            "plan.ready && plan.data.commits.exists(c, task in c.tasks)",
+        )
         .replace("needs = [\"plan\"]\n", "");
     let required = inputs(true);
     for (verdict, steps) in [(person("Ann"), 1), (person("Bob"), 2)] {
@@ -294,20 +448,36 @@ fn who_made_the_commits_is_known_to_the_steps_that_follow_at_once() {
         world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
         world.commit("code", &["t-1"]);
         world.write("verdict.json", r#"{"ok": true}"#);
-        let seen = facts(&world, &[("plan", person("Ann")), ("verdict", verdict)], &required);
+        let seen = facts(
+            &world,
+            &[("plan", person("Ann")), ("verdict", verdict)],
+            &required,
+        );
         let (before, stamp) = (world.recorded(), world.stamp());
-        let settled = settle(&world.workflow, &before, &seen, &stamp, &|due| !due.by_human);
+        let settled = settle(&world.workflow, &before, &seen, &stamp, &|due| {
+            !due.by_human
+        });
         assert_eq!(settled.steps.len(), steps, "{settled:#?}");
-        let states: Vec<State> = settled.steps.iter().map(|step| step.state.clone()).collect();
-        let here = Facts { inputs: required.clone(), ..world.facts() };
+        let states: Vec<State> = settled
+            .steps
+            .iter()
+            .map(|step| step.state.clone())
+            .collect();
+        let here = Facts {
+            inputs: required.clone(),
+            ..world.facts()
+        };
         world.record(&states);
         // An audit sees the commits only at the first step.
         let mut before = before;
         let moved = here.after_a_step().into_owned();
         for (number, after) in states.into_iter().enumerate() {
-            let (facts, entry) =
-                (if number == 0 { &here } else { &moved }, after.history.last().expect("one").clone());
-            let replayed = replay(&world.workflow, &before, facts, &entry, Some(&after)).expect("it follows");
+            let (facts, entry) = (
+                if number == 0 { &here } else { &moved },
+                after.history.last().expect("one").clone(),
+            );
+            let replayed =
+                replay(&world.workflow, &before, facts, &entry, Some(&after)).expect("it follows");
             assert_eq!(replayed.standing, Standing::Proven);
             before = Recorded::Known(Box::new(after));
         }

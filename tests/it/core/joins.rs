@@ -4,8 +4,9 @@ use super::loops::LOOP;
 use super::play::{facts, workflow};
 use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, Approving, By, Detail, FileWriter, Holder, Kind, Ruling, RunRecord, Stamp,
-    State, Tally, Transition, WorkflowRef, Written, apply, choose, create, initial_state, join,
+    Actor, ActorKind, ActorStatus, Approving, By, Detail, FileWriter, Holder, Kind, Ruling,
+    RunRecord, Stamp, State, Tally, Transition, WorkflowRef, Written, apply, choose, create,
+    initial_state, join,
 };
 use orch::record::{EventLog, FoldCache, record_steps};
 use orch::workflow::Workflow;
@@ -15,13 +16,25 @@ use std::sync::Arc;
 
 /// The time of a step.
 fn stamp(seconds: i64) -> Stamp {
-    Stamp::new(Timestamp::from_seconds(seconds), By { kind: ActorKind::Human, name: "Ann".to_owned() })
+    Stamp::new(
+        Timestamp::from_seconds(seconds),
+        By {
+            kind: ActorKind::Human,
+            name: "Ann".to_owned(),
+        },
+    )
 }
 
 /// A recorded state of the loop, with this data.
 fn recorded(workflow: &Workflow, seconds: i64, data: &Value) -> State {
     let created = create(workflow, "begun");
-    let mut state = apply(workflow, &initial_state(workflow), &facts(), &created, &stamp(seconds));
+    let mut state = apply(
+        workflow,
+        &initial_state(workflow),
+        &facts(),
+        &created,
+        &stamp(seconds),
+    );
     state.extra = data.as_object().expect("an object").clone();
     state
 }
@@ -31,16 +44,61 @@ fn data_that_both_sides_changed_is_joined_member_by_member_and_counters_keep_the
     let workflow = workflow(LOOP);
     // The data of the base, of the side that moved last and so leads, of the other, and of both.
     for (base, lead, other, joined) in [
-        (json!({"n": 1}), json!({"n": 3}), json!({"n": 2}), json!({"n": 3})),
-        (json!({"n": 1}), json!({"n": 2}), json!({"n": 3}), json!({"n": 3})),
-        (json!({"n": 9}), json!({"n": 2}), json!({"n": 3}), json!({"n": 3})),
-        (json!({"n": 0}), json!({"n": -2}), json!({"n": -3}), json!({"n": -2})),
-        (json!({"n": 1}), json!({"n": 1.5}), json!({"n": 1.25}), json!({"n": 1.5})),
-        (json!({"n": 1}), json!({"n": 1.25}), json!({"n": 1.5}), json!({"n": 1.5})),
-        (json!({"n": 1}), json!({"n": 2}), json!({"n": 2.5}), json!({"n": 2.5})),
+        (
+            json!({"n": 1}),
+            json!({"n": 3}),
+            json!({"n": 2}),
+            json!({"n": 3}),
+        ),
+        (
+            json!({"n": 1}),
+            json!({"n": 2}),
+            json!({"n": 3}),
+            json!({"n": 3}),
+        ),
+        (
+            json!({"n": 9}),
+            json!({"n": 2}),
+            json!({"n": 3}),
+            json!({"n": 3}),
+        ),
+        (
+            json!({"n": 0}),
+            json!({"n": -2}),
+            json!({"n": -3}),
+            json!({"n": -2}),
+        ),
+        (
+            json!({"n": 1}),
+            json!({"n": 1.5}),
+            json!({"n": 1.25}),
+            json!({"n": 1.5}),
+        ),
+        (
+            json!({"n": 1}),
+            json!({"n": 1.25}),
+            json!({"n": 1.5}),
+            json!({"n": 1.5}),
+        ),
+        (
+            json!({"n": 1}),
+            json!({"n": 2}),
+            json!({"n": 2.5}),
+            json!({"n": 2.5}),
+        ),
         // Equal values, written in two ways: that of the side that leads.
-        (json!({"n": 1}), json!({"n": 2}), json!({"n": 2.0}), json!({"n": 2})),
-        (json!({"n": 1}), json!({"n": 2.0}), json!({"n": 2}), json!({"n": 2.0})),
+        (
+            json!({"n": 1}),
+            json!({"n": 2}),
+            json!({"n": 2.0}),
+            json!({"n": 2}),
+        ),
+        (
+            json!({"n": 1}),
+            json!({"n": 2.0}),
+            json!({"n": 2}),
+            json!({"n": 2.0}),
+        ),
         // Integers that are equal as floating-point numbers.
         (
             json!({"n": 1}),
@@ -49,8 +107,18 @@ fn data_that_both_sides_changed_is_joined_member_by_member_and_counters_keep_the
             json!({"n": 9_007_199_254_740_993_u64}),
         ),
         // Only one side changed it.
-        (json!({"n": 5}), json!({"n": 5}), json!({"n": 2}), json!({"n": 2})),
-        (json!({"n": 5}), json!({"n": 2}), json!({"n": 5}), json!({"n": 2})),
+        (
+            json!({"n": 5}),
+            json!({"n": 5}),
+            json!({"n": 2}),
+            json!({"n": 2}),
+        ),
+        (
+            json!({"n": 5}),
+            json!({"n": 2}),
+            json!({"n": 5}),
+            json!({"n": 2}),
+        ),
         (json!({"n": 5}), json!({}), json!({"n": 5}), json!({})),
         // One side removed what the other changed.
         (json!({"n": 5}), json!({}), json!({"n": 6}), json!({"n": 6})),
@@ -62,22 +130,53 @@ fn data_that_both_sides_changed_is_joined_member_by_member_and_counters_keep_the
             json!({"o": {"a": 2, "b": 3, "c": 4}}),
         ),
         // Without a common object, both add to one.
-        (json!({}), json!({"o": {"a": 1}}), json!({"o": {"b": 2}}), json!({"o": {"a": 1, "b": 2}})),
-        (json!({"l": []}), json!({"l": [1]}), json!({"l": [2, 3]}), json!({"l": [1]})),
-        (json!({"l": 1}), json!({"l": 2}), json!({"l": "x"}), json!({"l": 2})),
+        (
+            json!({}),
+            json!({"o": {"a": 1}}),
+            json!({"o": {"b": 2}}),
+            json!({"o": {"a": 1, "b": 2}}),
+        ),
+        (
+            json!({"l": []}),
+            json!({"l": [1]}),
+            json!({"l": [2, 3]}),
+            json!({"l": [1]}),
+        ),
+        (
+            json!({"l": 1}),
+            json!({"l": 2}),
+            json!({"l": "x"}),
+            json!({"l": 2}),
+        ),
     ] {
         let base = recorded(&workflow, 100, &base);
-        let (lead, other) = (recorded(&workflow, 300, &lead), recorded(&workflow, 200, &other));
+        let (lead, other) = (
+            recorded(&workflow, 300, &lead),
+            recorded(&workflow, 200, &other),
+        );
         let told = join(&workflow, Some(&base), &lead, &other).expect("joined");
-        assert_eq!(Value::Object(told.extra.clone()), joined, "{:?} {:?}", lead.extra, other.extra);
-        assert_eq!(join(&workflow, Some(&base), &other, &lead), Ok(told), "whoever asks");
+        assert_eq!(
+            Value::Object(told.extra.clone()),
+            joined,
+            "{:?} {:?}",
+            lead.extra,
+            other.extra
+        );
+        assert_eq!(
+            join(&workflow, Some(&base), &other, &lead),
+            Ok(told),
+            "whoever asks"
+        );
     }
 }
 
 #[test]
 fn failures_and_results_of_both_sides_count_once_and_nothing_is_refunded() {
     let workflow = workflow(LOOP);
-    let (find, mend) = (ActionName::new("find").expect("valid"), ActionName::new("mend").expect("valid"));
+    let (find, mend) = (
+        ActionName::new("find").expect("valid"),
+        ActionName::new("mend").expect("valid"),
+    );
     let run = |errors: u32, tallies: [(u32, bool); 2]| RunRecord {
         errors,
         actions: [(&find, tallies[0]), (&mend, tallies[1])]
@@ -88,7 +187,10 @@ fn failures_and_results_of_both_sides_count_once_and_nothing_is_refunded() {
     };
     let state = |seconds: i64, run: RunRecord, errors: &[&str]| State {
         run,
-        errors: errors.iter().map(|message| json!({"message": message})).collect(),
+        errors: errors
+            .iter()
+            .map(|message| json!({"message": message}))
+            .collect(),
         ..recorded(&workflow, seconds, &json!({}))
     };
     let base = state(100, run(1, [(1, false), (0, false)]), &["a"]);
@@ -96,25 +198,49 @@ fn failures_and_results_of_both_sides_count_once_and_nothing_is_refunded() {
     let other = state(200, run(3, [(2, false), (4, true)]), &["a", "c"]);
     let joined = join(&workflow, Some(&base), &one, &other).expect("joined");
     assert_eq!(joined.run, run(4, [(4, true), (4, true)]));
-    let told: Vec<&str> = joined.errors.iter().filter_map(|error| error["message"].as_str()).collect();
+    let told: Vec<&str> = joined
+        .errors
+        .iter()
+        .filter_map(|error| error["message"].as_str())
+        .collect();
     assert_eq!(told, ["a", "b", "c"]);
-    assert_eq!(join(&workflow, Some(&base), &other, &one).expect("joined").run, joined.run);
+    assert_eq!(
+        join(&workflow, Some(&base), &other, &one)
+            .expect("joined")
+            .run,
+        joined.run
+    );
     let many: Vec<String> = (0..9).map(|n| n.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let joined = join(&workflow, Some(&base), &state(300, run(0, [(0, false); 2]), &many), &other);
-    let told: Vec<Value> =
-        joined.expect("joined").errors.iter().map(|error| error["message"].clone()).collect();
+    let joined = join(
+        &workflow,
+        Some(&base),
+        &state(300, run(0, [(0, false); 2]), &many),
+        &other,
+    );
+    let told: Vec<Value> = joined
+        .expect("joined")
+        .errors
+        .iter()
+        .map(|error| error["message"].clone())
+        .collect();
     assert_eq!(told, ["6", "7", "8", "a", "c"], "as many as a state keeps");
 }
 
 #[test]
 fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     let workflow = workflow(LOOP);
-    let (name, used) = (ArtifactName::new("report").expect("valid"), Digest::of_blob(b"used"));
+    let (name, used) = (
+        ArtifactName::new("report").expect("valid"),
+        Digest::of_blob(b"used"),
+    );
     let actor = |attempt: u32, spent: &[Digest]| Actor {
         status: ActorStatus::Done,
         attempt,
-        spent: (!spent.is_empty()).then(|| (name.clone(), spent.to_vec())).into_iter().collect(),
+        spent: (!spent.is_empty())
+            .then(|| (name.clone(), spent.to_vec()))
+            .into_iter()
+            .collect(),
         left_with: [(name.clone(), Some(used))].into(),
         ..Actor::default()
     };
@@ -125,16 +251,37 @@ fn whoever_chooses_a_side_takes_over_what_the_other_one_used_up() {
     other.rev = 7;
     let state = choose(&workflow, &chosen, &other, "this one", &stamp(300)).expect("chosen");
     assert_eq!((state.rev, state.updated_at), (8, Some(stamp(300).at)));
-    let taken = Actor { status: ActorStatus::SentBack, left_with: [].into(), ..actor(3, &[used]) };
+    let taken = Actor {
+        status: ActorStatus::SentBack,
+        left_with: [].into(),
+        ..actor(3, &[used])
+    };
     assert_eq!(state.actors.get("failed"), Some(&taken));
     // A phase of which nothing was used up, and no writer is known, is one that the chosen side never came to.
     assert_eq!(state.actors.get("done"), None);
     let entry = state.history.last().expect("an entry");
-    assert_eq!((entry.kind, entry.reason.as_str(), entry.seq), (Kind::Merge, "this one", 8));
+    assert_eq!(
+        (entry.kind, entry.reason.as_str(), entry.seq),
+        (Kind::Merge, "this one", 8)
+    );
     for (side, reason, code) in [
         (chosen.clone(), " ", Code::NoReason),
-        (State { foreign: true, ..chosen.clone() }, "why", Code::ForeignState),
-        (State { phase: Some("gone".to_owned()), ..chosen }, "why", Code::UnknownPhase),
+        (
+            State {
+                foreign: true,
+                ..chosen.clone()
+            },
+            "why",
+            Code::ForeignState,
+        ),
+        (
+            State {
+                phase: Some("gone".to_owned()),
+                ..chosen
+            },
+            "why",
+            Code::UnknownPhase,
+        ),
     ] {
         let refused = choose(&workflow, &side, &other, reason, &stamp(300)).expect_err("refused");
         assert_eq!(refused.code(), code);
@@ -159,7 +306,15 @@ fn whoever_chooses_a_side_takes_over_who_wrote_the_files_of_the_other_one() {
             on: BTreeMap::new(),
         }];
         let writers = [(name.clone(), writers.to_vec())].into();
-        state.actors.insert(phase.to_owned(), Actor { attempt, writers, approvals, ..Actor::default() });
+        state.actors.insert(
+            phase.to_owned(),
+            Actor {
+                attempt,
+                writers,
+                approvals,
+                ..Actor::default()
+            },
+        );
         state
     };
     let (ann, bob) = (written("Ann", "a"), written("Bob", "b"));
@@ -189,7 +344,11 @@ fn whoever_chooses_a_side_takes_over_who_wrote_the_files_of_the_other_one() {
     ] {
         let state = choose(&workflow, &chosen, &other, "this one", &stamp(300)).expect("chosen");
         let actor = &state.actors[phase];
-        assert_eq!((&actor.writers[&name], actor.approvals.len()), (&writers, approvals), "{chosen:?}");
+        assert_eq!(
+            (&actor.writers[&name], actor.approvals.len()),
+            (&writers, approvals),
+            "{chosen:?}"
+        );
     }
 }
 
@@ -241,7 +400,11 @@ fn the_joined_task_is_in_the_earlier_phase_and_its_records_say_so() {
             let mut state = recorded(&workflow, seconds, &json!({}));
             state.phase = Some(phase.to_owned());
             state.rev = seconds.unsigned_abs();
-            let actor = Actor { status: status.clone(), attempt: 1, ..Actor::default() };
+            let actor = Actor {
+                status: status.clone(),
+                attempt: 1,
+                ..Actor::default()
+            };
             state.actors.insert("two".to_owned(), actor);
             state
         };
@@ -249,7 +412,10 @@ fn the_joined_task_is_in_the_earlier_phase_and_its_records_say_so() {
         for (a, b) in [(&first, &second), (&second, &first)] {
             let told = join(&workflow, None, a, b).expect("joined");
             assert_eq!(told.phase.as_deref(), Some(lead));
-            assert_eq!(told.actors["two"].status, joined, "{lead} {one:?} {other} {another:?}");
+            assert_eq!(
+                told.actors["two"].status, joined,
+                "{lead} {one:?} {other} {another:?}"
+            );
             assert_eq!((told.rev, told.updated_at), (second.rev, second.updated_at));
             assert_eq!(told.history.len(), 2, "of both");
         }
@@ -261,30 +427,65 @@ fn what_either_side_used_up_or_waived_stays_so_until_one_drops_it() {
     let workflow = workflow(PHASES);
     let name = |name: &str| ArtifactName::new(name).expect("valid");
     let digest = |text: &str| Digest::of_blob(text.as_bytes());
-    let side = |seconds: i64, waived: &[(&str, u64)], spent: &[&str], left: Option<&str>, title: &str| {
-        let mut state = recorded(&workflow, seconds, &json!({}));
-        state.waived = waived.iter().map(|(one, seq)| (name(one), *seq)).collect();
-        let spent: Vec<Digest> = spent.iter().map(|text| digest(text)).collect();
-        let actor = Actor {
-            attempt: u32::try_from(spent.len()).expect("few"),
-            spent: (!spent.is_empty()).then(|| (name("plan"), spent)).into_iter().collect(),
-            left_with: left.map(|left| (name("plan"), Some(digest(left)))).into_iter().collect(),
-            ..Actor::default()
+    let side =
+        |seconds: i64, waived: &[(&str, u64)], spent: &[&str], left: Option<&str>, title: &str| {
+            let mut state = recorded(&workflow, seconds, &json!({}));
+            state.waived = waived.iter().map(|(one, seq)| (name(one), *seq)).collect();
+            let spent: Vec<Digest> = spent.iter().map(|text| digest(text)).collect();
+            let actor = Actor {
+                attempt: u32::try_from(spent.len()).expect("few"),
+                spent: (!spent.is_empty())
+                    .then(|| (name("plan"), spent))
+                    .into_iter()
+                    .collect(),
+                left_with: left
+                    .map(|left| (name("plan"), Some(digest(left))))
+                    .into_iter()
+                    .collect(),
+                ..Actor::default()
+            };
+            state.actors.insert("two".to_owned(), actor);
+            State {
+                title: Some(title.to_owned()),
+                ..state
+            }
         };
-        state.actors.insert("two".to_owned(), actor);
-        State { title: Some(title.to_owned()), ..state }
-    };
-    let base = side(100, &[("kept", 1), ("dropped", 1)], &["a"], Some("x"), "old");
-    let one = side(300, &[("kept", 1), ("new", 4)], &["a", "b", "d"], Some("y"), "old");
-    let other = side(200, &[("kept", 3), ("dropped", 1), ("own", 2)], &["a", "c"], Some("x"), "new");
+    let base = side(
+        100,
+        &[("kept", 1), ("dropped", 1)],
+        &["a"],
+        Some("x"),
+        "old",
+    );
+    let one = side(
+        300,
+        &[("kept", 1), ("new", 4)],
+        &["a", "b", "d"],
+        Some("y"),
+        "old",
+    );
+    let other = side(
+        200,
+        &[("kept", 3), ("dropped", 1), ("own", 2)],
+        &["a", "c"],
+        Some("x"),
+        "new",
+    );
     for (a, b) in [(&one, &other), (&other, &one)] {
         let told = join(&workflow, Some(&base), a, b).expect("joined");
         let waived = [("kept", 3), ("new", 4), ("own", 2)].map(|(one, seq)| (name(one), seq));
         assert_eq!(told.waived, waived.into());
         let actor = &told.actors["two"];
         assert_eq!(actor.spent[&name("plan")], ["a", "b", "d", "c"].map(digest));
-        assert_eq!((actor.attempt, actor.left_with[&name("plan")]), (3, Some(digest("y"))));
-        assert_eq!(told.title.as_deref(), Some("new"), "only one side changed it");
+        assert_eq!(
+            (actor.attempt, actor.left_with[&name("plan")]),
+            (3, Some(digest("y")))
+        );
+        assert_eq!(
+            told.title.as_deref(),
+            Some("new"),
+            "only one side changed it"
+        );
     }
     // Two records that disagree are none, so that whatever is there is a change.
     let third = side(200, &[], &["a"], Some("z"), "old");
@@ -298,13 +499,23 @@ fn what_both_sides_judged_anew_is_what_the_side_that_is_less_far_says() {
     let workflow = workflow(PHASES);
     let name = |name: &str| ArtifactName::new(name).expect("valid");
     let map = |text: &str| -> BTreeMap<ArtifactName, Digest> {
-        let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
-        pairs.map(|(artifact, version)| (name(artifact), Digest::of_blob(version.as_bytes()))).collect()
+        let pairs = text
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        pairs
+            .map(|(artifact, version)| (name(artifact), Digest::of_blob(version.as_bytes())))
+            .collect()
     };
     let side = |phase: &str, seconds: i64, judged: &str| {
-        let mut state = State { phase: Some(phase.to_owned()), ..recorded(&workflow, seconds, &json!({})) };
+        let mut state = State {
+            phase: Some(phase.to_owned()),
+            ..recorded(&workflow, seconds, &json!({}))
+        };
         let judged = (!judged.is_empty()).then(|| (name("verdict"), map(judged)));
-        let files = [("a.json".to_owned(), Digest::of_blob(seconds.to_string().as_bytes()))];
+        let files = [(
+            "a.json".to_owned(),
+            Digest::of_blob(seconds.to_string().as_bytes()),
+        )];
         let actor = Actor {
             judged: judged.into_iter().collect(),
             left_files: [(name("reports"), files.into())].into(),
@@ -314,10 +525,30 @@ fn what_both_sides_judged_anew_is_what_the_side_that_is_less_far_says() {
         state
     };
     for (base, lead, other, joined) in [
-        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=3", "plan=1 code=2"),
-        ("plan=1 code=1", "plan=1 code=1", "plan=1 code=3", "plan=1 code=3"),
-        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=1", "plan=1 code=2"),
-        ("plan=1 code=1", "plan=1 code=2", "plan=1 code=2", "plan=1 code=2"),
+        (
+            "plan=1 code=1",
+            "plan=1 code=2",
+            "plan=1 code=3",
+            "plan=1 code=2",
+        ),
+        (
+            "plan=1 code=1",
+            "plan=1 code=1",
+            "plan=1 code=3",
+            "plan=1 code=3",
+        ),
+        (
+            "plan=1 code=1",
+            "plan=1 code=2",
+            "plan=1 code=1",
+            "plan=1 code=2",
+        ),
+        (
+            "plan=1 code=1",
+            "plan=1 code=2",
+            "plan=1 code=2",
+            "plan=1 code=2",
+        ),
         ("", "plan=1 code=2", "plan=1 code=3", "plan=1 code=2"),
         ("", "", "plan=1 code=3", "plan=1 code=3"),
         ("", "plan=1", "plan=2 code=3", "plan=1"),
@@ -331,7 +562,11 @@ fn what_both_sides_judged_anew_is_what_the_side_that_is_less_far_says() {
             let told = join(&workflow, Some(&base), a, b).expect("joined");
             let actor = &told.actors["one"];
             let expected = (!joined.is_empty()).then(|| map(joined));
-            assert_eq!(actor.judged.get(&name("verdict")), expected.as_ref(), "{lead:?} {other:?}");
+            assert_eq!(
+                actor.judged.get(&name("verdict")),
+                expected.as_ref(),
+                "{lead:?} {other:?}"
+            );
             // All files that lie there are used up by a send-back if it is not known which of them were there.
             assert_eq!(actor.left_files, BTreeMap::new());
         }
@@ -344,11 +579,23 @@ fn two_finished_sides_are_one_only_on_the_same_evidence() {
     let end = |seconds: i64, left: &str, evidence: &str| {
         let mut state = recorded(&workflow, seconds, &json!({}));
         state.phase = Some("end".to_owned());
-        let left = (ArtifactName::new("plan").expect("valid"), Some(Digest::of_blob(left.as_bytes())));
-        state.actors.insert("three".to_owned(), Actor { left_with: [left].into(), ..Actor::default() });
+        let left = (
+            ArtifactName::new("plan").expect("valid"),
+            Some(Digest::of_blob(left.as_bytes())),
+        );
+        state.actors.insert(
+            "three".to_owned(),
+            Actor {
+                left_with: [left].into(),
+                ..Actor::default()
+            },
+        );
         state.actors.insert(
             "two".to_owned(),
-            Actor { attempt: u32::try_from(seconds).expect("small"), ..Actor::default() },
+            Actor {
+                attempt: u32::try_from(seconds).expect("small"),
+                ..Actor::default()
+            },
         );
         let mut entry = state.history[0].as_ref().clone();
         entry.from = Some(workflow.phases[2].id.clone());
@@ -361,19 +608,36 @@ fn two_finished_sides_are_one_only_on_the_same_evidence() {
         state.history.push(entry.into());
         state
     };
-    for (other, is_one) in
-        [(end(200, "x", "1"), true), (end(200, "y", "1"), false), (end(200, "x", "2"), false)]
-    {
+    for (other, is_one) in [
+        (end(200, "x", "1"), true),
+        (end(200, "y", "1"), false),
+        (end(200, "x", "2"), false),
+    ] {
         let told = join(&workflow, None, &end(100, "x", "1"), &other);
         assert_eq!(told.is_ok(), is_one, "{told:?}");
-        assert_eq!(told.err().map(|conflict| conflict.code()), (!is_one).then_some(Code::BothFinished));
+        assert_eq!(
+            told.err().map(|conflict| conflict.code()),
+            (!is_one).then_some(Code::BothFinished)
+        );
         // A side that is not finished is less far.
-        let open = State { phase: Some("one".to_owned()), ..other };
+        let open = State {
+            phase: Some("one".to_owned()),
+            ..other
+        };
         assert!(join(&workflow, None, &end(100, "x", "1"), &open).is_ok());
     }
-    let foreign = State { foreign: true, ..end(100, "x", "1") };
-    for (a, b) in [(&foreign, &end(100, "x", "1")), (&end(100, "x", "1"), &foreign)] {
-        assert_eq!(join(&workflow, None, a, b).map_err(|conflict| conflict.code()), Err(Code::ForeignState));
+    let foreign = State {
+        foreign: true,
+        ..end(100, "x", "1")
+    };
+    for (a, b) in [
+        (&foreign, &end(100, "x", "1")),
+        (&end(100, "x", "1"), &foreign),
+    ] {
+        assert_eq!(
+            join(&workflow, None, a, b).map_err(|conflict| conflict.code()),
+            Err(Code::ForeignState)
+        );
     }
 }
 
@@ -388,19 +652,32 @@ struct Branches {
 impl Branches {
     fn new() -> Self {
         let (log, cache) = (EventLog::default(), FoldCache::of_at_most(2_000));
-        Self { workflow: workflow(LOOP), log, cache, steps: 0 }
+        Self {
+            workflow: workflow(LOOP),
+            log,
+            cache,
+            steps: 0,
+        }
     }
 
     /// A step after these events, of which the first is the one that its changes are relative to.
     fn step(&mut self, after: &[Digest], data: &Value) -> Digest {
         self.steps += 1;
-        let base = after.first().map(|id| self.log.state_at(id, &mut self.cache).expect("a whole log"));
+        let base = after
+            .first()
+            .map(|id| self.log.state_at(id, &mut self.cache).expect("a whole log"));
         let base = base.map(|state| State::clone(&state)).unwrap_or_default();
         let mut step = recorded(&self.workflow, self.steps, data);
         step.rev = self.steps.unsigned_abs();
         Arc::make_mut(&mut step.history[0]).seq = step.rev;
-        let before = State { heads: after.to_vec(), ..base.clone() };
-        let event = record_steps(&before, &base, [&step]).pop().expect("a step").event;
+        let before = State {
+            heads: after.to_vec(),
+            ..base.clone()
+        };
+        let event = record_steps(&before, &base, [&step])
+            .pop()
+            .expect("a step")
+            .event;
         let id = event.id;
         self.log.append(event);
         id
@@ -410,7 +687,11 @@ impl Branches {
     fn crosswise(&mut self, trunk: Digest, name: &str, times: usize) -> [Digest; 2] {
         let mut heads = [trunk; 2];
         for time in 0..=times {
-            let after = if time == 0 { vec![trunk] } else { heads.to_vec() };
+            let after = if time == 0 {
+                vec![trunk]
+            } else {
+                heads.to_vec()
+            };
             heads = [2, 1].map(|n| self.step(&after, &json!({name: n})));
         }
         heads
@@ -418,7 +699,10 @@ impl Branches {
 
     /// The data of the joined state.
     fn joined(&mut self, heads: &[Digest]) -> Value {
-        let folded = self.log.fold(&self.workflow, heads, &mut self.cache).expect("joined");
+        let folded = self
+            .log
+            .fold(&self.workflow, heads, &mut self.cache)
+            .expect("joined");
         Value::Object(folded.expect("a state").extra.clone())
     }
 }
@@ -431,23 +715,53 @@ fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
     let other = branches.step(&[trunk], &json!({"a": 1, "b": 2}));
     assert_eq!(branches.joined(&[one, other]), json!({"a": 2, "b": 2}));
     // The joined state follows both, and so does the one that a person chooses instead.
-    let Branches { workflow, log, cache, .. } = &mut branches;
-    let seqs = |state: &State| state.history.iter().map(|entry| entry.seq).collect::<Vec<_>>();
+    let Branches {
+        workflow,
+        log,
+        cache,
+        ..
+    } = &mut branches;
+    let seqs = |state: &State| {
+        state
+            .history
+            .iter()
+            .map(|entry| entry.seq)
+            .collect::<Vec<_>>()
+    };
     for heads in [[one, other], [other, one]] {
-        let joined = log.fold(workflow, &heads, cache).expect("joined").expect("a state");
-        assert_eq!((&joined.heads[..], seqs(&joined)), (&[one, other][..], vec![1, 2, 3]));
+        let joined = log
+            .fold(workflow, &heads, cache)
+            .expect("joined")
+            .expect("a state");
+        assert_eq!(
+            (&joined.heads[..], seqs(&joined)),
+            (&[one, other][..], vec![1, 2, 3])
+        );
         let sides = (&heads[..1], &heads[1..]);
-        let chosen =
-            log.choose(workflow, sides, "this one", &stamp(300), cache).expect("folded").expect("chosen");
-        assert_eq!((&chosen.heads[..], seqs(&chosen)), (&[one, other][..], vec![2, 3, 4]));
-        let data = if heads[0] == one { json!({"a": 2, "b": 1}) } else { json!({"a": 1, "b": 2}) };
+        let chosen = log
+            .choose(workflow, sides, "this one", &stamp(300), cache)
+            .expect("folded")
+            .expect("chosen");
+        assert_eq!(
+            (&chosen.heads[..], seqs(&chosen)),
+            (&[one, other][..], vec![2, 3, 4])
+        );
+        let data = if heads[0] == one {
+            json!({"a": 2, "b": 1})
+        } else {
+            json!({"a": 1, "b": 2})
+        };
         assert_eq!(Value::Object(chosen.extra), data);
     }
     // Each takes one of the changes back, so each has changed one value of the base and kept the other.
     let left = branches.step(&[one, other], &json!({"a": 1, "b": 2}));
     let right = branches.step(&[other, one], &json!({"a": 2, "b": 1}));
     for heads in [[left, right], [right, left]] {
-        assert_eq!(branches.joined(&heads), json!({"a": 1, "b": 1}), "whoever asks");
+        assert_eq!(
+            branches.joined(&heads),
+            json!({"a": 1, "b": 1}),
+            "whoever asks"
+        );
     }
 }
 
@@ -471,7 +785,12 @@ fn joins_of_bases_are_bounded_at_the_same_place_for_everybody() {
             heads.extend(branches.crosswise(trunk, &format!("n{}", heads.len()), times));
         }
         heads.extend(branches.crosswise(trunk, "n", 2));
-        assert_eq!(branches.joined(&heads)["n"], n, "after {} joins", 7 * 64 + last);
+        assert_eq!(
+            branches.joined(&heads)["n"],
+            n,
+            "after {} joins",
+            7 * 64 + last
+        );
     }
 }
 
@@ -482,17 +801,36 @@ fn the_joined_or_chosen_state_names_its_phase_and_its_workflow() {
     let side = |phase: Option<&str>, seconds: i64| {
         let state = recorded(&workflow, seconds, &json!({}));
         let name = state.workflow.clone().expect("a workflow").name;
-        let earlier = WorkflowRef { name, digest: Digest::of_blob(b"as it was") };
-        State { phase: phase.map(str::to_owned), workflow: Some(earlier), ..state }
+        let earlier = WorkflowRef {
+            name,
+            digest: Digest::of_blob(b"as it was"),
+        };
+        State {
+            phase: phase.map(str::to_owned),
+            workflow: Some(earlier),
+            ..state
+        }
     };
-    for (lead, other, phase) in
-        [(None, None, "one"), (None, Some("three"), "one"), (Some("second"), Some("three"), "two")]
-    {
+    for (lead, other, phase) in [
+        (None, None, "one"),
+        (None, Some("three"), "one"),
+        (Some("second"), Some("three"), "two"),
+    ] {
         let (lead, other) = (side(lead, 100), side(other, 200));
-        assert_eq!(join(&workflow, None, &lead, &other).expect("joined").phase.as_deref(), Some(phase));
+        assert_eq!(
+            join(&workflow, None, &lead, &other)
+                .expect("joined")
+                .phase
+                .as_deref(),
+            Some(phase)
+        );
         let chosen = choose(&workflow, &lead, &other, "this one", &stamp(300)).expect("chosen");
         assert_eq!(chosen.phase.as_deref(), Some(phase));
-        assert_eq!(chosen.workflow.expect("a workflow").digest, workflow.digest, "the one that decides now");
+        assert_eq!(
+            chosen.workflow.expect("a workflow").digest,
+            workflow.digest,
+            "the one that decides now"
+        );
     }
 }
 
@@ -515,9 +853,15 @@ fn what_a_task_was_called_is_known_however_much_was_recorded_since() {
     let workflow = workflow(PHASES);
     let phase = || workflow.initial.clone();
     let step = |state: &State, kind: Kind, reason: &str, at: i64| {
-        let detail = Detail::Take(Holder { generation: at.unsigned_abs(), owner: "Ann".to_owned() });
+        let detail = Detail::Take(Holder {
+            generation: at.unsigned_abs(),
+            owner: "Ann".to_owned(),
+        });
         let detail = (kind == Kind::Take).then(|| Box::new(detail));
-        let transition = Transition { detail, ..Transition::new(Some(phase()), phase(), kind, reason) };
+        let transition = Transition {
+            detail,
+            ..Transition::new(Some(phase()), phase(), kind, reason)
+        };
         apply(&workflow, state, &facts(), &transition, &stamp(at))
     };
     let mut trunk = recorded(&workflow, 100, &json!({}));

@@ -4,8 +4,8 @@ use super::play::{Play, facts, workflow};
 use crate::setting::number;
 use orch::base::{Digest, Period};
 use orch::decide::{
-    ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned, State, Usage,
-    Worker, evaluate, initial_state, next,
+    ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned,
+    State, Usage, Worker, evaluate, initial_state, next,
 };
 use orch::workflow::Workflow;
 use serde_json::{Value, json};
@@ -94,7 +94,11 @@ fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Val
     played(&workflow(text), mode, perform)
 }
 
-fn played(workflow: &Workflow, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
+fn played(
+    workflow: &Workflow,
+    mode: Mode,
+    perform: &mut dyn FnMut(&str, u32) -> Option<Value>,
+) -> Played {
     let mut play = Play::new(workflow, mode);
     play.perform = Box::new(|work, turn| match perform(work, turn) {
         Some(value) => Returned {
@@ -125,14 +129,24 @@ fn scripted_executors_end_as_they_should() {
         })
     };
     let cases: [(&str, Script, Ending, &str); 6] = [
-        ("does it", good, Ending::Completed, "answer more, find, mend, to done"),
+        (
+            "does it",
+            good,
+            Ending::Completed,
+            "answer more, find, mend, to done",
+        ),
         (
             "always fails",
             |_, _| None,
             Ending::Failed,
             "answer more, give up find, to running, give up find, to running, give up find, to failed",
         ),
-        ("says it is done", |_, _| Some(json!({"summary": "done"})), Ending::Stalled, "answer more, find"),
+        (
+            "says it is done",
+            |_, _| Some(json!({"summary": "done"})),
+            Ending::Stalled,
+            "answer more, find",
+        ),
         (
             "finds and never mends",
             |action, _| (action == "find").then(|| json!({"stateUpdates": {"found": 1}})),
@@ -153,7 +167,8 @@ fn scripted_executors_end_as_they_should() {
         ),
     ];
     for (name, script, ending, expected) in cases {
-        let (ended, state, usage, story) = play(LOOP, Mode::Auto, &mut |action, turn| script(action, turn));
+        let (ended, state, usage, story) =
+            play(LOOP, Mode::Auto, &mut |action, turn| script(action, turn));
         assert_eq!(ended, ending, "{name}: {story:?}");
         assert!(usage.turns <= 30, "{name}");
         if !expected.is_empty() {
@@ -182,7 +197,11 @@ fn whatever_executors_do_a_run_ends_within_its_budget() {
     let compiled = workflow(LOOP);
     for seed in 0..number("ORCH_LOOP_COMBINATIONS").unwrap_or(1_000) {
         let mut at = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mode = if seed % 5 == 0 { Mode::Interactive } else { Mode::Auto };
+        let mode = if seed % 5 == 0 {
+            Mode::Interactive
+        } else {
+            Mode::Auto
+        };
         let (ending, state, usage, story) = played(&compiled, mode, &mut |_, _| {
             at ^= at << 13;
             at ^= at >> 7;
@@ -191,13 +210,25 @@ fn whatever_executors_do_a_run_ends_within_its_budget() {
         });
         assert!(usage.turns <= 30, "{seed}: {story:?}");
         assert!(state.run.errors <= 3, "{seed}: {story:?}");
-        assert_eq!(mode == Mode::Interactive, ending == Ending::Waiting, "{seed}: {story:?}");
+        assert_eq!(
+            mode == Mode::Interactive,
+            ending == Ending::Waiting,
+            "{seed}: {story:?}"
+        );
         if !endings.contains(&ending) {
             endings.push(ending);
         }
     }
-    for expected in [Ending::Completed, Ending::Failed, Ending::Stalled, Ending::Waiting] {
-        assert!(endings.contains(&expected), "{expected:?} was never reached, only {endings:?}");
+    for expected in [
+        Ending::Completed,
+        Ending::Failed,
+        Ending::Stalled,
+        Ending::Waiting,
+    ] {
+        assert!(
+            endings.contains(&expected),
+            "{expected:?} was never reached, only {endings:?}"
+        );
     }
 }
 
@@ -207,28 +238,61 @@ fn limits_end_a_run_whatever_is_due() {
     let mut state = initial_state(&workflow);
     state.extra.insert("asked".to_owned(), json!(true));
     let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
-    let at = Budget { turns: 3, time: Some(Period::from_seconds(9)), cost: Some(1.0) };
+    let at = Budget {
+        turns: 3,
+        time: Some(Period::from_seconds(9)),
+        cost: Some(1.0),
+    };
     let usage = Usage::default();
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
+    let case = JudgedTask {
+        workflow,
+        state,
+        facts,
+        decision,
+        has_executor: &|_| false,
+    };
     let due = |usage: &Usage| next(&case, usage, &at, Mode::Auto);
-    let NextStep::Perform(work) = due(&usage) else { panic!("an action is due") };
+    let NextStep::Perform(work) = due(&usage) else {
+        panic!("an action is due")
+    };
     for used in [
-        Usage { turns: 3, ..usage.clone() },
-        Usage { time: Period::from_seconds(9), ..usage.clone() },
-        Usage { cost: 1.0, ..usage.clone() },
+        Usage {
+            turns: 3,
+            ..usage.clone()
+        },
+        Usage {
+            time: Period::from_seconds(9),
+            ..usage.clone()
+        },
+        Usage {
+            cost: 1.0,
+            ..usage.clone()
+        },
     ] {
-        assert!(matches!(due(&used), NextStep::End(Ending::Exhausted, _)), "{used:?}");
+        assert!(
+            matches!(due(&used), NextStep::End(Ending::Exhausted, _)),
+            "{used:?}"
+        );
     }
     let find = || Worker::Action("find".to_owned());
-    let seen = Usage { seen: vec![(find(), work.precondition.fingerprint)], ..usage.clone() };
+    let seen = Usage {
+        seen: vec![(find(), work.precondition.fingerprint)],
+        ..usage.clone()
+    };
     assert!(matches!(due(&seen), NextStep::End(Ending::Stalled, _)));
     // An agent, or a question, of the same name is somebody else.
     let other = Usage {
-        seen: vec![(Worker::Agent("find".to_owned()), work.precondition.fingerprint)],
+        seen: vec![(
+            Worker::Agent("find".to_owned()),
+            work.precondition.fingerprint,
+        )],
         ..usage.clone()
     };
     assert!(matches!(due(&other), NextStep::Perform(_)));
-    let elsewhere = Usage { seen: vec![(find(), Digest::of_blob(b"other"))], ..usage };
+    let elsewhere = Usage {
+        seen: vec![(find(), Digest::of_blob(b"other"))],
+        ..usage
+    };
     assert!(matches!(due(&elsewhere), NextStep::Perform(_)));
 }

@@ -5,9 +5,9 @@ use super::play::{Play, facts, workflow};
 use super::world::shipped;
 use orch::base::{ActionName, Period};
 use orch::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, JudgedTask, Leftover, Mode, RecordOutcome,
-    Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Worker, evaluate,
-    initial_state,
+    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, JudgedTask, Leftover, Mode,
+    RecordOutcome, Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
+    Tick, Worker, evaluate, initial_state,
 };
 use serde_json::{Value, json};
 
@@ -21,7 +21,12 @@ fn well(value: Value) -> Returned {
 }
 
 fn ended(how: ExecutorExit) -> Returned {
-    Returned { how, result: None, cost: 0.0, trace: orch::decide::ExecutorTrace::default() }
+    Returned {
+        how,
+        result: None,
+        cost: 0.0,
+        trace: orch::decide::ExecutorTrace::default(),
+    }
 }
 
 /// A `find` that finds, and a `mend` that mends.
@@ -33,7 +38,10 @@ fn good(name: &str, turn: u32) -> Returned {
 }
 
 fn blocker(retry: RetryPolicy) -> Blocker {
-    Blocker { retry, why: "something is in the way".to_owned() }
+    Blocker {
+        retry,
+        why: "something is in the way".to_owned(),
+    }
 }
 
 #[test]
@@ -44,9 +52,24 @@ fn what_cannot_be_recorded_is_waited_for_as_long_as_it_makes_sense() {
         (RetryPolicy::Long, None, Ending::Waiting, hour),
         (RetryPolicy::Long, Some(minute), Ending::Exhausted, minute),
         (RetryPolicy::Short, None, Ending::Waiting, minute),
-        (RetryPolicy::Short, Some(Period::from_seconds(9)), Ending::Exhausted, Period::from_seconds(9)),
-        (RetryPolicy::Never(Ending::Error), None, Ending::Error, Period::default()),
-        (RetryPolicy::Never(Ending::Waiting), Some(minute), Ending::Waiting, Period::default()),
+        (
+            RetryPolicy::Short,
+            Some(Period::from_seconds(9)),
+            Ending::Exhausted,
+            Period::from_seconds(9),
+        ),
+        (
+            RetryPolicy::Never(Ending::Error),
+            None,
+            Ending::Error,
+            Period::default(),
+        ),
+        (
+            RetryPolicy::Never(Ending::Waiting),
+            Some(minute),
+            Ending::Waiting,
+            Period::default(),
+        ),
     ] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
@@ -57,16 +80,33 @@ fn what_cannot_be_recorded_is_waited_for_as_long_as_it_makes_sense() {
             _ => (None, None),
         });
         let (how, why) = play.run();
-        assert_eq!((how, play.machine.usage.time), (ending, taken), "{retry:?} {limit:?}");
+        assert_eq!(
+            (how, play.machine.usage.time),
+            (ending, taken),
+            "{retry:?} {limit:?}"
+        );
         assert_eq!(why, "something is in the way");
         // What was paid for is kept for the next run.
         assert!(play.machine.doing.is_some());
         assert_eq!(play.machine.usage.turns, 2);
-        let waits: Vec<&str> = play.story.iter().skip(1).map(String::as_str).take(6).collect();
+        let waits: Vec<&str> = play
+            .story
+            .iter()
+            .skip(1)
+            .map(String::as_str)
+            .take(6)
+            .collect();
         if taken >= minute {
             assert_eq!(
                 waits,
-                ["wait 200ms", "wait 400ms", "wait 800ms", "wait 1s600ms", "wait 3s200ms", "wait 5s"]
+                [
+                    "wait 200ms",
+                    "wait 400ms",
+                    "wait 800ms",
+                    "wait 1s600ms",
+                    "wait 3s200ms",
+                    "wait 5s"
+                ]
             );
         }
     }
@@ -87,7 +127,11 @@ fn an_order_or_a_start_is_recorded_only_where_a_rule_answers_to_it() {
             (RunCommand::Order(ControlRequest::Interrupt), false),
             (RunCommand::Order(ControlRequest::AskPerson), false),
         ] {
-            assert_eq!(command.may_record(&workflow), expected, "{name} {command:?}");
+            assert_eq!(
+                command.may_record(&workflow),
+                expected,
+                "{name} {command:?}"
+            );
         }
     }
 }
@@ -108,7 +152,10 @@ fn what_passes_is_recorded_after_all() {
         )
     });
     assert_eq!(play.run().0, Ending::Completed);
-    assert_eq!((play.machine.usage.turns, play.machine.usage.cost), (3, 1.5));
+    assert_eq!(
+        (play.machine.usage.turns, play.machine.usage.cost),
+        (3, 1.5)
+    );
 }
 
 #[test]
@@ -155,7 +202,11 @@ fn a_control_request_during_the_final_write_is_applied() {
             let closes = matches!(effect, RunEffect::Finish(_));
             asked += u32::from(closes);
             // First a pause, then a stop; what is said twice is heard once.
-            let request = if asked < 2 { ControlRequest::Pause } else { ControlRequest::Stop };
+            let request = if asked < 2 {
+                ControlRequest::Pause
+            } else {
+                ControlRequest::Stop
+            };
             (None, closes.then_some(request))
         });
         assert_eq!(play.run().0, ending);
@@ -166,8 +217,16 @@ fn a_control_request_during_the_final_write_is_applied() {
 fn what_is_refused_ends_the_run_instead_of_going_round() {
     type Which = fn(&RunCommand) -> bool;
     let refusals: [(Which, Ending, &str); 4] = [
-        (|command| matches!(command, RunCommand::Start), Ending::Error, "no"),
-        (|command| matches!(command, RunCommand::Moves { .. }), Ending::Error, "no"),
+        (
+            |command| matches!(command, RunCommand::Start),
+            Ending::Error,
+            "no",
+        ),
+        (
+            |command| matches!(command, RunCommand::Moves { .. }),
+            Ending::Error,
+            "no",
+        ),
         (
             |command| matches!(command, RunCommand::Answer(_)),
             Ending::Waiting,
@@ -198,7 +257,10 @@ fn rules_that_go_round_in_circles_end_the_run_with_their_reason() {
     let mut play = Play::new(&workflow, Mode::Auto);
     let (ending, why) = play.run();
     assert_eq!(ending, Ending::Error);
-    assert!(why.contains("round in circles") && why.contains("a -> b -> a"), "{why}");
+    assert!(
+        why.contains("round in circles") && why.contains("a -> b -> a"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -218,12 +280,24 @@ fn only_what_has_failed_counts_as_failed() {
     let find = Worker::Action("find".to_owned());
     let long = || "it took longer than 9s".to_owned();
     for (how, took, failures, ending, turns) in [
-        (ExecutorExit::Badly("no".to_owned()), 1, 1, Ending::Paused, 2),
+        (
+            ExecutorExit::Badly("no".to_owned()),
+            1,
+            1,
+            Ending::Paused,
+            2,
+        ),
         (ExecutorExit::TooLong(long()), 1, 1, Ending::Paused, 2),
         // The limit is that of the run: nobody's failure.
         (ExecutorExit::TooLong(long()), 9, 0, Ending::Exhausted, 2),
         (ExecutorExit::Stopped, 1, 0, Ending::Paused, 2),
-        (ExecutorExit::NotStarted("no such program".to_owned()), 1, 0, Ending::Error, 1),
+        (
+            ExecutorExit::NotStarted("no such program".to_owned()),
+            1,
+            0,
+            Ending::Error,
+            1,
+        ),
     ] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
@@ -245,7 +319,11 @@ fn only_what_has_failed_counts_as_failed() {
         });
         assert_eq!(play.run().0, ending, "{named}");
         let usage = &play.machine.usage;
-        assert_eq!((usage.failures_of(&find), usage.turns), (failures, turns), "{named}");
+        assert_eq!(
+            (usage.failures_of(&find), usage.turns),
+            (failures, turns),
+            "{named}"
+        );
         assert!(play.machine.doing.is_none());
     }
 }
@@ -254,11 +332,18 @@ fn only_what_has_failed_counts_as_failed() {
 /// error that the workflow allows.
 #[test]
 fn errors_are_recoverable_until_the_executor_or_the_limit_says_no() {
-    let failed =
-        |recoverable: bool| json!({"status": "failed", "recoverable": recoverable, "message": "no network"});
+    let failed = |recoverable: bool| json!({"status": "failed", "recoverable": recoverable, "message": "no network"});
     for (recoverable, tries, told) in [
-        (true, 2, "`find` failed 2 times in a row and was given up: no network"),
-        (false, 1, "`find` failed once and was given up: no network (not recoverable)"),
+        (
+            true,
+            2,
+            "`find` failed 2 times in a row and was given up: no network",
+        ),
+        (
+            false,
+            1,
+            "`find` failed once and was given up: no network (not recoverable)",
+        ),
     ] {
         for limit in [1, 3] {
             let mut workflow = workflow(LOOP);
@@ -269,8 +354,15 @@ fn errors_are_recoverable_until_the_executor_or_the_limit_says_no() {
             let error = &play.state.errors[0];
             assert_eq!(error["message"], told);
             assert_eq!(error["recoverable"], recoverable && limit > 1, "{error}");
-            let before = play.story.iter().position(|step| step == "give up find").expect("given up");
-            let waits = play.story[..before].iter().filter(|step| step.starts_with("wait")).count();
+            let before = play
+                .story
+                .iter()
+                .position(|step| step == "give up find")
+                .expect("given up");
+            let waits = play.story[..before]
+                .iter()
+                .filter(|step| step.starts_with("wait"))
+                .count();
             assert_eq!(waits + 1, tries, "{:?}", play.story);
         }
     }
@@ -281,7 +373,10 @@ fn an_action_may_ask_to_stop_after_it() {
     let workflow = workflow(LOOP);
     let mut play = Play::new(&workflow, Mode::Auto);
     play.perform = Box::new(|_, _| well(json!({"stateUpdates": {"found": 1}, "continue": false})));
-    assert_eq!(play.run(), (Ending::Paused, "`find` asked to stop here".to_owned()));
+    assert_eq!(
+        play.run(),
+        (Ending::Paused, "`find` asked to stop here".to_owned())
+    );
     assert_eq!(play.state.extra["found"], 1);
 }
 
@@ -297,12 +392,25 @@ fn an_executor_that_needs_input_makes_the_run_wait() {
                 json!({"status": "needs_input", "message": "which?", "stateUpdates": {"found": 1}, "cost": 0.5}),
             )
         });
-        assert_eq!(play.run(), (Ending::Waiting, "`find` asks: which?".to_owned()));
+        assert_eq!(
+            play.run(),
+            (Ending::Waiting, "`find` asks: which?".to_owned())
+        );
         let find = ActionName::new("find").expect("a name");
-        assert_eq!((play.state.tally(&find).done, play.state.extra["found"].clone()), (0, json!(0)));
+        assert_eq!(
+            (
+                play.state.tally(&find).done,
+                play.state.extra["found"].clone()
+            ),
+            (0, json!(0))
+        );
         let usage = &play.machine.usage;
         let failures = usage.failures_of(&Worker::Action("find".to_owned()));
-        assert_eq!((usage.turns, usage.cost, failures), (2, 0.5, 0), "one answer by default, one try");
+        assert_eq!(
+            (usage.turns, usage.cost, failures),
+            (2, 0.5, 0),
+            "one answer by default, one try"
+        );
         // Once the person has answered, the action is tried again with the rest of the budget.
         if turns > 2 {
             let usage = usage.clone();
@@ -317,7 +425,8 @@ fn an_executor_that_needs_input_makes_the_run_wait() {
 fn the_sum_of_costs_stays_a_number() {
     let workflow = workflow(LOOP);
     let mut play = Play::new(&workflow, Mode::Auto);
-    play.perform = Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
+    play.perform =
+        Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
     assert_eq!(play.run().0, Ending::Exhausted);
     assert_eq!(play.machine.usage.cost, f64::MAX);
 }
@@ -325,8 +434,15 @@ fn the_sum_of_costs_stays_a_number() {
 #[test]
 fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
     let find = Worker::Action("find".to_owned());
-    let result = || Some(ActionResult::read(&json!({"stateUpdates": {"found": 2}, "cost": 0.5})));
-    let told = |was_running, result| Leftover { was_running, result };
+    let result = || {
+        Some(ActionResult::read(
+            &json!({"stateUpdates": {"found": 2}, "cost": 0.5}),
+        ))
+    };
+    let told = |was_running, result| Leftover {
+        was_running,
+        result,
+    };
     // Whether it had been recorded already, what it left, and whether that counts as a failure.
     for (is_recorded, left, failures, finds) in [
         (false, told(false, result()), 0, 1),
@@ -362,14 +478,32 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
         let named = format!("{is_recorded} {left:?}");
         again.left = Some(left);
         again.block = Box::new(|effect| {
-            (None, matches!(effect, RunEffect::Judge).then_some(ControlRequest::Interrupt))
+            (
+                None,
+                matches!(effect, RunEffect::Judge).then_some(ControlRequest::Interrupt),
+            )
         });
         assert_eq!(again.run().0, Ending::Paused, "{named}");
-        let done = again.state.tally(&ActionName::new("find").expect("a name")).done;
-        assert_eq!((again.machine.usage.failures_of(&find), done), (failures, finds), "{named}");
+        let done = again
+            .state
+            .tally(&ActionName::new("find").expect("a name"))
+            .done;
+        assert_eq!(
+            (again.machine.usage.failures_of(&find), done),
+            (failures, finds),
+            "{named}"
+        );
         // Its turn was counted when it began, and what it has cost is counted when it is settled.
-        let cost = if named.contains("cost: 0.5") { 0.5 } else { 0.0 };
-        assert_eq!((again.machine.usage.turns, again.machine.usage.cost), (2, cost), "{named}");
+        let cost = if named.contains("cost: 0.5") {
+            0.5
+        } else {
+            0.0
+        };
+        assert_eq!(
+            (again.machine.usage.turns, again.machine.usage.cost),
+            (2, cost),
+            "{named}"
+        );
     }
 }
 
@@ -400,12 +534,31 @@ fn recorded_of(play: &mut Play<'_>) -> std::rc::Rc<std::cell::RefCell<Vec<String
 /// A run that did nothing leaves no end in the record, and neither does one that can record nothing.
 #[test]
 fn the_end_of_a_run_is_recorded_if_it_did_anything_and_can_record_it() {
-    let ended_as = |told: &[String]| told.last().filter(|last| last.starts_with("the run ended")).cloned();
+    let ended_as = |told: &[String]| {
+        told.last()
+            .filter(|last| last.starts_with("the run ended"))
+            .cloned()
+    };
     for (mode, how, request, expected) in [
         (Mode::Interactive, ExecutorExit::Well, None, None),
-        (Mode::Auto, ExecutorExit::Well, None, Some("the run ended as completed: ")),
-        (Mode::Auto, ExecutorExit::NotStarted("no such program".to_owned()), None, None),
-        (Mode::Auto, ExecutorExit::Badly("no".to_owned()), None, Some("the run ended as failed: ")),
+        (
+            Mode::Auto,
+            ExecutorExit::Well,
+            None,
+            Some("the run ended as completed: "),
+        ),
+        (
+            Mode::Auto,
+            ExecutorExit::NotStarted("no such program".to_owned()),
+            None,
+            None,
+        ),
+        (
+            Mode::Auto,
+            ExecutorExit::Badly("no".to_owned()),
+            None,
+            Some("the run ended as failed: "),
+        ),
         (
             Mode::Auto,
             ExecutorExit::Well,
@@ -438,12 +591,19 @@ fn the_end_of_a_run_is_recorded_if_it_did_anything_and_can_record_it() {
             }
         });
         play.block = Box::new(move |effect| {
-            (None, request.filter(|_| has_begun.get() && matches!(effect, RunEffect::Judge)))
+            (
+                None,
+                request.filter(|_| has_begun.get() && matches!(effect, RunEffect::Judge)),
+            )
         });
         let told = recorded_of(&mut play);
         play.run();
         let told = told.borrow();
-        assert_eq!(told[..2], ["start".to_owned(), format!("begin {}", mode.as_str())], "{named}");
+        assert_eq!(
+            told[..2],
+            ["start".to_owned(), format!("begin {}", mode.as_str())],
+            "{named}"
+        );
         let end = ended_as(&told);
         assert_eq!(end.is_some(), expected.is_some(), "{named}: {told:?}");
         let (end, expected) = (end.unwrap_or_default(), expected.unwrap_or_default());
@@ -451,7 +611,11 @@ fn the_end_of_a_run_is_recorded_if_it_did_anything_and_can_record_it() {
         // The order itself is recorded before, where a rule may answer to it.
         let order = request.filter(|request| request.signal().is_some());
         let order = order.map(|request| format!("order {}", request.as_str()));
-        assert_eq!(told.iter().find(|step| step.starts_with("order")), order.as_ref(), "{named}");
+        assert_eq!(
+            told.iter().find(|step| step.starts_with("order")),
+            order.as_ref(),
+            "{named}"
+        );
     }
 }
 
@@ -501,7 +665,11 @@ fn a_run_ends_where_no_rule_handles_that_too_much_was_given_up() {
 #[test]
 fn a_run_goes_on_after_a_pause_or_a_question_and_after_nothing_else() {
     for ending in Ending::ALL {
-        assert_eq!(ending.goes_on(), matches!(ending, Ending::Paused | Ending::Waiting), "{ending:?}");
+        assert_eq!(
+            ending.goes_on(),
+            matches!(ending, Ending::Paused | Ending::Waiting),
+            "{ending:?}"
+        );
     }
 }
 
@@ -521,10 +689,18 @@ fn a_failed_try_is_told_with_how_long_the_run_waits_before_the_next() {
             well(json!({"status": "failed", "recoverable": recoverable, "message": "no"}))
         });
         play.run();
-        let told: Vec<Option<Period>> =
-            play.failed.iter().take(waits.len()).map(|(_, _, again)| *again).collect();
+        let told: Vec<Option<Period>> = play
+            .failed
+            .iter()
+            .take(waits.len())
+            .map(|(_, _, again)| *again)
+            .collect();
         assert_eq!(told, waits, "{recoverable} {failures}");
-        assert!(play.failed.iter().all(|(name, why, _)| name == "find" && why.starts_with("no")));
+        assert!(
+            play.failed
+                .iter()
+                .all(|(name, why, _)| name == "find" && why.starts_with("no"))
+        );
     }
 }
 
@@ -554,7 +730,12 @@ fn what_is_due_without_work_comes_before_the_end_that_an_executor_asked_for() {
             "find" => good(name, turn),
             _ => stops(json!({"stateUpdates": {"mended": 2}})),
         });
-        assert_eq!(play.run().0, ending, "{turns} {last} {asks}: {:?}", play.story);
+        assert_eq!(
+            play.run().0,
+            ending,
+            "{turns} {last} {asks}: {:?}",
+            play.story
+        );
         let is_over = play.story.last().is_some_and(|last| last == "to done");
         assert_eq!(is_over, ending == Ending::Completed, "{:?}", play.story);
     }
@@ -570,9 +751,18 @@ fn a_run_records_only_so_many_steps_without_work_in_between() {
     let (state, facts) = (initial_state(&workflow), facts());
     let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
+    let case = JudgedTask {
+        workflow,
+        state,
+        facts,
+        decision,
+        has_executor: &|_| false,
+    };
     let mut machine = Play::new(workflow, Mode::Auto).machine;
-    let now = Tick { time: Period::default(), request: None };
+    let now = Tick {
+        time: Period::default(),
+        request: None,
+    };
     let mut effect = machine.step(&now, RunEvent::Begun);
     let mut moves = 0;
     for _ in 0..1_000 {
@@ -596,10 +786,26 @@ fn a_run_records_only_so_many_steps_without_work_in_between() {
 #[test]
 fn a_wish_that_comes_while_the_end_is_recorded_replaces_only_a_weaker_one() {
     for (first, second, ending) in [
-        (ControlRequest::Interrupt, ControlRequest::Stop, Ending::Stopped),
-        (ControlRequest::Interrupt, ControlRequest::Pause, Ending::Paused),
-        (ControlRequest::Pause, ControlRequest::Interrupt, Ending::Paused),
-        (ControlRequest::AskPerson, ControlRequest::Pause, Ending::Waiting),
+        (
+            ControlRequest::Interrupt,
+            ControlRequest::Stop,
+            Ending::Stopped,
+        ),
+        (
+            ControlRequest::Interrupt,
+            ControlRequest::Pause,
+            Ending::Paused,
+        ),
+        (
+            ControlRequest::Pause,
+            ControlRequest::Interrupt,
+            Ending::Paused,
+        ),
+        (
+            ControlRequest::AskPerson,
+            ControlRequest::Pause,
+            Ending::Waiting,
+        ),
         (ControlRequest::Stop, ControlRequest::Pause, Ending::Stopped),
     ] {
         let workflow = workflow(LOOP);
@@ -608,7 +814,10 @@ fn a_wish_that_comes_while_the_end_is_recorded_replaces_only_a_weaker_one() {
         play.block = Box::new(move |effect| {
             let closes = matches!(effect, RunEffect::Finish(_));
             asked += u32::from(closes);
-            (None, closes.then_some(if asked == 1 { first } else { second }))
+            (
+                None,
+                closes.then_some(if asked == 1 { first } else { second }),
+            )
         });
         let (how, why) = play.run();
         assert_eq!(how, ending, "{first:?} {second:?}");

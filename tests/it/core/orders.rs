@@ -4,8 +4,9 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled, passing};
 use orch::base::{ArtifactName, Code, ObjectFormat, PhaseId, TaskId};
 use orch::decide::{
-    ActorStatus, Decision, Detail, HistoryEntry, Holder, Kind, Recorded, Recorder, RunCommand, Runner, State,
-    Transition, Verdict, evaluate, is_order, is_person_order, override_to, person_orders, rename, reopen,
+    ActorStatus, Decision, Detail, HistoryEntry, Holder, Kind, Recorded, Recorder, RunCommand,
+    Runner, State, Transition, Verdict, evaluate, is_order, is_person_order, override_to,
+    person_orders, rename, reopen,
 };
 use orch::record::{EventLog, FoldCache, RecordReading, StateDefect};
 use serde_json::Value;
@@ -24,10 +25,16 @@ fn a_task_that_is_not_finished_is_archived_by_a_person_with_a_reason() {
     ] {
         let mut world = World::new(LIFECYCLE.clone());
         world.reach(phase);
-        let state = State { task: Some("t-1".to_owned()), ..world.known() };
+        let state = State {
+            task: Some("t-1".to_owned()),
+            ..world.known()
+        };
         let to = TaskId::new(to).expect("valid");
         let renamed = rename(&world.workflow, &state, &to, why);
-        let told = renamed.as_ref().map(|renamed| renamed.by_human).map_err(|error| error.code());
+        let told = renamed
+            .as_ref()
+            .map(|renamed| renamed.by_human)
+            .map_err(|error| error.code());
         assert_eq!(told, expected, "{phase} {to} {why:?}");
         let named = renamed.map(|renamed| why.is_none_or(|why| renamed.reason.ends_with(why)));
         assert!(named.unwrap_or(true), "{phase} {to} {why:?}");
@@ -37,30 +44,59 @@ fn a_task_that_is_not_finished_is_archived_by_a_person_with_a_reason() {
 /// A step that says who holds the task, and moves nothing.
 fn taken(world: &World, generation: u64) -> Transition {
     let phase = PhaseId::new(world.known().phase.expect("a phase")).expect("valid");
-    let holder = Holder { generation, owner: "Ann".to_owned() };
+    let holder = Holder {
+        generation,
+        owner: "Ann".to_owned(),
+    };
     let detail = Some(Box::new(Detail::Take(holder)));
-    Transition { detail, ..Transition::new(Some(phase.clone()), phase, Kind::Take, "taken") }
+    Transition {
+        detail,
+        ..Transition::new(Some(phase.clone()), phase, Kind::Take, "taken")
+    }
 }
 
 #[test]
 fn a_task_goes_back_to_where_it_ended_however_much_was_recorded_since() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("accept");
-    world.write("accept/decision.json", passing("decision", 0, &world.decide().expects[0].of));
+    world.write(
+        "accept/decision.json",
+        passing("decision", 0, &world.decide().expects[0].of),
+    );
     world.approve();
     let end = world.decide();
     assert_eq!(world.known().phase.as_deref(), Some("done"));
     for generation in 1..6 {
-        let reopened = reopen(&world.workflow, &world.known(), &world.facts(), None, "again").expect("back");
-        assert_eq!(reopened.to.as_str(), "accept", "after {} more", generation - 1);
+        let reopened = reopen(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            None,
+            "again",
+        )
+        .expect("back");
+        assert_eq!(
+            reopened.to.as_str(),
+            "accept",
+            "after {} more",
+            generation - 1
+        );
         assert_eq!(world.decide().reason, end.reason);
         world.apply(&taken(&world, generation));
     }
     let state = world.known();
     let text: Value = serde_json::from_str(world.state.as_deref().expect("a state")).expect("JSON");
-    let kinds: Vec<&str> =
-        text["history"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
-    assert_eq!(kinds, ["advance", "take", "take", "take"], "the last three, and before them the end");
+    let kinds: Vec<&str> = text["history"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["kind"].as_str())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["advance", "take", "take", "take"],
+        "the last three, and before them the end"
+    );
     // Two branches of it, joined: neither has the end among its latest steps.
     let (mut lines, mut heads) = (String::new(), Vec::new());
     for owner in [6, 16] {
@@ -72,15 +108,33 @@ fn a_task_goes_back_to_where_it_ended_however_much_was_recorded_since() {
         lines += &branch.transcript;
     }
     let (log, mut cache) = (EventLog::parse(lines.as_bytes()).0, FoldCache::default());
-    let joined = log.fold(&world.workflow, &heads, &mut cache).expect("joined").expect("a state");
+    let joined = log
+        .fold(&world.workflow, &heads, &mut cache)
+        .expect("joined")
+        .expect("a state");
     let order = reopen(&world.workflow, &joined, &world.facts(), None, "again").expect("back");
-    assert_eq!((order.to.as_str(), &joined.entered), ("accept", &state.entered));
+    assert_eq!(
+        (order.to.as_str(), &joined.entered),
+        ("accept", &state.entered)
+    );
     let stamp = world.stamp();
-    let chosen = log.choose(&world.workflow, (&heads[..1], &heads[1..]), "this one", &stamp, &mut cache);
-    assert_eq!(chosen.expect("folded").expect("chosen").entered, state.entered);
+    let chosen = log.choose(
+        &world.workflow,
+        (&heads[..1], &heads[1..]),
+        "this one",
+        &stamp,
+        &mut cache,
+    );
+    assert_eq!(
+        chosen.expect("folded").expect("chosen").entered,
+        state.entered
+    );
     // The next step that moves the task needs it no longer.
     world.apply(&order);
-    assert_eq!((world.known().phase.as_deref(), world.known().entered), (Some("accept"), None));
+    assert_eq!(
+        (world.known().phase.as_deref(), world.known().entered),
+        (Some("accept"), None)
+    );
 }
 
 #[test]
@@ -111,7 +165,14 @@ because = "there is a plan"
         .replace("to = \"end\"", "to = \"ended\"");
     world.workflow = Arc::new(compiled("machine", &renamed));
     assert_eq!(world.known().phase.as_deref(), Some("end"));
-    let back = reopen(&world.workflow, &world.known(), &world.facts(), None, "again").expect("back");
+    let back = reopen(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        None,
+        "again",
+    )
+    .expect("back");
     assert_eq!(back.to.as_str(), "write");
 }
 
@@ -146,15 +207,26 @@ because = "a person agrees"
     world.settle();
     let entry = world.known().history.last().expect("a step").clone();
     for kind in Kind::ALL {
-        for (rule, is_of_a_person) in [(Some("free"), false), (Some("agreed"), true), (None, false)] {
+        for (rule, is_of_a_person) in [(Some("free"), false), (Some("agreed"), true), (None, false)]
+        {
             let expected = match kind {
-                Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => true,
+                Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
+                    true
+                }
                 Kind::Approve => true,
                 Kind::Advance | Kind::Regress => is_of_a_person,
                 _ => false,
             };
-            let entry = HistoryEntry { kind, rule: rule.map(str::to_owned), ..HistoryEntry::clone(&entry) };
-            assert_eq!(is_person_order(&world.workflow, &entry), expected, "{kind:?} {rule:?}");
+            let entry = HistoryEntry {
+                kind,
+                rule: rule.map(str::to_owned),
+                ..HistoryEntry::clone(&entry)
+            };
+            assert_eq!(
+                is_person_order(&world.workflow, &entry),
+                expected,
+                "{kind:?} {rule:?}"
+            );
         }
     }
 }
@@ -198,9 +270,15 @@ because = "it is decided"
             started: None,
             digest: &|_| None,
         };
-        let command = RunCommand::Moves { proposed: proposed.clone() };
+        let command = RunCommand::Moves {
+            proposed: proposed.clone(),
+        };
         let steps = command.steps(&world.workflow, &world.known(), &world.facts(), &recorder);
-        assert_eq!(steps.map(|steps| steps.len()), Ok(moves), "{by} {proposed:?}");
+        assert_eq!(
+            steps.map(|steps| steps.len()),
+            Ok(moves),
+            "{by} {proposed:?}"
+        );
     }
 }
 
@@ -229,7 +307,10 @@ fn why_a_state_is_not_believed_is_named() {
         let told = match world.reading() {
             RecordReading::Current(_) => "current",
             RecordReading::Folded { because, state } => {
-                assert_eq!(state.phase, Some(PhaseId::new("codegen").expect("valid").to_string()));
+                assert_eq!(
+                    state.phase,
+                    Some(PhaseId::new("codegen").expect("valid").to_string())
+                );
                 match because {
                     StateDefect::Missing => "missing",
                     StateDefect::Unreadable => "unreadable",
@@ -248,12 +329,25 @@ fn why_a_state_is_not_believed_is_named() {
 }
 
 /// The orders that are open: each by its id, with the phases that it may lead to.
-fn open(world: &World, decision: &Decision, runner: Option<&Runner>) -> Vec<(&'static str, String)> {
-    let orders = person_orders(&world.workflow, &world.known(), &world.facts(), decision, runner);
+fn open(
+    world: &World,
+    decision: &Decision,
+    runner: Option<&Runner>,
+) -> Vec<(&'static str, String)> {
+    let orders = person_orders(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        decision,
+        runner,
+    );
     let told = orders.into_iter().map(|order| {
         let targets: Vec<&str> = order.targets.iter().map(PhaseId::as_str).collect();
         let words = order.choice.argv.join(" ");
-        assert!(words.starts_with("orch ") && words.contains("t-1"), "{words}");
+        assert!(
+            words.starts_with("orch ") && words.contains("t-1"),
+            "{words}"
+        );
         assert_eq!(words.contains("PHASE"), !targets.is_empty(), "{words}");
         (order.choice.id, targets.join(" "))
     });
@@ -268,11 +362,18 @@ fn a_person_may_give_the_orders_that_would_be_accepted() {
     let on = "planning plan_review codegen review test accept revert done".to_owned();
     assert_eq!(
         open(&world, &world.decide(), None),
-        [("run", none()), ("rollback", "planning".to_owned()), ("override", on.clone())]
+        [
+            ("run", none()),
+            ("rollback", "planning".to_owned()),
+            ("override", on.clone())
+        ]
     );
     // A run that is in progress is not started again.
     let told = open(&world, &world.decide(), Some(&Runner::Running));
-    assert_eq!(told.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ["rollback", "override"]);
+    assert_eq!(
+        told.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+        ["rollback", "override"]
+    );
     let told = open(&world, &world.decide(), Some(&Runner::Interrupted));
     assert_eq!(told.len(), 3, "{told:?}");
     // What is used up can be confirmed.
@@ -287,7 +388,13 @@ fn a_person_may_give_the_orders_that_would_be_accepted() {
     world.write("planning/plan.json", r#"{"n": 2}"#);
     world.reach("done");
     let told = open(&world, &world.decide(), None);
-    assert_eq!(told, [("reopen", "planning plan_review codegen review test accept revert".to_owned())]);
+    assert_eq!(
+        told,
+        [(
+            "reopen",
+            "planning plan_review codegen review test accept revert".to_owned()
+        )]
+    );
     // A run of actions ends with its task, too.
     let mut over = World::new(Arc::new(compiled("loop", LOOP)));
     over.settle();
@@ -317,14 +424,26 @@ fn a_phase_that_was_jumped_over_is_no_consistent_one() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("plan_review");
     world.write("code/diff.patch", "+++ b/src/lib.rs\n");
-    let order = override_to(&world.workflow, &world.known(), &world.facts(), Some("review"), "it is urgent");
+    let order = override_to(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        Some("review"),
+        "it is urgent",
+    );
     world.apply(&order.expect("an order"));
     assert_eq!(world.known().actors["codegen"].status, ActorStatus::Skipped);
     world.files.remove("code/diff.patch");
-    let Verdict::Inconsistent { last_consistent, .. } = world.decide().verdict else {
+    let Verdict::Inconsistent {
+        last_consistent, ..
+    } = world.decide().verdict
+    else {
         panic!("{:?}", world.decide())
     };
-    assert_eq!(last_consistent.map(|phase| phase.to_string()).as_deref(), Some("plan_review"));
+    assert_eq!(
+        last_consistent.map(|phase| phase.to_string()).as_deref(),
+        Some("plan_review")
+    );
 }
 
 #[test]
@@ -346,14 +465,19 @@ fn evidence_that_is_gone_is_told_unless_a_phase_could_do_without_it_when_it_was_
             let left = actor.left_with[&name].expect("it was there");
             actor.spent.entry(name.clone()).or_default().push(left);
         }
-        let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(state)), &world.facts());
+        let decision = evaluate(
+            &world.workflow,
+            &Recorded::Known(Box::new(state)),
+            &world.facts(),
+        );
         let told = decision.lost.iter().any(|lost| lost.artifact == name);
         assert_eq!(told, is_told, "{artifact} {is_used_up}");
     }
 }
 
 #[test]
-fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matter_to_one_that_is_over() {
+fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matter_to_one_that_is_over()
+ {
     for (phase, name) in [("codegen", "other-object-format"), ("done", "done")] {
         let mut world = World::new(LIFECYCLE.clone());
         world.reach("codegen");
@@ -365,9 +489,16 @@ fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matte
         }
         let mut state = world.known();
         for actor in state.actors.values_mut() {
-            actor.left_with.values_mut().for_each(|left| *left = Some(ObjectFormat::Sha256.blob(b"x")));
+            actor
+                .left_with
+                .values_mut()
+                .for_each(|left| *left = Some(ObjectFormat::Sha256.blob(b"x")));
         }
-        let decision = evaluate(&world.workflow, &Recorded::Known(Box::new(state)), &world.facts());
+        let decision = evaluate(
+            &world.workflow,
+            &Recorded::Known(Box::new(state)),
+            &world.facts(),
+        );
         assert_eq!(decision.verdict.name(), name, "{decision:?}");
     }
 }
@@ -377,14 +508,27 @@ fn only_a_good_end_waits_for_evidence_that_is_gone() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("codegen");
     world.files.remove("review/plan-review.json");
-    for (phase, name) in [("codegen", "transition"), ("review", "transition"), ("accept", "inconsistent")] {
+    for (phase, name) in [
+        ("codegen", "transition"),
+        ("review", "transition"),
+        ("accept", "inconsistent"),
+    ] {
         world.reach(phase);
         for expected in world.decide().expects {
-            world.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+            world.write(
+                &expected.path,
+                passing(expected.artifact.as_str(), 0, &expected.of),
+            );
         }
         let decision = world.decide();
         assert_eq!(decision.verdict.name(), name, "{phase}: {decision:?}");
-        assert!(decision.lost.iter().any(|lost| lost.artifact.as_str() == "plan_review"), "{phase}");
+        assert!(
+            decision
+                .lost
+                .iter()
+                .any(|lost| lost.artifact.as_str() == "plan_review"),
+            "{phase}"
+        );
     }
     // A task that has failed is over, whatever it lacks.
     let text = r#"

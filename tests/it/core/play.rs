@@ -2,9 +2,10 @@
 
 use orch::base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{
-    ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, ExecutorExit, Facts, FileFact,
-    JudgedTask, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned, RunCommand,
-    RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, ExecutorExit, Facts,
+    FileFact, JudgedTask, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder,
+    Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate,
+    initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
@@ -68,7 +69,11 @@ impl<'p> Play<'p> {
     /// A new run of a new task.
     pub fn new(workflow: &'p Workflow, mode: Mode) -> Self {
         let limits = workflow.limits;
-        let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
+        let budget = Budget {
+            turns: limits.turns,
+            time: limits.time,
+            cost: limits.cost,
+        };
         Self {
             workflow,
             state: initial_state(workflow),
@@ -91,7 +96,10 @@ impl<'p> Play<'p> {
 
     /// What is observed of the task.
     fn facts(&self) -> Facts {
-        Facts { artifacts: self.files.borrow().clone(), ..facts() }
+        Facts {
+            artifacts: self.files.borrow().clone(),
+            ..facts()
+        }
     }
 
     /// Plays it to its end: what is left falls with every step.
@@ -100,7 +108,10 @@ impl<'p> Play<'p> {
         while effect != RunEffect::Over {
             let left = self.machine.left(&effect);
             let following = self.carry_out(effect);
-            assert!(self.machine.left(&following) < left, "{left:?} does not fall: {following:?}");
+            assert!(
+                self.machine.left(&following) < left,
+                "{left:?} does not fall: {following:?}"
+            );
             effect = following;
         }
         self.machine.over.clone().expect("it is over")
@@ -115,10 +126,20 @@ impl<'p> Play<'p> {
         let following = match effect {
             RunEffect::Judge => {
                 let facts = self.facts();
-                let decision =
-                    evaluate(self.workflow, &Recorded::Known(Box::new(self.state.clone())), &facts);
-                let (workflow, state, facts, decision) = (self.workflow, &self.state, &facts, &decision);
-                let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
+                let decision = evaluate(
+                    self.workflow,
+                    &Recorded::Known(Box::new(self.state.clone())),
+                    &facts,
+                );
+                let (workflow, state, facts, decision) =
+                    (self.workflow, &self.state, &facts, &decision);
+                let case = JudgedTask {
+                    workflow,
+                    state,
+                    facts,
+                    decision,
+                    has_executor: &|_| false,
+                };
                 self.machine.step(&now, RunEvent::Judged(&case))
             }
             RunEffect::Record(command) => {
@@ -127,9 +148,13 @@ impl<'p> Play<'p> {
             }
             RunEffect::Perform => {
                 let work = self.machine.doing.clone().expect("work");
-                assert!(self.machine.unsaved, "a turn is written down before anybody is started");
+                assert!(
+                    self.machine.unsaved,
+                    "a turn is written down before anybody is started"
+                );
                 let returned = (self.perform)(work.name(), self.machine.usage.turns);
-                now.time = Period::from_milliseconds(now.time.milliseconds() + self.took.milliseconds());
+                now.time =
+                    Period::from_milliseconds(now.time.milliseconds() + self.took.milliseconds());
                 self.machine.step(&now, RunEvent::Performed(returned))
             }
             RunEffect::Wait(time, following) => {
@@ -150,7 +175,9 @@ impl<'p> Play<'p> {
         for news in std::mem::take(&mut self.machine.news) {
             match news {
                 News::Done { work, .. } => self.story.push(work.name().to_owned()),
-                News::Failed { work, why } => self.failed.push((work.name().to_owned(), why, work.again)),
+                News::Failed { work, why } => {
+                    self.failed.push((work.name().to_owned(), why, work.again))
+                }
             }
         }
         following
@@ -173,7 +200,9 @@ impl<'p> Play<'p> {
             Ok(steps) => steps,
             Err(why) => return RecordOutcome::Refused(why),
         };
-        let Some(last) = steps.last() else { return RecordOutcome::Nothing };
+        let Some(last) = steps.last() else {
+            return RecordOutcome::Nothing;
+        };
         match command {
             RunCommand::Moves { .. } => self.story.push(format!("to {}", last.transition.to)),
             RunCommand::Answer(answer) => self.story.push(format!("answer {}", answer.ask)),
@@ -194,5 +223,11 @@ impl<'p> Play<'p> {
 }
 
 fn stamp() -> Stamp {
-    Stamp::new(Timestamp::from_seconds(0), By { kind: ActorKind::Orch, name: "orch".to_owned() })
+    Stamp::new(
+        Timestamp::from_seconds(0),
+        By {
+            kind: ActorKind::Orch,
+            name: "orch".to_owned(),
+        },
+    )
 }

@@ -7,11 +7,11 @@ use orch::base::{
     VerificationName, WorkflowName,
 };
 use orch::decide::{
-    Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, FoundBy, HistoryEntry,
-    Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode, PersonRuling, Priority,
-    Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict, Verification, Verified, VerifiedBase,
-    VerifiedCode, VerifiedOutcome, VerifiedResult, WorkflowRef, apply, confirm, evaluate, override_to,
-    reopen, rollback, settle,
+    Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, FoundBy,
+    HistoryEntry, Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode,
+    PersonRuling, Priority, Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict,
+    Verification, Verified, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
+    WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
 };
 use orch::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
 use orch::workflow::Workflow;
@@ -27,8 +27,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 /// A machine that does everything a sensible one avoids.
-static WILD: LazyLock<Workflow> =
-    LazyLock::new(|| compiled("wild", include_str!("../../../fixtures/workflows/valid/wild.md")));
+static WILD: LazyLock<Workflow> = LazyLock::new(|| {
+    compiled(
+        "wild",
+        include_str!("../../../fixtures/workflows/valid/wild.md"),
+    )
+});
 
 fn machine(wild: bool) -> &'static Workflow {
     if wild { &WILD } else { &LIFECYCLE }
@@ -41,16 +45,32 @@ fn digest() -> impl Strategy<Value = Digest> {
 fn artifact() -> impl Strategy<Value = ArtifactName> {
     let names: BTreeSet<String> = [&**LIFECYCLE, &*WILD]
         .iter()
-        .flat_map(|workflow| workflow.artifacts.iter().map(|artifact| artifact.name.to_string()))
+        .flat_map(|workflow| {
+            workflow
+                .artifacts
+                .iter()
+                .map(|artifact| artifact.name.to_string())
+        })
         .chain(["nobody_knows".to_owned()])
         .collect();
-    select(names.into_iter().collect::<Vec<_>>()).prop_map(|name| ArtifactName::new(name).expect("valid"))
+    select(names.into_iter().collect::<Vec<_>>())
+        .prop_map(|name| ArtifactName::new(name).expect("valid"))
 }
 
 fn phase_name() -> impl Strategy<Value = String> {
-    let names =
-        ["planning", "plan_review", "codegen", "review", "test", "accept", "revert", "done", "test_run"];
-    select([names.as_slice(), &["one", "two", "three", "end", "nowhere"]].concat()).prop_map(str::to_owned)
+    let names = [
+        "planning",
+        "plan_review",
+        "codegen",
+        "review",
+        "test",
+        "accept",
+        "revert",
+        "done",
+        "test_run",
+    ];
+    select([names.as_slice(), &["one", "two", "three", "end", "nowhere"]].concat())
+        .prop_map(str::to_owned)
 }
 
 fn data() -> impl Strategy<Value = Value> {
@@ -59,19 +79,40 @@ fn data() -> impl Strategy<Value = Value> {
         let digest = digest.map(|digest| digest.to_string());
         json!({"ok": ok, "passed": ok, "n": n, "flaky": n == 0, "of": {name.as_str(): digest}})
     });
-    let words = select(vec!["accepted", "needs_work", "retest", "replan", "revert", "?"]);
+    let words = select(vec![
+        "accepted",
+        "needs_work",
+        "retest",
+        "replan",
+        "revert",
+        "?",
+    ]);
     prop_oneof![
         report,
         words.prop_map(|verdict| json!({"verdict": verdict, "b": 1, "a": 2, "c": 3})),
-        select(vec![json!(null), json!({}), json!([]), json!(i64::MIN), json!(u64::MAX), json!("x")]),
-        (0_u8..4, 0_u8..4)
-            .prop_map(|(done, total)| json!({"boxes": {"done": done, "total": total}, "done": done, "n": 0})),
+        select(vec![
+            json!(null),
+            json!({}),
+            json!([]),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!("x")
+        ]),
+        (0_u8..4, 0_u8..4).prop_map(
+            |(done, total)| json!({"boxes": {"done": done, "total": total}, "done": done, "n": 0})
+        ),
     ]
 }
 
 fn file() -> impl Strategy<Value = FileFact> {
     let path = select(vec!["a.json", "b.json", "c/d.json"]);
-    (0_usize..4, path, option::weighted(0.9, digest()), option::weighted(0.8, data()), any::<bool>())
+    (
+        0_usize..4,
+        path,
+        option::weighted(0.9, digest()),
+        option::weighted(0.8, data()),
+        any::<bool>(),
+    )
         .prop_map(|(pattern, path, digest, data, problem)| FileFact {
             writers: Vec::new(),
             is_tree: false,
@@ -102,34 +143,59 @@ fn actor() -> impl Strategy<Value = Actor> {
     let files = btree_map(artifact(), btree_map("[ab]", digest(), 1..3), 0..2);
     let judged = btree_map(artifact(), btree_map(artifact(), digest(), 1..3), 0..2);
     let digests = (record(), record(), files, judged, (spent(), spent()));
-    let people = vec((".*", ruling(), any::<u64>(), btree_map(artifact(), digest(), 0..3)), 0..3);
+    let people = vec(
+        (
+            ".*",
+            ruling(),
+            any::<u64>(),
+            btree_map(artifact(), digest(), 0..3),
+        ),
+        0..3,
+    );
     let lapsed = btree_map(".*", (any::<u32>(), time()), 0..2);
     let attempt = prop_oneof![0_u32..7, Just(u32::MAX)];
     let status = select(vec!["active", "done", "sent_back", "skipped", "completed"]);
-    (attempt, status, digests, option::of(data()), any::<bool>(), (people, lapsed)).prop_map(
-        |(attempt, status, digests, substate, odd, (people, lapsed))| {
-            let (left_with, entered_with, left_files, judged, (spent, early)) = digests;
-            let said = |(person, ruling, seq, on)| Approving { person, ruling, seq, on };
-            let approvals = people.into_iter().map(said).collect();
-            let lapse = |(name, (attempt, at))| (name, Lapsed { attempt, at });
-            let lapsed = lapsed.into_iter().map(lapse).collect();
-            Actor {
-                status: ActorStatus::named(status),
-                attempt,
-                substate,
-                left_with,
-                entered_with,
-                left_files,
-                judged,
-                spent,
-                early,
-                approvals,
-                lapsed,
-                writers: BTreeMap::new(),
-                extra: if odd { Map::from_iter([("note".to_owned(), json!("?"))]) } else { Map::new() },
-            }
-        },
+    (
+        attempt,
+        status,
+        digests,
+        option::of(data()),
+        any::<bool>(),
+        (people, lapsed),
     )
+        .prop_map(
+            |(attempt, status, digests, substate, odd, (people, lapsed))| {
+                let (left_with, entered_with, left_files, judged, (spent, early)) = digests;
+                let said = |(person, ruling, seq, on)| Approving {
+                    person,
+                    ruling,
+                    seq,
+                    on,
+                };
+                let approvals = people.into_iter().map(said).collect();
+                let lapse = |(name, (attempt, at))| (name, Lapsed { attempt, at });
+                let lapsed = lapsed.into_iter().map(lapse).collect();
+                Actor {
+                    status: ActorStatus::named(status),
+                    attempt,
+                    substate,
+                    left_with,
+                    entered_with,
+                    left_files,
+                    judged,
+                    spent,
+                    early,
+                    approvals,
+                    lapsed,
+                    writers: BTreeMap::new(),
+                    extra: if odd {
+                        Map::from_iter([("note".to_owned(), json!("?"))])
+                    } else {
+                        Map::new()
+                    },
+                }
+            },
+        )
 }
 
 fn ruling() -> impl Strategy<Value = Ruling> {
@@ -156,22 +222,48 @@ fn outcome() -> impl Strategy<Value = VerifiedOutcome> {
 }
 
 fn verification_name() -> impl Strategy<Value = VerificationName> {
-    select(vec!["tests", "tests@base", "lint-1"]).prop_map(|name| VerificationName::new(name).expect("valid"))
+    select(vec!["tests", "tests@base", "lint-1"])
+        .prop_map(|name| VerificationName::new(name).expect("valid"))
 }
 
 fn verification() -> impl Strategy<Value = Verification> {
     let by = select(FoundBy::ALL.to_vec());
-    let base = (digest(), digest(), by).prop_map(|(commit, code, by)| VerifiedBase { commit, code, by });
-    let result = (outcome(), digest()).prop_map(|(outcome, digest)| VerifiedResult { outcome, digest });
-    (verification_name(), code(), digest(), any::<u32>(), option::of(base), result).prop_map(
-        |(name, code, table, rules, base, result)| Verification { name, code, table, rules, base, result },
+    let base =
+        (digest(), digest(), by).prop_map(|(commit, code, by)| VerifiedBase { commit, code, by });
+    let result =
+        (outcome(), digest()).prop_map(|(outcome, digest)| VerifiedResult { outcome, digest });
+    (
+        verification_name(),
+        code(),
+        digest(),
+        any::<u32>(),
+        option::of(base),
+        result,
     )
+        .prop_map(|(name, code, table, rules, base, result)| Verification {
+            name,
+            code,
+            table,
+            rules,
+            base,
+            result,
+        })
 }
 
 fn relations() -> impl Strategy<Value = Relations> {
     let priority = option::of(select(Priority::ALL.to_vec()));
-    (vec(task_id(), 0..3), option::of(task_id()), priority, option::of(".*"))
-        .prop_map(|(after, parent, priority, assignee)| Relations { after, parent, priority, assignee })
+    (
+        vec(task_id(), 0..3),
+        option::of(task_id()),
+        priority,
+        option::of(".*"),
+    )
+        .prop_map(|(after, parent, priority, assignee)| Relations {
+            after,
+            parent,
+            priority,
+            assignee,
+        })
 }
 
 fn holder() -> impl Strategy<Value = Holder> {
@@ -179,38 +271,56 @@ fn holder() -> impl Strategy<Value = Holder> {
 }
 
 fn workflow_ref() -> impl Strategy<Value = WorkflowRef> {
-    digest().prop_map(|digest| WorkflowRef { name: WorkflowName::new("lifecycle").expect("valid"), digest })
+    digest().prop_map(|digest| WorkflowRef {
+        name: WorkflowName::new("lifecycle").expect("valid"),
+        digest,
+    })
 }
 
 fn detail() -> impl Strategy<Value = Detail> {
     let lapse = (".*", any::<u32>(), time(), time());
     prop_oneof![
         verification().prop_map(Detail::Verify),
-        (ruling(), ".*").prop_map(|(ruling, person)| Detail::Approve(PersonRuling { ruling, person })),
+        (ruling(), ".*")
+            .prop_map(|(ruling, person)| Detail::Approve(PersonRuling { ruling, person })),
         relations().prop_map(Detail::Relate),
         holder().prop_map(Detail::Take),
         lapse.prop_map(|(deadline, attempt, entered, at)| {
-            Detail::Lapse(Lapse { deadline, attempt, entered, at })
+            Detail::Lapse(Lapse {
+                deadline,
+                attempt,
+                entered,
+                at,
+            })
         }),
-        (digest(), workflow_ref(), workflow_ref()).prop_map(|(map, from, to)| Detail::Migrate(Migration {
-            map,
-            from,
-            to
-        })),
+        (digest(), workflow_ref(), workflow_ref())
+            .prop_map(|(map, from, to)| Detail::Migrate(Migration { map, from, to })),
     ]
 }
 
 /// What an entry says of its take-over and of other tasks.
 fn around() -> impl Strategy<Value = (Option<u64>, Vec<OtherTask>)> {
-    let other = (task_id(), phase_name(), any::<bool>(), digest()).prop_map(|(id, phase, done, head)| {
-        let phase = PhaseId::new(phase).expect("valid");
-        OtherTask { id, phase, done, head }
-    });
+    let other =
+        (task_id(), phase_name(), any::<bool>(), digest()).prop_map(|(id, phase, done, head)| {
+            let phase = PhaseId::new(phase).expect("valid");
+            OtherTask {
+                id,
+                phase,
+                done,
+                head,
+            }
+        });
     (option::of(any::<u64>()), vec(other, 0..3))
 }
 
 fn entry() -> impl Strategy<Value = HistoryEntry> {
-    let kinds = vec![Kind::Create, Kind::Advance, Kind::Regress, Kind::Override, Kind::Confirm];
+    let kinds = vec![
+        Kind::Create,
+        Kind::Advance,
+        Kind::Regress,
+        Kind::Override,
+        Kind::Confirm,
+    ];
     let who = select(vec![ActorKind::Orch, ActorKind::Human, ActorKind::Agent]);
     (
         any::<u64>(),
@@ -223,99 +333,152 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
         option::of(detail()),
         around(),
     )
-        .prop_map(|(seq, at, from, to, kind, reason, (who, artifact), detail, (generation, others))| {
-            HistoryEntry {
-                version: orch::decide::RecordVersion::CURRENT,
-                files: orch::decide::NotedFiles::new(),
-                inputs: None,
-                rests_on: Vec::new(),
-                base: None,
-                seq,
-                at: Timestamp::from_seconds(at),
-                from: from.map(|from| PhaseId::new(from).expect("valid")),
-                to: PhaseId::new(to).expect("valid"),
-                kind: detail.as_ref().map_or(kind, Detail::kind),
-                rule: (kind == Kind::Advance).then(|| "on".to_owned()),
-                reason: reason.clone(),
-                actor: By { kind: who, name: reason },
-                evidence: vec![(artifact.to_string(), Digest::of_blob(b"e").to_string())],
-                waived: if kind == Kind::Override { vec![artifact.clone()] } else { Vec::new() },
-                confirmed: (kind == Kind::Confirm).then_some(artifact),
-                action: None,
-                performance: None,
-                detail: detail.map(Box::new),
-                generation,
-                others,
-            }
-        })
+        .prop_map(
+            |(seq, at, from, to, kind, reason, (who, artifact), detail, (generation, others))| {
+                HistoryEntry {
+                    version: orch::decide::RecordVersion::CURRENT,
+                    files: orch::decide::NotedFiles::new(),
+                    inputs: None,
+                    rests_on: Vec::new(),
+                    base: None,
+                    seq,
+                    at: Timestamp::from_seconds(at),
+                    from: from.map(|from| PhaseId::new(from).expect("valid")),
+                    to: PhaseId::new(to).expect("valid"),
+                    kind: detail.as_ref().map_or(kind, Detail::kind),
+                    rule: (kind == Kind::Advance).then(|| "on".to_owned()),
+                    reason: reason.clone(),
+                    actor: By {
+                        kind: who,
+                        name: reason,
+                    },
+                    evidence: vec![(artifact.to_string(), Digest::of_blob(b"e").to_string())],
+                    waived: if kind == Kind::Override {
+                        vec![artifact.clone()]
+                    } else {
+                        Vec::new()
+                    },
+                    confirmed: (kind == Kind::Confirm).then_some(artifact),
+                    action: None,
+                    performance: None,
+                    detail: detail.map(Box::new),
+                    generation,
+                    others,
+                }
+            },
+        )
 }
 
 fn run() -> impl Strategy<Value = RunRecord> {
-    let verified = (any::<u64>(), code(), digest(), any::<u32>(), outcome(), digest()).prop_map(
-        |(seq, code, table, rules, outcome, result)| Verified { seq, code, table, rules, outcome, result },
-    );
-    btree_map(verification_name(), verified, 0..3)
-        .prop_map(|verified| RunRecord { verified, ..RunRecord::default() })
+    let verified = (
+        any::<u64>(),
+        code(),
+        digest(),
+        any::<u32>(),
+        outcome(),
+        digest(),
+    )
+        .prop_map(|(seq, code, table, rules, outcome, result)| Verified {
+            seq,
+            code,
+            table,
+            rules,
+            outcome,
+            result,
+        });
+    btree_map(verification_name(), verified, 0..3).prop_map(|verified| RunRecord {
+        verified,
+        ..RunRecord::default()
+    })
 }
 
 fn state() -> impl Strategy<Value = State> {
     let extra = btree_map("[a-z]{2,4}_x", data(), 0..3);
-    let head = (any::<u64>(), option::of(".*"), any::<bool>(), option::weighted(0.9, phase_name()), digest());
-    let body = (btree_map(phase_name(), actor(), 0..6), btree_map(artifact(), any::<u64>(), 0..3));
+    let head = (
+        any::<u64>(),
+        option::of(".*"),
+        any::<bool>(),
+        option::weighted(0.9, phase_name()),
+        digest(),
+    );
+    let body = (
+        btree_map(phase_name(), actor(), 0..6),
+        btree_map(artifact(), any::<u64>(), 0..3),
+    );
     let others = (run(), relations(), option::of(holder()));
-    (head, body, vec(entry(), 0..5), extra, others).prop_map(|(head, body, mut history, extra, others)| {
-        let (mut actors, waived) = body;
-        for actor in actors.values_mut().filter(|_| head.2) {
-            actor.judged.clear();
-            actor.approvals.clear();
-            actor.lapsed.clear();
-        }
-        let (run, relations, holder) = if head.2 { Default::default() } else { others };
-        let (rev, title, foreign, phase, digest) = head;
-        history.retain(|_| !foreign);
-        let entered = (history.len() > 3).then(|| history.remove(0).into());
-        let name = WorkflowName::new("lifecycle").expect("valid");
-        State {
-            task: Some("t".to_owned()),
-            title,
-            heads: Vec::new(),
-            rev: if foreign { 0 } else { rev },
-            workflow: (!foreign).then_some(WorkflowRef { name, digest }),
-            phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
-            actors,
-            waived,
-            history: history.into_iter().map(Into::into).collect(),
-            entered,
-            former: Vec::new(),
-            errors: vec![json!({"message": "it failed"})],
-            run,
-            relations,
-            holder,
-            updated_at: Some(Timestamp::from_seconds(1_700_000_000)),
-            extra: extra.into_iter().collect(),
-            foreign,
-            original: None,
-        }
-    })
+    (head, body, vec(entry(), 0..5), extra, others).prop_map(
+        |(head, body, mut history, extra, others)| {
+            let (mut actors, waived) = body;
+            for actor in actors.values_mut().filter(|_| head.2) {
+                actor.judged.clear();
+                actor.approvals.clear();
+                actor.lapsed.clear();
+            }
+            let (run, relations, holder) = if head.2 { Default::default() } else { others };
+            let (rev, title, foreign, phase, digest) = head;
+            history.retain(|_| !foreign);
+            let entered = (history.len() > 3).then(|| history.remove(0).into());
+            let name = WorkflowName::new("lifecycle").expect("valid");
+            State {
+                task: Some("t".to_owned()),
+                title,
+                heads: Vec::new(),
+                rev: if foreign { 0 } else { rev },
+                workflow: (!foreign).then_some(WorkflowRef { name, digest }),
+                phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
+                actors,
+                waived,
+                history: history.into_iter().map(Into::into).collect(),
+                entered,
+                former: Vec::new(),
+                errors: vec![json!({"message": "it failed"})],
+                run,
+                relations,
+                holder,
+                updated_at: Some(Timestamp::from_seconds(1_700_000_000)),
+                extra: extra.into_iter().collect(),
+                foreign,
+                original: None,
+            }
+        },
+    )
 }
 
 /// The same cases at every run; with `ORCH_PROPERTY_CASES`, that many new ones.
 fn config() -> ProptestConfig {
     let cases = number("ORCH_PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok());
-    let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
+    let rng_seed = if cases.is_some() {
+        RngSeed::Random
+    } else {
+        RngSeed::Fixed(7)
+    };
     let cases = cases.unwrap_or(128);
-    ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        rng_seed,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// A machine, a state that mostly stands in one of its phases, and files of most of its artifacts.
 fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
-    let parts = (any::<bool>(), state(), 0_usize..12, vec(files(), 12), artifact());
+    let parts = (
+        any::<bool>(),
+        state(),
+        0_usize..12,
+        vec(files(), 12),
+        artifact(),
+    );
     parts.prop_map(|(wild, mut state, place, files, stray)| {
         let workflow = machine(wild);
         if let Some(phase) = workflow.phases.get(place % (workflow.phases.len() + 1)) {
             state.phase = Some(phase.id.to_string());
         }
-        let names = workflow.artifacts.iter().map(|artifact| artifact.name.clone());
+        let names = workflow
+            .artifacts
+            .iter()
+            .map(|artifact| artifact.name.clone());
         let facts = Facts {
             code: CodeFacts::default(),
             version: orch::decide::RecordVersion::CURRENT,
@@ -332,13 +495,19 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
 }
 
 fn stamp() -> Stamp {
-    let by = By { kind: ActorKind::Orch, name: "orch".to_owned() };
+    let by = By {
+        kind: ActorKind::Orch,
+        name: "orch".to_owned(),
+    };
     Stamp::new(Timestamp::from_seconds(1_700_000_000), by)
 }
 
 fn turned(facts: &Facts) -> Facts {
     let mut turned = facts.clone();
-    turned.artifacts.values_mut().for_each(|files| files.reverse());
+    turned
+        .artifacts
+        .values_mut()
+        .for_each(|files| files.reverse());
     turned
 }
 

@@ -17,8 +17,14 @@ fn tested() -> World {
 }
 
 fn stamp() -> Stamp {
-    let by = By { kind: ActorKind::Human, name: "Bea".to_owned() };
-    Stamp::new(Timestamp::parse("2026-11-21T04:50:00Z").expect("a time"), by)
+    let by = By {
+        kind: ActorKind::Human,
+        name: "Bea".to_owned(),
+    };
+    Stamp::new(
+        Timestamp::parse("2026-11-21T04:50:00Z").expect("a time"),
+        by,
+    )
 }
 
 fn ruled(
@@ -27,8 +33,20 @@ fn ruled(
     to: Option<&str>,
     reason: Option<&str>,
 ) -> Result<Ruled, orch::base::Error> {
-    let order = RulingOrder { ruling, to, reason, overrides: false, objections: &[] };
-    rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp())
+    let order = RulingOrder {
+        ruling,
+        to,
+        reason,
+        overrides: false,
+        objections: &[],
+    };
+    rule_on(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        order,
+        &stamp(),
+    )
 }
 
 /// The members of a drafted decision without what it was made on.
@@ -37,8 +55,15 @@ fn drafted(ruled: &Ruled) -> Option<Value> {
     let mut value: Value = serde_json::from_str(&draft.text).expect("JSON");
     let members = value.as_object_mut().expect("an object");
     let of = members.remove("of").expect("what was judged");
-    assert!(of.as_object().is_some_and(|of| !of.is_empty() && of.values().all(Value::is_string)), "{of}");
-    assert_eq!(members.remove("finished_at"), Some(json!("2026-11-21T04:50:00Z")));
+    assert!(
+        of.as_object()
+            .is_some_and(|of| !of.is_empty() && of.values().all(Value::is_string)),
+        "{of}"
+    );
+    assert_eq!(
+        members.remove("finished_at"),
+        Some(json!("2026-11-21T04:50:00Z"))
+    );
     assert_eq!(members.remove("decider"), Some(json!("Bea")));
     Some(value)
 }
@@ -48,31 +73,59 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
     let world = tested();
     // What is ordered, where it leads, and what the drafted file says.
     for (ruling, to, reason, expected) in [
-        (Ruling::Approve, None, None, ("done", json!({"verdict": "accepted"}))),
-        (Ruling::Approve, None, Some("fine"), ("done", json!({"verdict": "accepted", "reasons": ["fine"]}))),
+        (
+            Ruling::Approve,
+            None,
+            None,
+            ("done", json!({"verdict": "accepted"})),
+        ),
+        (
+            Ruling::Approve,
+            None,
+            Some("fine"),
+            ("done", json!({"verdict": "accepted", "reasons": ["fine"]})),
+        ),
         // An approval leads on, whatever else is named.
-        (Ruling::Approve, Some("codegen"), None, ("done", json!({"verdict": "accepted"}))),
+        (
+            Ruling::Approve,
+            Some("codegen"),
+            None,
+            ("done", json!({"verdict": "accepted"})),
+        ),
         (
             Ruling::Reject,
             None,
             Some("slow"),
-            ("codegen", json!({"verdict": "needs_changes", "target": "codegen", "reasons": ["slow"]})),
+            (
+                "codegen",
+                json!({"verdict": "needs_changes", "target": "codegen", "reasons": ["slow"]}),
+            ),
         ),
         (
             Ruling::Reject,
             Some("planning"),
             Some("slow"),
-            ("planning", json!({"verdict": "needs_changes", "target": "planning", "reasons": ["slow"]})),
+            (
+                "planning",
+                json!({"verdict": "needs_changes", "target": "planning", "reasons": ["slow"]}),
+            ),
         ),
         (
             Ruling::Reject,
             Some("revert"),
             Some("slow"),
-            ("revert", json!({"verdict": "needs_changes", "target": "revert", "reasons": ["slow"]})),
+            (
+                "revert",
+                json!({"verdict": "needs_changes", "target": "revert", "reasons": ["slow"]}),
+            ),
         ),
     ] {
         let told = ruled(&world, ruling, to, reason).expect("decided");
-        assert_eq!((told.transition.to.as_str(), drafted(&told)), (expected.0, Some(expected.1)), "{to:?}");
+        assert_eq!(
+            (told.transition.to.as_str(), drafted(&told)),
+            (expected.0, Some(expected.1)),
+            "{to:?}"
+        );
         assert!(told.transition.by_human);
         let draft = told.draft.expect("a draft");
         let files = draft
@@ -85,12 +138,24 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
             .filter(|file| file.path == draft.path);
         assert_eq!(files.count(), 1, "the facts are those with the file");
         assert_eq!(
-            world.facts().artifacts.values().flatten().filter(|file| file.path == draft.path).count(),
+            world
+                .facts()
+                .artifacts
+                .values()
+                .flatten()
+                .filter(|file| file.path == draft.path)
+                .count(),
             0
         );
     }
     for (ruling, to, reason, code, says) in [
-        (Ruling::Reject, Some("done"), Some("no"), Code::NothingToApply, "nothing to reject to `done`: "),
+        (
+            Ruling::Reject,
+            Some("done"),
+            Some("no"),
+            Code::NothingToApply,
+            "nothing to reject to `done`: ",
+        ),
         (
             Ruling::Reject,
             Some("nowhere"),
@@ -98,7 +163,13 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
             Code::NothingToApply,
             "nothing to reject to `nowhere`: ",
         ),
-        (Ruling::Approve, None, Some(" "), Code::NoReason, "the reason is empty"),
+        (
+            Ruling::Approve,
+            None,
+            Some(" "),
+            Code::NoReason,
+            "the reason is empty",
+        ),
     ] {
         let refused = ruled(&world, ruling, to, reason).expect_err("refused");
         assert_eq!(refused.code(), code);
@@ -129,29 +200,50 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
             {"id": "I1", "severity": "note", "message": "Too long."}]}),
             ),
         ),
-        ("plan_review", Ruling::Approve, None, &[], ("codegen", json!({"ok": true, "reasons": why}))),
+        (
+            "plan_review",
+            Ruling::Approve,
+            None,
+            &[],
+            ("codegen", json!({"ok": true, "reasons": why})),
+        ),
         (
             "plan_review",
             Ruling::Reject,
             None,
             &objections,
-            ("planning", json!({"ok": false, "reasons": why, "issues": listed})),
+            (
+                "planning",
+                json!({"ok": false, "reasons": why, "issues": listed}),
+            ),
         ),
         (
             "review",
             Ruling::Reject,
             None,
             &[],
-            ("codegen", json!({"ok": false, "target": "codegen", "reasons": why})),
+            (
+                "codegen",
+                json!({"ok": false, "target": "codegen", "reasons": why}),
+            ),
         ),
         (
             "review",
             Ruling::Reject,
             Some("planning"),
             &[],
-            ("planning", json!({"ok": false, "target": "planning", "reasons": why})),
+            (
+                "planning",
+                json!({"ok": false, "target": "planning", "reasons": why}),
+            ),
         ),
-        ("review", Ruling::Approve, None, &[], ("test", json!({"ok": true, "reasons": why}))),
+        (
+            "review",
+            Ruling::Approve,
+            None,
+            &[],
+            ("test", json!({"ok": true, "reasons": why})),
+        ),
         // A decision has no list of objections, so they stand with the reasons.
         (
             "accept",
@@ -168,22 +260,52 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
         if world.known().phase.as_deref() != Some(phase) {
             world.reach(phase);
         }
-        let order = RulingOrder { ruling, to, reason: Some("no"), overrides: false, objections };
-        let told =
-            rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp()).expect("decided");
+        let order = RulingOrder {
+            ruling,
+            to,
+            reason: Some("no"),
+            overrides: false,
+            objections,
+        };
+        let told = rule_on(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            order,
+            &stamp(),
+        )
+        .expect("decided");
         let draft: Value = serde_json::from_str(&told.draft.expect("a draft").text).expect("JSON");
         let name = draft.get("reviewer").or(draft.get("decider"));
         assert_eq!(name, Some(&json!("Bea")));
         let members = draft.as_object().expect("an object").iter();
-        let members =
-            members.filter(|(key, _)| !["of", "finished_at", "reviewer", "decider"].contains(&key.as_str()));
-        let value = Value::Object(members.map(|(key, value)| (key.clone(), value.clone())).collect());
-        assert_eq!((told.transition.to.as_str(), value), expected, "{phase} {ruling:?}");
+        let members = members.filter(|(key, _)| {
+            !["of", "finished_at", "reviewer", "decider"].contains(&key.as_str())
+        });
+        let value = Value::Object(
+            members
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+        );
+        assert_eq!(
+            (told.transition.to.as_str(), value),
+            expected,
+            "{phase} {ruling:?}"
+        );
         assert!(draft["of"]["plan"].is_string(), "{draft}");
-        let ids: Vec<&str> = world.decide().options.iter().map(|option| option.id).collect();
+        let ids: Vec<&str> = world
+            .decide()
+            .options
+            .iter()
+            .map(|option| option.id)
+            .collect();
         if phase != "accept" {
             assert_eq!(ids[..3], ["prompt", "approve", "reject"], "{phase}");
-            assert_eq!(duty(&world.workflow, &world.decide(), None).owner, Owner::Agent, "{phase}");
+            assert_eq!(
+                duty(&world.workflow, &world.decide(), None).owner,
+                Owner::Agent,
+                "{phase}"
+            );
         }
     }
     // An approval that names what blocks would be none.
@@ -196,9 +318,18 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
     };
     let mut world = World::new(Arc::new(shipped("global-state-machine")));
     world.reach("review");
-    let refused =
-        rule_on(&world.workflow, &world.known(), &world.facts(), order, &stamp()).expect_err("refused");
-    assert_eq!(refused.message(), "nothing to approve: a verdict with these objections does not lead on");
+    let refused = rule_on(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        order,
+        &stamp(),
+    )
+    .expect_err("refused");
+    assert_eq!(
+        refused.message(),
+        "nothing to approve: a verdict with these objections does not lead on"
+    );
     // A plan, code or a report is nobody's verdict.
     for phase in ["planning", "codegen", "test"] {
         let mut world = World::new(Arc::new(shipped("global-state-machine")));
@@ -206,7 +337,8 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
             world.reach(phase);
         }
         for ruling in [Ruling::Approve, Ruling::Reject] {
-            let refused = ruled(&world, ruling, None, Some("no")).expect_err("no verdict is asked for");
+            let refused =
+                ruled(&world, ruling, None, Some("no")).expect_err("no verdict is asked for");
             assert_eq!(refused.code(), Code::NothingToApply, "{phase}");
         }
     }
@@ -226,18 +358,35 @@ fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
         world.reach("plan_review");
         world.write("review/plan-review.json", file);
         let told = ruled(&world, ruling, None, Some("so it is")).expect("decided");
-        assert_eq!((told.transition.to.as_str(), told.draft.is_none()), (to, is_taken), "{file} {ruling:?}");
+        assert_eq!(
+            (told.transition.to.as_str(), told.draft.is_none()),
+            (to, is_taken),
+            "{file} {ruling:?}"
+        );
     }
     // A move that rests on something else is not the verdict's.
     let mut world = World::new(Arc::new(shipped("global-state-machine")));
     world.reach("review");
-    let plan = world.files.keys().find(|path| path.contains("plan.")).expect("a plan").clone();
-    world.write(&plan, r#"{"title": "Other", "what": "More.", "why": "So."}"#);
-    assert_eq!(world.decide().transition().map(|due| due.to.as_str()), Some("plan_review"));
+    let plan = world
+        .files
+        .keys()
+        .find(|path| path.contains("plan."))
+        .expect("a plan")
+        .clone();
+    world.write(
+        &plan,
+        r#"{"title": "Other", "what": "More.", "why": "So."}"#,
+    );
+    assert_eq!(
+        world.decide().transition().map(|due| due.to.as_str()),
+        Some("plan_review")
+    );
     for ruling in [Ruling::Approve, Ruling::Reject] {
         let refused = ruled(&world, ruling, None, Some("no")).expect_err("the plan has changed");
         assert!(
-            refused.message().ends_with("the due transition requires no person"),
+            refused
+                .message()
+                .ends_with("the due transition requires no person"),
             "{}",
             refused.message()
         );
@@ -249,12 +398,23 @@ fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
 fn a_rejection_without_the_needs_of_its_phase_is_the_order_back() {
     for (gone, back) in [("code/", "codegen"), ("planning/", "planning")] {
         let mut world = tested();
-        let paths: Vec<String> = world.files.keys().filter(|path| path.contains(gone)).cloned().collect();
+        let paths: Vec<String> = world
+            .files
+            .keys()
+            .filter(|path| path.contains(gone))
+            .cloned()
+            .collect();
         assert!(!paths.is_empty(), "{gone}");
         paths.iter().for_each(|path| drop(world.files.remove(path)));
         let told = ruled(&world, Ruling::Reject, None, Some("no")).expect("the way back is open");
-        let Ruled { transition, draft, .. } = told;
-        assert_eq!((transition.to.as_str(), transition.kind), (back, Kind::Rollback), "{gone}");
+        let Ruled {
+            transition, draft, ..
+        } = told;
+        assert_eq!(
+            (transition.to.as_str(), transition.kind),
+            (back, Kind::Rollback),
+            "{gone}"
+        );
         assert_eq!((transition.reason.as_str(), draft), ("no", None), "{gone}");
     }
 }
@@ -262,27 +422,51 @@ fn a_rejection_without_the_needs_of_its_phase_is_the_order_back() {
 /// Evidence that is gone closes the good end, and never the way back.
 #[test]
 fn a_rejection_finds_its_way_where_evidence_is_gone() {
-    for (gone, to) in
-        [("review/plan-review", "planning"), ("review/code-review", "codegen"), ("eval/", "codegen")]
-    {
+    for (gone, to) in [
+        ("review/plan-review", "planning"),
+        ("review/code-review", "codegen"),
+        ("eval/", "codegen"),
+    ] {
         let mut world = tested();
-        let paths: Vec<String> = world.files.keys().filter(|path| path.contains(gone)).cloned().collect();
+        let paths: Vec<String> = world
+            .files
+            .keys()
+            .filter(|path| path.contains(gone))
+            .cloned()
+            .collect();
         assert!(!paths.is_empty(), "{gone}");
         paths.iter().for_each(|path| drop(world.files.remove(path)));
         let told = ruled(&world, Ruling::Reject, None, Some("no")).expect("the way back is open");
         assert_eq!(told.transition.to.as_str(), to, "{gone}");
-        let ids: Vec<&str> = world.decide().options.iter().map(|option| option.id).collect();
-        assert!(ids.contains(&"reject") && !ids.contains(&"approve"), "{gone} {ids:?}");
-        let refused = ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
-        assert!(refused.message().starts_with("nothing to approve: "), "{}", refused.message());
+        let ids: Vec<&str> = world
+            .decide()
+            .options
+            .iter()
+            .map(|option| option.id)
+            .collect();
+        assert!(
+            ids.contains(&"reject") && !ids.contains(&"approve"),
+            "{gone} {ids:?}"
+        );
+        let refused =
+            ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
+        assert!(
+            refused.message().starts_with("nothing to approve: "),
+            "{}",
+            refused.message()
+        );
         // A way that is named and closed says what closes it.
         if to == "planning" {
-            let refused =
-                ruled(&world, Ruling::Reject, Some("codegen"), Some("no")).expect_err("it lacks a need");
+            let refused = ruled(&world, Ruling::Reject, Some("codegen"), Some("no"))
+                .expect_err("it lacks a need");
             let says = "nothing to reject to `codegen`: the decision sends the task back to codegen, but the needs of \
                         `codegen` are not met: plan_review";
             assert!(refused.message().starts_with(says), "{}", refused.message());
-            assert!(refused.hint().is_some_and(|hint| hint.starts_with("orch rollback t-1 --to ")));
+            assert!(
+                refused
+                    .hint()
+                    .is_some_and(|hint| hint.starts_with("orch rollback t-1 --to "))
+            );
         }
     }
 }
@@ -290,29 +474,77 @@ fn a_rejection_finds_its_way_where_evidence_is_gone() {
 #[test]
 fn a_file_that_decides_already_is_taken_as_it_is() {
     for (file, ruling, to, expected) in [
-        (r#"{"verdict": "accepted"}"#, Ruling::Approve, None, Some(("done", true))),
-        (r#"{"verdict": "rejected", "target": "test"}"#, Ruling::Reject, None, Some(("test", true))),
-        (r#"{"verdict": "rejected", "target": "test"}"#, Ruling::Reject, Some("test"), Some(("test", true))),
+        (
+            r#"{"verdict": "accepted"}"#,
+            Ruling::Approve,
+            None,
+            Some(("done", true)),
+        ),
+        (
+            r#"{"verdict": "rejected", "target": "test"}"#,
+            Ruling::Reject,
+            None,
+            Some(("test", true)),
+        ),
+        (
+            r#"{"verdict": "rejected", "target": "test"}"#,
+            Ruling::Reject,
+            Some("test"),
+            Some(("test", true)),
+        ),
         // It decides otherwise, so another one is drafted in its place.
-        (r#"{"verdict": "rejected", "target": "test"}"#, Ruling::Approve, None, Some(("done", false))),
+        (
+            r#"{"verdict": "rejected", "target": "test"}"#,
+            Ruling::Approve,
+            None,
+            Some(("done", false)),
+        ),
         (
             r#"{"verdict": "rejected", "target": "test"}"#,
             Ruling::Reject,
             Some("planning"),
             Some(("planning", false)),
         ),
-        (r#"{"verdict": "accepted"}"#, Ruling::Reject, None, Some(("codegen", false))),
-        (r#"{"verdict": "accepted"}"#, Ruling::Reject, Some("done"), None),
-        (r#"{"verdict": "deferred"}"#, Ruling::Approve, None, Some(("done", false))),
+        (
+            r#"{"verdict": "accepted"}"#,
+            Ruling::Reject,
+            None,
+            Some(("codegen", false)),
+        ),
+        (
+            r#"{"verdict": "accepted"}"#,
+            Ruling::Reject,
+            Some("done"),
+            None,
+        ),
+        (
+            r#"{"verdict": "deferred"}"#,
+            Ruling::Approve,
+            None,
+            Some(("done", false)),
+        ),
     ] {
         let mut world = tested();
         world.write("accept/decision.json", file);
-        assert!(world.facts().artifacts.values().flatten().any(|fact| fact.path == "accept/decision.json"));
+        assert!(
+            world
+                .facts()
+                .artifacts
+                .values()
+                .flatten()
+                .any(|fact| fact.path == "accept/decision.json")
+        );
         let told = ruled(&world, ruling, to, Some("so it is")).ok();
-        let found = told.as_ref().map(|told| (told.transition.to.as_str(), told.draft.is_none()));
+        let found = told
+            .as_ref()
+            .map(|told| (told.transition.to.as_str(), told.draft.is_none()));
         assert_eq!(found, expected, "{file} {ruling:?} {to:?}");
         let Some(told) = told else { continue };
-        assert_eq!(told.transition.reason.ends_with(": so it is"), told.draft.is_none(), "{file}");
+        assert_eq!(
+            told.transition.reason.ends_with(": so it is"),
+            told.draft.is_none(),
+            "{file}"
+        );
         if let Some(draft) = told.draft {
             assert_eq!(draft.path, "accept/decision.json");
             let there: Vec<_> = draft
@@ -333,8 +565,18 @@ fn a_file_that_decides_already_is_taken_as_it_is() {
 fn where_no_person_decides_there_is_nothing_to_approve() {
     let mut world = World::new(Arc::new(shipped("global-state-machine")));
     for (phase, is_due, says, hint) in [
-        ("planning", false, "nothing to approve: ", "orch explain t-1"),
-        ("planning", true, "nothing to approve: the due transition requires no person", "orch next t-1"),
+        (
+            "planning",
+            false,
+            "nothing to approve: ",
+            "orch explain t-1",
+        ),
+        (
+            "planning",
+            true,
+            "nothing to approve: the due transition requires no person",
+            "orch next t-1",
+        ),
     ] {
         world.reach(phase);
         if is_due {
@@ -344,7 +586,8 @@ fn where_no_person_decides_there_is_nothing_to_approve() {
             }
             assert!(world.decide().transition().is_some());
         }
-        let refused = ruled(&world, Ruling::Approve, None, None).expect_err("nothing waits for a person");
+        let refused =
+            ruled(&world, Ruling::Approve, None, None).expect_err("nothing waits for a person");
         assert_eq!(
             (refused.code(), refused.hint().as_deref()),
             (Code::NothingToApply, Some(hint)),
@@ -357,13 +600,22 @@ fn where_no_person_decides_there_is_nothing_to_approve() {
     world.write("accept/decision.json", r#"{"verdict": "accepted"}"#);
     world.approve();
     for ruling in [Ruling::Approve, Ruling::Reject] {
-        assert!(ruled(&world, ruling, None, Some("why")).is_err(), "it is finished");
+        assert!(
+            ruled(&world, ruling, None, Some("why")).is_err(),
+            "it is finished"
+        );
     }
     // A decision that would be in vain says why.
     let mut world = tested();
-    let plan = world.files.keys().find(|path| path.contains("plan.")).expect("a plan").clone();
+    let plan = world
+        .files
+        .keys()
+        .find(|path| path.contains("plan."))
+        .expect("a plan")
+        .clone();
     world.files.remove(&plan);
-    let refused = ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
+    let refused =
+        ruled(&world, Ruling::Approve, None, None).expect_err("the end lacks its evidence");
     assert!(refused.message().contains("plan"), "{}", refused.message());
 }
 
@@ -450,15 +702,40 @@ const BY: &str = "by = \"human\"";
 #[test]
 fn an_approval_leads_on_and_a_rejection_does_not_by_the_examples_of_the_schema() {
     for (words, ruling, to, expected) in [
-        (&["again", "good"][..], Ruling::Approve, None, Some(("done", "good"))),
-        (&["again", "good"], Ruling::Reject, None, Some(("judging", "again"))),
-        (&["good", "back"], Ruling::Reject, None, Some(("working", "back"))),
-        (&["good", "back"], Ruling::Reject, Some("judging"), Some(("judging", "again"))),
+        (
+            &["again", "good"][..],
+            Ruling::Approve,
+            None,
+            Some(("done", "good")),
+        ),
+        (
+            &["again", "good"],
+            Ruling::Reject,
+            None,
+            Some(("judging", "again")),
+        ),
+        (
+            &["good", "back"],
+            Ruling::Reject,
+            None,
+            Some(("working", "back")),
+        ),
+        (
+            &["good", "back"],
+            Ruling::Reject,
+            Some("judging"),
+            Some(("judging", "again")),
+        ),
         (&["good", "back"], Ruling::Reject, Some("done"), None),
         // An approval is among the examples, whatever else is named.
         (&["back"], Ruling::Approve, None, None),
         (&["back"], Ruling::Approve, Some("done"), None),
-        (&["back"], Ruling::Reject, Some("working"), Some(("working", "back"))),
+        (
+            &["back"],
+            Ruling::Reject,
+            Some("working"),
+            Some(("working", "back")),
+        ),
     ] {
         let told = ruled(&judging(OWNER, BY, words), ruling, to, Some("so it is")).ok();
         let told = told.map(|told| {
@@ -467,8 +744,12 @@ fn an_approval_leads_on_and_a_rejection_does_not_by_the_examples_of_the_schema()
             assert_eq!(draft.path, "verdict.json");
             (told.transition.to.to_string(), value)
         });
-        let expected = expected
-            .map(|(to, word)| (to.to_owned(), json!({"word": word, "why": "so it is", "all": ["so it is"]})));
+        let expected = expected.map(|(to, word)| {
+            (
+                to.to_owned(),
+                json!({"word": word, "why": "so it is", "all": ["so it is"]}),
+            )
+        });
         assert_eq!(told, expected, "{words:?} {ruling:?} {to:?}");
     }
 }
@@ -481,14 +762,26 @@ fn only_what_a_phase_of_a_person_must_produce_is_drafted() {
         "a verdict has no example, a note is optional"
     );
     let agents = judging("", BY, &["good"]);
-    assert!(ruled(&agents, Ruling::Approve, None, None).is_err(), "an agent writes the verdict");
+    assert!(
+        ruled(&agents, Ruling::Approve, None, None).is_err(),
+        "an agent writes the verdict"
+    );
     // What a person decides or owns, a person takes by the order; what is neither, nobody does.
-    for (owner, by, is_taken) in [(OWNER, BY, true), (OWNER, "", true), ("", BY, true), ("", "", false)] {
+    for (owner, by, is_taken) in [
+        (OWNER, BY, true),
+        (OWNER, "", true),
+        ("", BY, true),
+        ("", "", false),
+    ] {
         let mut world = judging(owner, by, &["good"]);
         world.write("verdict.json", r#"{"word": "good"}"#);
         let told = ruled(&world, Ruling::Approve, None, None).ok();
         let told = told.map(|told| (told.transition.to.to_string(), told.draft.is_some()));
-        assert_eq!(told, is_taken.then(|| ("done".to_owned(), false)), "{owner} {by}");
+        assert_eq!(
+            told,
+            is_taken.then(|| ("done".to_owned(), false)),
+            "{owner} {by}"
+        );
     }
 }
 
@@ -498,7 +791,10 @@ fn a_draft_takes_the_place_of_the_file_that_is_there() {
     for (path, pattern) in [("verdict.json", 0), ("judging/verdict.json", 1)] {
         world.files.retain(|path, _| path == "work.json");
         world.write(path, r#"{"word": "back"}"#);
-        let draft = ruled(&world, Ruling::Approve, None, None).expect("decided").draft.expect("a draft");
+        let draft = ruled(&world, Ruling::Approve, None, None)
+            .expect("decided")
+            .draft
+            .expect("a draft");
         let name = ArtifactName::new("verdict").expect("valid");
         let files: Vec<(&str, usize)> = draft.facts.as_ref().expect("facts").artifacts[&name]
             .iter()

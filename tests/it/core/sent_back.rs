@@ -81,7 +81,15 @@ fn told(world: &World) -> Option<SendBack> {
 /// The artifact, the file and the place of each issue that is quoted.
 fn quoted(back: &SendBack) -> Vec<(&str, &str, Option<&str>)> {
     let places = back.issues.iter();
-    places.map(|one| (one.artifact.as_str(), one.path.as_str(), one.pointer.as_deref())).collect()
+    places
+        .map(|one| {
+            (
+                one.artifact.as_str(),
+                one.path.as_str(),
+                one.pointer.as_deref(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -96,7 +104,10 @@ fn each_objection_of_a_verdict_is_quoted_with_its_place_until_the_file_is_anothe
     world.write("measures.json", r#"{"issues": ["slow"]}"#);
     world.settle();
     let back = told(&world).expect("it was sent back");
-    assert_eq!((back.from.as_str(), back.rule.as_deref()), ("check", Some("refused")));
+    assert_eq!(
+        (back.from.as_str(), back.rule.as_deref()),
+        ("check", Some("refused"))
+    );
     assert_eq!(back.reason, "it is refused");
     // What the plan says of itself is no objection to it: the rule did not read the plan.
     let names: Vec<&str> = back.verdicts.iter().map(|name| name.as_str()).collect();
@@ -134,9 +145,15 @@ fn what_sent_a_task_back_is_told_however_much_was_recorded_since() {
     assert_eq!(quoted(&back).len(), 2);
     let phase = PhaseId::new(world.known().phase.expect("a phase")).expect("valid");
     for generation in 1..6 {
-        let detail = Detail::Take(Holder { generation, owner: "Ann".to_owned() });
+        let detail = Detail::Take(Holder {
+            generation,
+            owner: "Ann".to_owned(),
+        });
         let step = Transition::new(Some(phase.clone()), phase.clone(), Kind::Take, "taken");
-        world.apply(&Transition { detail: Some(Box::new(detail)), ..step });
+        world.apply(&Transition {
+            detail: Some(Box::new(detail)),
+            ..step
+        });
         assert_eq!(told(&world).as_ref(), Some(&back), "after {generation}");
     }
 }
@@ -147,7 +164,11 @@ fn ten_objections_are_quoted_and_the_others_counted() {
         let issues: Vec<String> = (0..many).map(|n| format!("issue {n}")).collect();
         let world = refused(&json!(issues), &json!(["one"]), &json!(["slow"]));
         let back = told(&world).expect("it was sent back");
-        assert_eq!((back.issues.len(), back.omitted), ((many + 2).min(10), omitted), "{many}");
+        assert_eq!(
+            (back.issues.len(), back.omitted),
+            ((many + 2).min(10), omitted),
+            "{many}"
+        );
     }
 }
 
@@ -155,11 +176,23 @@ fn ten_objections_are_quoted_and_the_others_counted() {
 fn whoever_works_is_given_what_the_phase_needs_and_reads_and_what_sent_it_back() {
     let inputs = |world: &World| -> Vec<String> {
         let inputs = world.decide().inputs;
-        inputs.into_iter().flat_map(|input| input.files).map(|(path, _)| path).collect()
+        inputs
+            .into_iter()
+            .flat_map(|input| input.files)
+            .map(|(path, _)| path)
+            .collect()
     };
     let mut world = refused(&json!(["x"]), &json!(["y"]), &json!(["slow"]));
     world.write("style.json", "{}");
-    assert_eq!(inputs(&world), ["style.json", "measures.json", "review/a.json", "review/b.json"]);
+    assert_eq!(
+        inputs(&world),
+        [
+            "style.json",
+            "measures.json",
+            "review/a.json",
+            "review/b.json"
+        ]
+    );
     world.write("plan.json", r#"{"n": 2}"#);
     world.settle();
     assert_eq!(inputs(&world), ["plan.json"]);
@@ -173,17 +206,39 @@ fn only_a_step_back_is_a_send_back() {
     // Where a person moves the task from `check`, and whether that sends it back.
     for (to, is_back) in [("ship", false), ("check", true), ("write", true)] {
         let mut world = world.clone();
-        let order = override_to(&world.workflow, &world.known(), &world.facts(), Some(to), "so it is")
-            .expect("an order");
+        let order = override_to(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            Some(to),
+            "so it is",
+        )
+        .expect("an order");
         world.apply(&order);
         let back = told(&world).map(|back| (back.from.to_string(), back.rule, back.reason));
-        assert_eq!(back, is_back.then(|| ("check".to_owned(), None, "so it is".to_owned())), "{to}");
+        assert_eq!(
+            back,
+            is_back.then(|| ("check".to_owned(), None, "so it is".to_owned())),
+            "{to}"
+        );
     }
-    let order = rollback(&world.workflow, &world.known(), &world.facts(), Some("write"), "anew");
+    let order = rollback(
+        &world.workflow,
+        &world.known(),
+        &world.facts(),
+        Some("write"),
+        "anew",
+    );
     world.apply(&order.expect("an order"));
-    assert_eq!(told(&world).map(|back| back.reason).as_deref(), Some("anew"));
+    assert_eq!(
+        told(&world).map(|back| back.reason).as_deref(),
+        Some("anew")
+    );
     // On its way on it is sent back no more.
     world.write("plan.json", r#"{"n": 2}"#);
     world.settle();
-    assert_eq!((world.known().phase.as_deref(), told(&world)), (Some("check"), None));
+    assert_eq!(
+        (world.known().phase.as_deref(), told(&world)),
+        (Some("check"), None)
+    );
 }

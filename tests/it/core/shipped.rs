@@ -41,7 +41,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).expect("fits") % sides.max(1)
     }
 
@@ -61,9 +64,15 @@ impl Generator<'_> {
     /// The schema with its references and its `allOf` in place.
     fn whole(&self, schema: &Value) -> Value {
         let mut whole = schema.clone();
-        let parts = schema.get("allOf").and_then(Value::as_array).cloned().unwrap_or_default();
-        let target =
-            schema.get("$ref").and_then(Value::as_str).and_then(|target| self.root.pointer(&target[1..]));
+        let parts = schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let target = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|target| self.root.pointer(&target[1..]));
         if let Some(members) = whole.as_object_mut() {
             members.remove("$ref");
             members.remove("allOf");
@@ -77,7 +86,9 @@ impl Generator<'_> {
     fn value(&mut self, schema: &Value, depth: usize) -> Value {
         let mut schema = self.whole(schema);
         for forms in ["anyOf", "oneOf"] {
-            let taken = schema.as_object_mut().and_then(|members| members.remove(forms));
+            let taken = schema
+                .as_object_mut()
+                .and_then(|members| members.remove(forms));
             if let Some(Value::Array(forms)) = taken {
                 let form = self.dice.pick(&forms).clone();
                 let form = self.whole(&form);
@@ -92,7 +103,12 @@ impl Generator<'_> {
         }
         let kind = match schema.get("type") {
             Some(Value::String(kind)) => kind.clone(),
-            Some(Value::Array(kinds)) => self.dice.pick(kinds).as_str().unwrap_or_default().to_owned(),
+            Some(Value::Array(kinds)) => self
+                .dice
+                .pick(kinds)
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             _ if schema.get("properties").is_some() => "object".to_owned(),
             _ => return self.odd(),
         };
@@ -107,7 +123,10 @@ impl Generator<'_> {
             }
             "string" => self.text(&schema),
             "integer" => json!(least("minimum") + *self.dice.pick(&[0, 1, 3])),
-            "number" => self.dice.pick(&[json!(0), json!(1), json!(0.5), json!(7.25)]).clone(),
+            "number" => self
+                .dice
+                .pick(&[json!(0), json!(1), json!(0.5), json!(7.25)])
+                .clone(),
             "boolean" => Value::from(self.dice.below(2) == 0),
             _ => Value::Null,
         }
@@ -115,11 +134,20 @@ impl Generator<'_> {
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-        let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let properties = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .unwrap_or(&none);
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
         let mut members = Map::new();
         for (key, of) in properties {
-            if required.contains(&Value::from(key.as_str())) || (depth < 5 && self.dice.below(3) > 0) {
+            if required.contains(&Value::from(key.as_str()))
+                || (depth < 5 && self.dice.below(3) > 0)
+            {
                 members.insert(key.clone(), self.value(of, depth + 1));
             }
         }
@@ -127,7 +155,11 @@ impl Generator<'_> {
             Some(Value::Bool(false)) => {}
             Some(of) => {
                 let key = (*self.dice.pick(&["plan", "patch", "other"])).to_owned();
-                let value = if depth > 6 { Value::Null } else { self.value(of, depth + 1) };
+                let value = if depth > 6 {
+                    Value::Null
+                } else {
+                    self.value(of, depth + 1)
+                };
                 members.entry(key).or_insert(value);
             }
             None if self.dice.below(4) == 0 => {
@@ -143,15 +175,18 @@ impl Generator<'_> {
         if schema.get("format").is_some() {
             return Value::from("2026-11-21T05:20:00Z");
         }
-        let pattern = schema.get("pattern").and_then(Value::as_str).filter(|pattern| *pattern != "\\S");
+        let pattern = schema
+            .get("pattern")
+            .and_then(Value::as_str)
+            .filter(|pattern| *pattern != "\\S");
         if let Some(pattern) = pattern {
             let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
             let texts = string_regex(pattern).expect("a pattern");
             return Value::from(texts.new_tree(&mut self.texts).expect("a text").current());
         }
         let text = *self.dice.pick(&TEXTS);
-        let is_short =
-            text.trim().is_empty() && (schema.get("minLength").is_some() || schema.get("pattern").is_some());
+        let is_short = text.trim().is_empty()
+            && (schema.get("minLength").is_some() || schema.get("pattern").is_some());
         Value::from(if is_short { "x" } else { text })
     }
 
@@ -167,7 +202,9 @@ fn merge(into: &mut Value, other: &Value) {
         (Value::Object(into), Value::Object(other)) => {
             for (key, value) in other {
                 match into.get_mut(key) {
-                    Some(known) if key != "x-orch-message" && key != "description" => merge(known, value),
+                    Some(known) if key != "x-orch-message" && key != "description" => {
+                        merge(known, value)
+                    }
                     Some(_) => {}
                     None => _ = into.insert(key.clone(), value.clone()),
                 }
@@ -227,8 +264,15 @@ fn variant(value: &Value, dice: &mut Dice) -> Value {
 
 fn collect(value: &Value, at: &str, pointers: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
-        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
-        Value::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(at, value)| (at.to_string(), value))
+            .collect(),
         _ => Vec::new(),
     };
     for (key, child) in children {
@@ -246,7 +290,13 @@ const KEPT: usize = 300;
 fn accepted(schema: &SchemaText) -> Arc<Vec<Value>> {
     type Known = Mutex<BTreeMap<Digest, Arc<OnceLock<Arc<Vec<Value>>>>>>;
     static KNOWN: Known = Mutex::new(BTreeMap::new());
-    let known = Arc::clone(KNOWN.lock().expect("nobody panicked").entry(schema.digest).or_default());
+    let known = Arc::clone(
+        KNOWN
+            .lock()
+            .expect("nobody panicked")
+            .entry(schema.digest)
+            .or_default(),
+    );
     Arc::clone(known.get_or_init(|| Arc::new(make_accepted(schema))))
 }
 
@@ -254,8 +304,16 @@ fn accepted(schema: &SchemaText) -> Arc<Vec<Value>> {
 fn make_accepted(schema: &SchemaText) -> Vec<Value> {
     let compiled = Schema::compile(&schema.name, &schema.text).expect("it ships");
     let root = schema.value().expect("JSON");
-    let mut generator = Generator { root, dice: Dice(7), texts: TestRunner::deterministic() };
-    let examples = root.get("examples").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut generator = Generator {
+        root,
+        dice: Dice(7),
+        texts: TestRunner::deterministic(),
+    };
+    let examples = root
+        .get("examples")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let mut kept = examples.clone();
     for nth in 0..TRIED {
         let value = match (nth % 4, examples.as_slice()) {
@@ -270,7 +328,12 @@ fn make_accepted(schema: &SchemaText) -> Vec<Value> {
             kept.push(value);
         }
     }
-    assert!(kept.len() > 100, "{}: only {} values", schema.name, kept.len());
+    assert!(
+        kept.len() > 100,
+        "{}: only {} values",
+        schema.name,
+        kept.len()
+    );
     kept
 }
 
@@ -296,8 +359,10 @@ fn markdown() -> Vec<String> {
         ".nan",
         "- Done",
     ];
-    let mut fronts: Vec<String> =
-        statuses.iter().map(|status| format!("---\nstatus: {status}\n---\n")).collect();
+    let mut fronts: Vec<String> = statuses
+        .iter()
+        .map(|status| format!("---\nstatus: {status}\n---\n"))
+        .collect();
     for front in [
         "",
         "---\n---\n",
@@ -317,7 +382,10 @@ fn markdown() -> Vec<String> {
         "## REMOVED Requirements\n\n- R\n",
         "- [ ] 1.1 a\n- [x] 1.2 b\n- [-] 1.3 c\n",
     ];
-    fronts.iter().flat_map(|front| bodies.iter().map(move |body| format!("{front}{body}"))).collect()
+    fronts
+        .iter()
+        .flat_map(|front| bodies.iter().map(move |body| format!("{front}{body}")))
+        .collect()
 }
 
 fn texts(format: Format) -> Vec<String> {
@@ -384,7 +452,11 @@ impl Seen {
         let valid = present && valid;
         let file = |data: &Value| json!({"path": "file", "valid": valid, "data": if valid { data } else { &Value::Null }, "because": "x"});
         let files: Vec<Value> = self.files.iter().map(file).collect();
-        let (all, not_counted) = if self.is_spent { (vec![], files) } else { (files, vec![]) };
+        let (all, not_counted) = if self.is_spent {
+            (vec![], files)
+        } else {
+            (files, vec![])
+        };
         json!({
             "present": present, "valid": valid, "fresh": present && fresh, "ready": valid && fresh && !self.is_spent,
             "changed": changed,
@@ -422,7 +494,10 @@ fn computed(value: Result<Value, String>, path: &[String], depth: usize) -> Look
         Ok(value) => match follow(&value, path, depth) {
             Lookup::Found(found) => Lookup::Found(Cow::Owned(found.into_owned())),
             Lookup::Missing { depth } => Lookup::Missing { depth },
-            Lookup::Ends { depth, value } => Lookup::Ends { depth, value: Cow::Owned(value.into_owned()) },
+            Lookup::Ends { depth, value } => Lookup::Ends {
+                depth,
+                value: Cow::Owned(value.into_owned()),
+            },
             Lookup::Failed(reason) => Lookup::Failed(reason),
         },
     }
@@ -442,10 +517,19 @@ impl Scope for TestScope<'_> {
             }
             return follow(given, path, 1);
         }
-        match self.workflow.defines.iter().find(|(name, _)| *name == path[0]) {
-            Some((_, define)) => {
-                computed(define.value(self).map_err(|reason| reason.as_str().to_owned()), path, 1)
-            }
+        match self
+            .workflow
+            .defines
+            .iter()
+            .find(|(name, _)| *name == path[0])
+        {
+            Some((_, define)) => computed(
+                define
+                    .value(self)
+                    .map_err(|reason| reason.as_str().to_owned()),
+                path,
+                1,
+            ),
             None => Lookup::Missing { depth: 0 },
         }
     }
@@ -471,7 +555,12 @@ struct Expression<'w> {
 
 /// The expressions that decide.
 fn expressions(workflow: &Workflow) -> Vec<Expression<'_>> {
-    let condition = |what: String, guard| Expression { what, guard, is_condition: true, only_if: None };
+    let condition = |what: String, guard| Expression {
+        what,
+        guard,
+        is_condition: true,
+        only_if: None,
+    };
     let mut found = Vec::new();
     for rule in &workflow.rules {
         found.push(condition(format!("rule {}", rule.id), &rule.when));
@@ -484,23 +573,41 @@ fn expressions(workflow: &Workflow) -> Vec<Expression<'_>> {
     }
     for action in &workflow.actions {
         found.push(condition(format!("action {}", action.name), &action.when));
-        found.push(condition(format!("action {} ensures", action.name), &action.ensures));
+        found.push(condition(
+            format!("action {} ensures", action.name),
+            &action.ensures,
+        ));
     }
     for phase in &workflow.phases {
-        found.extend(phase.substate.iter().chain(&phase.remarks).map(|guard| Expression {
-            what: format!("phase {}", phase.id),
-            guard,
-            is_condition: false,
-            only_if: None,
-        }));
+        found.extend(
+            phase
+                .substate
+                .iter()
+                .chain(&phase.remarks)
+                .map(|guard| Expression {
+                    what: format!("phase {}", phase.id),
+                    guard,
+                    is_condition: false,
+                    only_if: None,
+                }),
+        );
     }
     found
 }
 
 /// Fails with the first faults, each expression once.
 fn none(faults: &BTreeMap<String, String>) {
-    let shown: Vec<String> = faults.iter().take(40).map(|(what, fault)| format!("{what}: {fault}")).collect();
-    assert!(faults.is_empty(), "{} expressions fail\n{}", faults.len(), shown.join("\n"));
+    let shown: Vec<String> = faults
+        .iter()
+        .take(40)
+        .map(|(what, fault)| format!("{what}: {fault}"))
+        .collect();
+    assert!(
+        faults.is_empty(),
+        "{} expressions fail\n{}",
+        faults.len(),
+        shown.join("\n")
+    );
 }
 
 /// The documents as they are in the repository; another test compares them with those in the program.
@@ -508,12 +615,21 @@ fn all_shipped() -> Vec<Workflow> {
     let root = project().join("system");
     let mut system = System::empty();
     for (path, _) in System::shipped().iter() {
-        system.insert(path.to_owned(), fs::read_to_string(root.join(path)).expect(path));
+        system.insert(
+            path.to_owned(),
+            fs::read_to_string(root.join(path)).expect(path),
+        );
     }
-    let names: Vec<String> = system.names("workflows", ".md").map(str::to_owned).collect();
+    let names: Vec<String> = system
+        .names("workflows", ".md")
+        .map(str::to_owned)
+        .collect();
     let compiled = names.iter().map(|name| {
-        let document =
-            Document::new(name.as_str(), format!("{name}.md"), system.workflow(name).expect("there"));
+        let document = Document::new(
+            name.as_str(),
+            format!("{name}.md"),
+            system.workflow(name).expect("there"),
+        );
         let (workflow, problems) = compile(&document, &system);
         workflow.unwrap_or_else(|| panic!("{problems:#?}"))
     });
@@ -527,12 +643,19 @@ fn every_fact_of_a_shipped_artifact_has_a_value_on_all_that_is_valid() {
         for artifact in &workflow.artifacts {
             for value in readable(artifact).iter() {
                 let is_set = is_set(artifact);
-                let seen = Seen { files: vec![value.clone()], flags: [true; 3], is_set, ..Seen::default() };
+                let seen = Seen {
+                    files: vec![value.clone()],
+                    flags: [true; 3],
+                    is_set,
+                    ..Seen::default()
+                };
                 let given = seen.given();
                 for (name, fact) in &artifact.facts {
                     if let Err(reason) = fact.value(&Plain(&given)) {
                         let what = format!("{} {}.{name}", workflow.name, artifact.name);
-                        faults.entry(what).or_insert_with(|| format!("{reason} on {value}"));
+                        faults
+                            .entry(what)
+                            .or_insert_with(|| format!("{reason} on {value}"));
                     }
                 }
             }
@@ -547,44 +670,83 @@ fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
     let mut faults = BTreeMap::new();
     for workflow in all_shipped() {
         let mut dice = Dice(11);
-        let artifacts: Vec<(&Artifact, Arc<Vec<Value>>)> =
-            workflow.artifacts.iter().map(|artifact| (artifact, readable(artifact))).collect();
-        let states = workflow.state.schema.as_ref().map_or_else(|| Arc::new(vec![json!({})]), accepted);
+        let artifacts: Vec<(&Artifact, Arc<Vec<Value>>)> = workflow
+            .artifacts
+            .iter()
+            .map(|artifact| (artifact, readable(artifact)))
+            .collect();
+        let states = workflow
+            .state
+            .schema
+            .as_ref()
+            .map_or_else(|| Arc::new(vec![json!({})]), accepted);
         let expressions = expressions(&workflow);
         for _ in 0..rounds {
             let mut values = Map::new();
             for (artifact, readable) in &artifacts {
                 let is_set = is_set(artifact);
-                let count = if is_set { dice.below(4) } else { dice.below(6).min(1) };
+                let count = if is_set {
+                    dice.below(4)
+                } else {
+                    dice.below(6).min(1)
+                };
                 let files = (0..count).map(|_| dice.pick(readable).clone()).collect();
                 let flags = [dice.below(5) > 0, dice.below(3) > 0, dice.below(2) > 0];
                 let is_spent = dice.below(4) == 0;
-                let seen = Seen { files, flags, is_spent, is_set };
+                let seen = Seen {
+                    files,
+                    flags,
+                    is_spent,
+                    is_set,
+                };
                 values.insert(artifact.name.to_string(), seen.given());
             }
             let mut state = dice.pick(&states).clone();
             for (key, value) in &workflow.state.defaults {
-                state.as_object_mut().expect("a map").entry(key.clone()).or_insert_with(|| value.clone());
+                state
+                    .as_object_mut()
+                    .expect("a map")
+                    .entry(key.clone())
+                    .or_insert_with(|| value.clone());
             }
             if dice.below(2) == 0 {
                 state["waived"] = json!({"plan_review": "why", "eval_report": "why"});
             }
             values.insert("state".to_owned(), state);
-            values.insert("phase".to_owned(), json!(dice.pick(&workflow.phases).id.as_str()));
+            values.insert(
+                "phase".to_owned(),
+                json!(dice.pick(&workflow.phases).id.as_str()),
+            );
             values.insert("attempt".to_owned(), json!(1 + dice.below(6)));
             values.insert("task".to_owned(), json!("t-1"));
-            let chosen = workflow.actions.iter().map(|action| action.name.to_string()).chain([String::new()]);
+            let chosen = workflow
+                .actions
+                .iter()
+                .map(|action| action.name.to_string())
+                .chain([String::new()]);
             let chosen: Vec<String> = chosen.collect();
             values.insert(
                 "run".to_owned(),
                 json!({"mode": dice.pick(&["", "auto"]), "errors": dice.below(4), "max_errors": 3, "chosen": dice.pick(&chosen)}),
             );
             let tallies = workflow.actions.iter().map(|action| {
-                (action.name.to_string(), json!({"done": dice.below(3), "skipped": dice.below(2) == 0}))
+                (
+                    action.name.to_string(),
+                    json!({"done": dice.below(3), "skipped": dice.below(2) == 0}),
+                )
             });
             values.insert("action".to_owned(), Value::Object(tallies.collect()));
-            let scope = TestScope { workflow: &workflow, values };
-            for Expression { what, guard, is_condition, only_if } in &expressions {
+            let scope = TestScope {
+                workflow: &workflow,
+                values,
+            };
+            for Expression {
+                what,
+                guard,
+                is_condition,
+                only_if,
+            } in &expressions
+            {
                 if only_if.is_some_and(|guard| guard.value(&scope) != Ok(Value::Bool(true))) {
                     continue;
                 }
@@ -594,7 +756,9 @@ fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
                     Ok(other) => format!("it yields {other}"),
                     Err(reason) => reason.to_string(),
                 };
-                faults.entry(format!("{} {what}", workflow.name)).or_insert(fault);
+                faults
+                    .entry(format!("{} {what}", workflow.name))
+                    .or_insert(fault);
             }
         }
     }
@@ -604,8 +768,13 @@ fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
 /// What a review comes to: refused or accepted by the rules, or by its schema at the first place that it names.
 fn read_as(workflow: &Workflow, artifact: &str, verdict: &str, review: &Value) -> String {
     let name = ArtifactName::new(artifact).expect("valid");
-    let schema = workflow.artifact(&name).and_then(|one| one.schema.as_ref()).expect("a schema");
-    let problems = Schema::compile(&schema.name, &schema.text).expect("it ships").validate(review);
+    let schema = workflow
+        .artifact(&name)
+        .and_then(|one| one.schema.as_ref())
+        .expect("a schema");
+    let problems = Schema::compile(&schema.name, &schema.text)
+        .expect("it ships")
+        .validate(review);
     if let Some(problem) = problems.first() {
         return format!("invalid {}", problem.pointer);
     }
@@ -615,12 +784,21 @@ fn read_as(workflow: &Workflow, artifact: &str, verdict: &str, review: &Value) -
     }
     values.insert(
         artifact.to_owned(),
-        Seen { files: vec![review.clone()], flags: [true; 3], ..Seen::default() }.given(),
+        Seen {
+            files: vec![review.clone()],
+            flags: [true; 3],
+            ..Seen::default()
+        }
+        .given(),
     );
     let scope = TestScope { workflow, values };
     let holds = |word: &str| {
         let name = format!("{verdict}_{word}");
-        let define = workflow.defines.iter().find(|(known, _)| *known == name).expect("a definition");
+        let define = workflow
+            .defines
+            .iter()
+            .find(|(known, _)| *known == name)
+            .expect("a definition");
         define.1.value(&scope) == Ok(Value::Bool(true))
     };
     match (holds("accepted"), holds("refused")) {
@@ -639,56 +817,128 @@ fn a_review_that_blocks_anywhere_is_never_accepted() {
             json!({"ok": true, "issues": [{"severity": "Note"}, {}], "risks": [{"severity": "high"}]}),
             "accepted",
         ),
-        (json!({"ok": true, "verdict": "Passed", "status": "completed", "decision": "ok"}), "accepted"),
-        (json!({"ok": true, "reviewers": [{"ok": false, "verdict": "deferred"}]}), "accepted"),
-        (json!({"ok": true, "details": {"checks": [{"ok": true, "severity": "low"}]}}), "accepted"),
+        (
+            json!({"ok": true, "verdict": "Passed", "status": "completed", "decision": "ok"}),
+            "accepted",
+        ),
+        (
+            json!({"ok": true, "reviewers": [{"ok": false, "verdict": "deferred"}]}),
+            "accepted",
+        ),
+        (
+            json!({"ok": true, "details": {"checks": [{"ok": true, "severity": "low"}]}}),
+            "accepted",
+        ),
         (json!({"ok": true, "issues": [blocking]}), "refused"),
-        (json!({"ok": true, "reviewers": [{"ok": true, "issues": ["a text"]}]}), "accepted"),
+        (
+            json!({"ok": true, "reviewers": [{"ok": true, "issues": ["a text"]}]}),
+            "accepted",
+        ),
         (
             json!({"ok": true, "reviewers": [{"ok": true, "issues": ["BLOCKING: x"]}]}),
             "invalid /reviewers/0/issues/0",
         ),
-        (json!({"ok": true, "issues": [{"blocking": true, "severity": "note"}]}), "refused"),
-        (json!({"ok": true, "aggregate": {"issues": [blocking]}}), "refused"),
-        (json!({"ok": true, "aggregate": {"verdict": "no"}}), "refused"),
-        (json!({"ok": true, "reviewers": [{"ok": true, "issues": [blocking]}]}), "refused"),
-        (json!({"ok": true, "reviewers": [{"ok": true, "blocking_issues": ["x"]}]}), "refused"),
+        (
+            json!({"ok": true, "issues": [{"blocking": true, "severity": "note"}]}),
+            "refused",
+        ),
+        (
+            json!({"ok": true, "aggregate": {"issues": [blocking]}}),
+            "refused",
+        ),
+        (
+            json!({"ok": true, "aggregate": {"verdict": "no"}}),
+            "refused",
+        ),
+        (
+            json!({"ok": true, "reviewers": [{"ok": true, "issues": [blocking]}]}),
+            "refused",
+        ),
+        (
+            json!({"ok": true, "reviewers": [{"ok": true, "blocking_issues": ["x"]}]}),
+            "refused",
+        ),
         (json!({"ok": true, "verdict": "do not merge"}), "refused"),
         (json!({"ok": true, "status": "Blocked"}), "refused"),
-        (json!({"ok": true, "issues": {"1": blocking}}), "invalid /issues"),
+        (
+            json!({"ok": true, "issues": {"1": blocking}}),
+            "invalid /issues",
+        ),
         (json!({"ok": true, "issues": "none"}), "invalid /issues"),
         (json!({"ok": true, "issues": null}), "invalid /issues"),
-        (json!({"ok": true, "issues": ["blocking"]}), "invalid /issues/0"),
-        (json!({"ok": true, "issues": [{"severity": 3}]}), "invalid /issues/0/severity"),
-        (json!({"ok": true, "issues": [{"severity": null}]}), "invalid /issues/0/severity"),
-        (json!({"ok": true, "issues": [{"severity": ["blocking"]}]}), "invalid /issues/0/severity"),
-        (json!({"ok": true, "issues": [{"blocking": "yes"}]}), "invalid /issues/0/blocking"),
+        (
+            json!({"ok": true, "issues": ["blocking"]}),
+            "invalid /issues/0",
+        ),
+        (
+            json!({"ok": true, "issues": [{"severity": 3}]}),
+            "invalid /issues/0/severity",
+        ),
+        (
+            json!({"ok": true, "issues": [{"severity": null}]}),
+            "invalid /issues/0/severity",
+        ),
+        (
+            json!({"ok": true, "issues": [{"severity": ["blocking"]}]}),
+            "invalid /issues/0/severity",
+        ),
+        (
+            json!({"ok": true, "issues": [{"blocking": "yes"}]}),
+            "invalid /issues/0/blocking",
+        ),
         (
             json!({"ok": true, "issues": [{"severity": "note", "parts": [blocking]}]}),
             "invalid /issues/0/parts/0/severity",
         ),
-        (json!({"ok": true, "verdict": ["rejected"]}), "invalid /verdict"),
+        (
+            json!({"ok": true, "verdict": ["rejected"]}),
+            "invalid /verdict",
+        ),
         (json!({"ok": true, "status": {"x": 1}}), "invalid /status"),
-        (json!({"ok": true, "aggregate": {"issues": {"1": blocking}}}), "invalid /aggregate/issues"),
-        (json!({"ok": true, "aggregate": {"verdict": []}}), "invalid /aggregate/verdict"),
+        (
+            json!({"ok": true, "aggregate": {"issues": {"1": blocking}}}),
+            "invalid /aggregate/issues",
+        ),
+        (
+            json!({"ok": true, "aggregate": {"verdict": []}}),
+            "invalid /aggregate/verdict",
+        ),
         (json!({"ok": true, "aggregate": []}), "invalid /aggregate"),
         (
             json!({"ok": true, "reviewers": [{"ok": true, "issues": {"1": blocking}}]}),
             "invalid /reviewers/0/issues",
         ),
-        (json!({"ok": true, "reviewers": {"ann": {"ok": false}}}), "invalid /reviewers"),
+        (
+            json!({"ok": true, "reviewers": {"ann": {"ok": false}}}),
+            "invalid /reviewers",
+        ),
         (
             json!({"ok": true, "details": {"issues": {"1": [blocking]}}}),
             "invalid /details/issues/1/0/severity",
         ),
-        (json!({"ok": true, "summary": {"blocking_issues": ["x"]}}), "invalid /summary/blocking_issues"),
-        (json!({"ok": true, "rounds": [{"ok": false}]}), "invalid /rounds/0/ok"),
-        (json!({"ok": true, "severity": "blocking"}), "invalid /severity"),
-        (json!({"ok": true, "summary": "TODO: a summary"}), "invalid /summary"),
+        (
+            json!({"ok": true, "summary": {"blocking_issues": ["x"]}}),
+            "invalid /summary/blocking_issues",
+        ),
+        (
+            json!({"ok": true, "rounds": [{"ok": false}]}),
+            "invalid /rounds/0/ok",
+        ),
+        (
+            json!({"ok": true, "severity": "blocking"}),
+            "invalid /severity",
+        ),
+        (
+            json!({"ok": true, "summary": "TODO: a summary"}),
+            "invalid /summary",
+        ),
         (json!({"ok": "TODO: true or false"}), "invalid "),
     ];
     let all = all_shipped();
-    let lifecycle = all.iter().find(|one| one.name.as_str() == "global-state-machine").expect("it ships");
+    let lifecycle = all
+        .iter()
+        .find(|one| one.name.as_str() == "global-state-machine")
+        .expect("it ships");
     for (review, expected) in cases {
         for (artifact, verdict) in [("plan_review", "plan"), ("code_review", "code")] {
             let found = read_as(lifecycle, artifact, verdict, &review);
@@ -704,8 +954,14 @@ fn a_review_that_blocks_anywhere_is_never_accepted() {
 #[test]
 fn a_status_of_backlog_is_a_word_or_missing_or_no_status() {
     let all = all_shipped();
-    let backlog = all.iter().find(|one| one.name.as_str() == "backlog").expect("it ships");
-    let (item, schema) = (&backlog.artifacts[0], backlog.artifacts[0].schema.as_ref().expect("a schema"));
+    let backlog = all
+        .iter()
+        .find(|one| one.name.as_str() == "backlog")
+        .expect("it ships");
+    let (item, schema) = (
+        &backlog.artifacts[0],
+        backlog.artifacts[0].schema.as_ref().expect("a schema"),
+    );
     let compiled = Schema::compile(&schema.name, &schema.text).expect("it ships");
     let path = RepoPath::new("x.md").expect("valid");
     for (status, expected) in [
@@ -720,16 +976,29 @@ fn a_status_of_backlog_is_a_word_or_missing_or_no_status() {
         ("{a: b}", "invalid /front_matter/status"),
     ] {
         let text = format!("---\nid: x\nstatus: {status}\n---\n\nText.\n");
-        let data = read(Format::Markdown, &path, text.as_bytes()).data.expect(status);
+        let data = read(Format::Markdown, &path, text.as_bytes())
+            .data
+            .expect(status);
         let found = match compiled.validate(&data).first() {
             Some(problem) => format!("invalid {}", problem.pointer),
             None => {
-                let seen = Seen { files: vec![data], flags: [true; 3], is_set: true, ..Seen::default() };
+                let seen = Seen {
+                    files: vec![data],
+                    flags: [true; 3],
+                    is_set: true,
+                    ..Seen::default()
+                };
                 let values = Map::from_iter([(item.name.to_string(), seen.given())]);
-                let scope = TestScope { workflow: backlog, values };
+                let scope = TestScope {
+                    workflow: backlog,
+                    values,
+                };
                 let fact = |name: &str| {
-                    let define =
-                        backlog.defines.iter().find(|(known, _)| known == name).expect("a definition");
+                    let define = backlog
+                        .defines
+                        .iter()
+                        .find(|(known, _)| known == name)
+                        .expect("a definition");
                     define.1.value(&scope) == Ok(Value::Bool(true))
                 };
                 let word = match (fact("is_tracked"), fact("waits"), fact("is_done")) {

@@ -20,8 +20,10 @@ use std::sync::Arc;
 #[test]
 fn stories_come_to_what_they_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/core/stories");
-    let mut paths: Vec<_> =
-        std::fs::read_dir(folder).expect("stories").map(|e| e.expect("entry").path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("stories")
+        .map(|e| e.expect("entry").path())
+        .collect();
     paths.sort();
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -43,9 +45,20 @@ fn stories_come_to_what_they_say() {
 }
 
 fn difference(path: &Path, expected: &str, told: &str) -> String {
-    let at = expected.lines().zip(told.lines()).take_while(|(a, b)| a == b).count();
-    let (a, b) = (expected.lines().nth(at).unwrap_or_default(), told.lines().nth(at).unwrap_or_default());
-    format!("{}:{}:\n  expected: {a}\n  came to:  {b}", path.display(), at + 1)
+    let at = expected
+        .lines()
+        .zip(told.lines())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (a, b) = (
+        expected.lines().nth(at).unwrap_or_default(),
+        told.lines().nth(at).unwrap_or_default(),
+    );
+    format!(
+        "{}:{}:\n  expected: {a}\n  came to:  {b}",
+        path.display(),
+        at + 1
+    )
 }
 
 /// The text of a story file with every step's outcome as it is.
@@ -58,14 +71,22 @@ fn tell(text: &str) -> String {
         if line.starts_with("## ") {
             world = World::new(Arc::clone(&LIFECYCLE));
         }
-        let Some(header) = line.strip_prefix("//- ") else { continue };
+        let Some(header) = line.strip_prefix("//- ") else {
+            continue;
+        };
         let mut body = String::new();
-        while let Some(next) = lines.next_if(|next| !next.starts_with("//- ") && !next.starts_with("## ")) {
+        while let Some(next) =
+            lines.next_if(|next| !next.starts_with("//- ") && !next.starts_with("## "))
+        {
             body.push_str(next);
         }
         match play(&mut world, header.trim(), body.trim_end()) {
             Some(outcome) => {
-                let gap = if lines.peek().is_some_and(|next| next.starts_with("## ")) { "\n" } else { "" };
+                let gap = if lines.peek().is_some_and(|next| next.starts_with("## ")) {
+                    "\n"
+                } else {
+                    ""
+                };
                 let _ = write!(out, "{outcome}{gap}");
             }
             None => out.push_str(&body),
@@ -143,7 +164,10 @@ fn write_file(world: &mut World, path: &str, refused: bool, body: &str) {
     for artifact in Arc::clone(&world.workflow).artifacts.iter().rev() {
         let mark = format!("@{}\"", artifact.name);
         if text.contains(&mark) {
-            let digest = world.digest(artifact.name.as_str()).expect("present").to_string();
+            let digest = world
+                .digest(artifact.name.as_str())
+                .expect("present")
+                .to_string();
             text = text.replace(&mark, &format!("{digest}\""));
         }
     }
@@ -178,10 +202,20 @@ fn ordered(world: &World, order: &str) -> Result<Transition, Error> {
 }
 
 fn arrow(out: &mut String, transition: &Transition) {
-    let from = transition.from.as_ref().map_or("nothing", |from| from.as_str());
-    let by = transition.rule.as_ref().map_or(transition.kind.as_str(), |rule| rule.as_str());
+    let from = transition
+        .from
+        .as_ref()
+        .map_or("nothing", |from| from.as_str());
+    let by = transition
+        .rule
+        .as_ref()
+        .map_or(transition.kind.as_str(), |rule| rule.as_str());
     let _ = write!(out, "{from} -> {} ({by})", transition.to);
-    let evidence: Vec<&str> = transition.evidence.iter().map(|one| one.artifact.as_str()).collect();
+    let evidence: Vec<&str> = transition
+        .evidence
+        .iter()
+        .map(|one| one.artifact.as_str())
+        .collect();
     if !evidence.is_empty() {
         let _ = write!(out, " on {}", evidence.join(", "));
     }
@@ -192,7 +226,11 @@ fn arrow(out: &mut String, transition: &Transition) {
 }
 
 fn names<T: ToString>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    items
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn settled(out: &mut String, settled: &Settled) {
@@ -205,20 +243,31 @@ fn settled(out: &mut String, settled: &Settled) {
 fn decision(out: &mut String, decision: &Decision) {
     let phase = decision.phase.as_ref().map_or("-", |phase| phase.as_str());
     let kind = match &decision.verdict {
-        Verdict::Transition(transition) if transition.by_human => "asks a person to agree".to_owned(),
+        Verdict::Transition(transition) if transition.by_human => {
+            "asks a person to agree".to_owned()
+        }
         Verdict::Transition(transition) => format!("due -> {}", transition.to),
         Verdict::Run(action) => format!("run {action}"),
         Verdict::Wait { owner, .. } => format!("waits for {}", owner.as_str()),
         Verdict::Choose(actions) => format!("choose of {}", names(actions)),
         Verdict::Handover { held, .. } => format!("handover, holding -> {}", held.to),
         Verdict::Done { .. } => "done".to_owned(),
-        Verdict::Inconsistent { last_consistent, .. } => {
-            format!("inconsistent, last was {}", last_consistent.as_ref().map_or("none", |id| id.as_str()))
+        Verdict::Inconsistent {
+            last_consistent, ..
+        } => {
+            format!(
+                "inconsistent, last was {}",
+                last_consistent.as_ref().map_or("none", |id| id.as_str())
+            )
         }
         Verdict::Error { code } => format!("error {code}"),
         Verdict::Livelock { .. } => "livelock".to_owned(),
     };
-    let _ = writeln!(out, "{phase}#{} {kind}: {}", decision.attempt, decision.reason);
+    let _ = writeln!(
+        out,
+        "{phase}#{} {kind}: {}",
+        decision.attempt, decision.reason
+    );
     for issue in decision.sent_back.iter().flat_map(|back| &back.issues) {
         let _ = writeln!(out, "  issue {}: {}", issue.path, issue.value);
     }
@@ -227,8 +276,17 @@ fn decision(out: &mut String, decision: &Decision) {
     }
     for expected in &decision.expects {
         let of: Vec<&str> = expected.of.keys().map(|name| name.as_str()).collect();
-        let of = if of.is_empty() { String::new() } else { format!(", of {}", of.join(", ")) };
-        let _ = writeln!(out, "  expects {} {}{of}", expected.path, expected.state.as_str());
+        let of = if of.is_empty() {
+            String::new()
+        } else {
+            format!(", of {}", of.join(", "))
+        };
+        let _ = writeln!(
+            out,
+            "  expects {} {}{of}",
+            expected.path,
+            expected.state.as_str()
+        );
     }
     for option in &decision.options {
         let _ = writeln!(out, "  option {}", option.argv.join(" "));
@@ -237,7 +295,11 @@ fn decision(out: &mut String, decision: &Decision) {
         let _ = writeln!(out, "  waived {}", names(&decision.waived));
     }
     for diagnostic in &decision.diagnostics {
-        let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let hint = diagnostic
+            .hint
+            .as_ref()
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
         let _ = writeln!(out, "  {}: {}{hint}", diagnostic.code, diagnostic.message);
     }
 }
@@ -264,27 +326,42 @@ fn explained(out: &mut String, decision: &Decision) {
         }
     }
     for one in &decision.moves {
-        let unmet = if one.allowed { "allowed".to_owned() } else { one.unmet.join("; ") };
+        let unmet = if one.allowed {
+            "allowed".to_owned()
+        } else {
+            one.unmet.join("; ")
+        };
         let _ = writeln!(out, "move -> {} by {}: {unmet}", one.to, one.rule);
     }
 }
 
 fn records(out: &mut String, world: &World) {
     let state = world.known();
-    let order = |name: &str| world.workflow.phases.iter().position(|phase| phase.id.as_str() == name);
+    let order = |name: &str| {
+        world
+            .workflow
+            .phases
+            .iter()
+            .position(|phase| phase.id.as_str() == name)
+    };
     let mut actors: Vec<_> = state.actors.iter().collect();
     actors.sort_by_key(|(name, _)| order(name));
     for (name, actor) in actors {
         let _ = write!(out, "{name}: {} #{}", actor.status.as_str(), actor.attempt);
-        for (what, records) in [("left with", &actor.left_with), ("entered with", &actor.entered_with)] {
+        for (what, records) in [
+            ("left with", &actor.left_with),
+            ("entered with", &actor.entered_with),
+        ] {
             if !records.is_empty() {
                 let shown: Vec<String> = records
                     .iter()
-                    .map(
-                        |(name, digest)| {
-                            if digest.is_some() { name.to_string() } else { format!("no {name}") }
-                        },
-                    )
+                    .map(|(name, digest)| {
+                        if digest.is_some() {
+                            name.to_string()
+                        } else {
+                            format!("no {name}")
+                        }
+                    })
                     .collect();
                 let _ = write!(out, ", {what} {}", shown.join(", "));
             }
@@ -297,6 +374,10 @@ fn records(out: &mut String, world: &World) {
         }
         out.push('\n');
     }
-    let own: Vec<String> = state.extra.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let own: Vec<String> = state
+        .extra
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     let _ = writeln!(out, "rev {} {}", state.rev, own.join(" "));
 }

@@ -4,8 +4,8 @@ use super::play::facts;
 use super::world::{LIFECYCLE, World, passing};
 use orch::base::{TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, By, Facts, HistoryEntry, Kind, Mode, Stamp, State, TakenBack, apply, create, former_id,
-    is_just_renamed, override_to, rename, replay_record, rollback, start, undo,
+    ActorKind, By, Facts, HistoryEntry, Kind, Mode, Stamp, State, TakenBack, apply, create,
+    former_id, is_just_renamed, override_to, rename, replay_record, rollback, start, undo,
 };
 use orch::record::FoldCache;
 
@@ -44,10 +44,20 @@ fn happen(world: &mut World, what: &str) {
             return;
         }
         "rename" => return renamed(world, "t-2", None),
-        "override" => override_to(&workflow, &state, &facts, None, "it is right").expect("an order"),
-        "rollback" => rollback(&workflow, &state, &facts, Some("planning"), "again").expect("an order"),
+        "override" => {
+            override_to(&workflow, &state, &facts, None, "it is right").expect("an order")
+        }
+        "rollback" => {
+            rollback(&workflow, &state, &facts, Some("planning"), "again").expect("an order")
+        }
         "start" => start(&workflow, &state, &facts, Mode::Auto).expect("a start"),
-        "undo" => undo(&workflow, &state, &last_order(world).expect("an order"), None).expect("an undo"),
+        "undo" => undo(
+            &workflow,
+            &state,
+            &last_order(world).expect("an order"),
+            None,
+        )
+        .expect("an undo"),
         other => panic!("{other}"),
     };
     world.apply(&transition);
@@ -98,9 +108,12 @@ fn the_last_order_is_the_newest_that_nobody_took_back_and_no_work_followed() {
             happen(&mut world, what);
         }
         let found = last_order(&world);
-        let told = found
-            .as_ref()
-            .map(|taken| (taken.order.seq, taken.steps.iter().map(|step| step.seq).collect::<Vec<_>>()));
+        let told = found.as_ref().map(|taken| {
+            (
+                taken.order.seq,
+                taken.steps.iter().map(|step| step.seq).collect::<Vec<_>>(),
+            )
+        });
         match (told, expected) {
             (Ok(told), Ok(expected)) => assert_eq!(told, expected, "{story}"),
             (Err(told), Err(expected)) => assert!(told.contains(expected), "{story}: {told}"),
@@ -121,7 +134,10 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
     assert_eq!(taken.before, before);
     let stamp = Stamp::new(
         Timestamp::from_seconds(1_700_009_000),
-        By { kind: ActorKind::Human, name: "Bea".to_owned() },
+        By {
+            kind: ActorKind::Human,
+            name: "Bea".to_owned(),
+        },
     );
     for why in [None, Some("a mistake")] {
         let transition = undo(&world.workflow, &moved, &taken, why).expect("an undo");
@@ -136,37 +152,77 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
             (&after.phase, &after.actors, &after.waived),
             (&before.phase, &before.actors, &before.waived)
         );
-        assert_ne!((&moved.phase, &moved.actors), (&before.phase, &before.actors));
+        assert_ne!(
+            (&moved.phase, &moved.actors),
+            (&before.phase, &before.actors)
+        );
         let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
         let own = why.map(|why| format!(": {why}")).unwrap_or_default();
-        assert_eq!(entry.reason, format!("takes back step {} (override){own}", taken.order.seq));
+        assert_eq!(
+            entry.reason,
+            format!("takes back step {} (override){own}", taken.order.seq)
+        );
         let latest = moved.history.len().saturating_sub(after.history.len() - 1);
-        assert_eq!(after.history[..after.history.len() - 1], moved.history[latest..], "nothing is forgotten");
+        assert_eq!(
+            after.history[..after.history.len() - 1],
+            moved.history[latest..],
+            "nothing is forgotten"
+        );
         assert_eq!((entry.kind, after.rev), (Kind::Undo, moved.rev + 1));
         assert_eq!(after.heads, moved.heads, "it follows the present state");
         let replayed = |entry: &HistoryEntry, taken: Result<TakenBack, String>, after: &State| {
-            replay_record(&world.workflow, &moved, entry, taken, after).map(|followed| followed.by_human)
+            replay_record(&world.workflow, &moved, entry, taken, after)
+                .map(|followed| followed.by_human)
         };
-        assert_eq!(replayed(&entry, Ok(taken.clone()), &after), Ok(false), "{why:?}");
+        assert_eq!(
+            replayed(&entry, Ok(taken.clone()), &after),
+            Ok(false),
+            "{why:?}"
+        );
         // The same without an order, or with another state, title, phase or reason.
-        let other = State { title: Some("another".to_owned()), ..after.clone() };
-        let titled = State { title: Some("another".to_owned()), ..before.clone() };
-        let forged = HistoryEntry { reason: "takes back step 99 (override)".to_owned(), ..entry.clone() };
-        let nameless = State { task: None, ..after.clone() };
+        let other = State {
+            title: Some("another".to_owned()),
+            ..after.clone()
+        };
+        let titled = State {
+            title: Some("another".to_owned()),
+            ..before.clone()
+        };
+        let forged = HistoryEntry {
+            reason: "takes back step 99 (override)".to_owned(),
+            ..entry.clone()
+        };
+        let nameless = State {
+            task: None,
+            ..after.clone()
+        };
         for (entry, taken, after) in [
             (&entry, Err("nobody has given an order".to_owned()), &after),
             (&entry, Ok(taken.clone()), &other),
             (&entry, Ok(taken.clone()), &nameless),
-            (&entry, Ok(TakenBack { before: moved.clone(), ..taken.clone() }), &after),
+            (
+                &entry,
+                Ok(TakenBack {
+                    before: moved.clone(),
+                    ..taken.clone()
+                }),
+                &after,
+            ),
             (&forged, Ok(taken.clone()), &told_by(&after, &forged)),
         ] {
             assert!(replayed(entry, taken, after).is_err(), "{entry:?}");
         }
         // The title is not of the record of steps: it is that of the present state.
-        let elsewhere = TakenBack { before: titled, ..taken.clone() };
+        let elsewhere = TakenBack {
+            before: titled,
+            ..taken.clone()
+        };
         assert_eq!(replayed(&entry, Ok(elsewhere), &after), Ok(false));
     }
-    assert!(undo(&world.workflow, &moved, &taken, Some(" ")).is_err(), "an empty reason is none");
+    assert!(
+        undo(&world.workflow, &moved, &taken, Some(" ")).is_err(),
+        "an empty reason is none"
+    );
 }
 
 #[test]
@@ -179,29 +235,62 @@ fn a_rename_keeps_everything_but_the_id_and_its_record_names_the_former_one() {
     ] {
         let mut world = new();
         happen(&mut world, "work");
-        let before = State { task: Some("t-1".to_owned()), ..world.known() };
+        let before = State {
+            task: Some("t-1".to_owned()),
+            ..world.known()
+        };
         assert!(!is_just_renamed(&before));
         assert_eq!(former_id(before.history.last().expect("an entry")), None);
         renamed(&mut world, to, why);
         let after = world.known();
-        assert_eq!((after.task.as_deref(), &after.phase), (Some(to), &before.phase));
-        assert_eq!((&after.actors, &after.extra), (&before.actors, &before.extra));
+        assert_eq!(
+            (after.task.as_deref(), &after.phase),
+            (Some(to), &before.phase)
+        );
+        assert_eq!(
+            (&after.actors, &after.extra),
+            (&before.actors, &before.extra)
+        );
         assert!(is_just_renamed(&after));
         let entry = HistoryEntry::clone(after.history.last().expect("an entry"));
         assert_eq!(former_id(&entry), Some("t-1"), "{}", entry.reason);
         let replayed = |entry: &HistoryEntry, after: &State| {
-            replay_record(&world.workflow, &before, entry, Err("no order".to_owned()), after)
-                .map(|followed| followed.by_human)
+            replay_record(
+                &world.workflow,
+                &before,
+                entry,
+                Err("no order".to_owned()),
+                after,
+            )
+            .map(|followed| followed.by_human)
         };
         assert_eq!(replayed(&entry, &after), Ok(by_human), "{to} {why:?}");
-        let moved = State { phase: Some("codegen".to_owned()), ..after.clone() };
+        let moved = State {
+            phase: Some("codegen".to_owned()),
+            ..after.clone()
+        };
         assert!(replayed(&entry, &moved).is_err());
-        let another = HistoryEntry { reason: "renamed from t-9".to_owned(), ..entry.clone() };
-        assert!(replayed(&another, &told_by(&after, &another)).is_err(), "{to} {why:?}");
+        let another = HistoryEntry {
+            reason: "renamed from t-9".to_owned(),
+            ..entry.clone()
+        };
+        assert!(
+            replayed(&another, &told_by(&after, &another)).is_err(),
+            "{to} {why:?}"
+        );
         // A reason that reads the same names no former id in a step of another kind.
-        assert_eq!(former_id(&HistoryEntry { kind: Kind::Undo, ..entry }), None);
+        assert_eq!(
+            former_id(&HistoryEntry {
+                kind: Kind::Undo,
+                ..entry
+            }),
+            None
+        );
         // Without a reason, only what anybody may do follows.
-        let silent = HistoryEntry { reason: "renamed from t-1".to_owned(), ..another };
+        let silent = HistoryEntry {
+            reason: "renamed from t-1".to_owned(),
+            ..another
+        };
         let told = told_by(&after, &silent);
         assert_eq!(replayed(&silent, &told).is_ok(), !by_human, "{to} {why:?}");
     }

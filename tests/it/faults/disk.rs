@@ -65,11 +65,19 @@ pub type Image = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
 
 impl Node {
     pub fn file(mode: u32) -> Self {
-        Self { is_directory: false, mode, bytes: Vec::new(), start: Vec::new() }
+        Self {
+            is_directory: false,
+            mode,
+            bytes: Vec::new(),
+            start: Vec::new(),
+        }
     }
 
     pub fn directory(mode: u32) -> Self {
-        Self { is_directory: true, ..Self::file(mode) }
+        Self {
+            is_directory: true,
+            ..Self::file(mode)
+        }
     }
 }
 
@@ -84,16 +92,26 @@ impl Disk {
         };
         let mut open = vec![(0, root.to_owned())];
         while let Some((number, directory)) = open.pop() {
-            for entry in fs::read_dir(directory).expect("listed").map(|entry| entry.expect("an entry")) {
+            for entry in fs::read_dir(directory)
+                .expect("listed")
+                .map(|entry| entry.expect("an entry"))
+            {
                 let metadata = entry.metadata().expect("there");
                 let mode = metadata.mode() & 0o7777;
-                let mut node = if metadata.is_dir() { Node::directory(mode) } else { Node::file(mode) };
+                let mut node = if metadata.is_dir() {
+                    Node::directory(mode)
+                } else {
+                    Node::file(mode)
+                };
                 if !metadata.is_dir() {
                     node.bytes = fs::read(entry.path()).expect("read");
                     node.start = node.bytes.clone();
                 }
                 let added = disk.add(node);
-                disk.start.insert((number, entry.file_name().to_string_lossy().into_owned()), added);
+                disk.start.insert(
+                    (number, entry.file_name().to_string_lossy().into_owned()),
+                    added,
+                );
                 open.extend(metadata.is_dir().then(|| (added, entry.path())));
             }
         }
@@ -108,7 +126,9 @@ impl Disk {
 
     /// The node at a path, as programs see it.
     pub fn find(&self, path: &Path) -> Option<usize> {
-        let mut names = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let mut names = path
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned());
         names.try_fold(0, |at, name| self.names.get(&(at, name)).copied())
     }
 
@@ -134,7 +154,8 @@ impl Disk {
         if matches!(self.changes.last(), Some(Change::Bytes(last, _)) if *last == node) {
             self.changes.pop();
         }
-        self.changes.push(Change::Bytes(node, self.nodes[node].bytes.clone()));
+        self.changes
+            .push(Change::Bytes(node, self.nodes[node].bytes.clone()));
     }
 
     /// What may be on the disk or not when the power fails after so many changes.
@@ -147,16 +168,25 @@ impl Disk {
             }
         }
         let is_open = |node: &usize, at: usize| synced.get(node).is_none_or(|before| at >= *before);
-        let mut open = Open { names: Vec::new(), bytes: BTreeMap::new() };
+        let mut open = Open {
+            names: Vec::new(),
+            bytes: BTreeMap::new(),
+        };
         for (at, change) in self.changes[..until].iter().enumerate() {
             match change {
                 // One directory is enough for a rename from one to another.
-                Change::Names(names) if names.iter().all(|((directory, _), _)| is_open(directory, at)) => {
+                Change::Names(names)
+                    if names
+                        .iter()
+                        .all(|((directory, _), _)| is_open(directory, at)) =>
+                {
                     open.names.push(at);
                 }
                 Change::Bytes(node, bytes) => {
-                    let contents =
-                        open.bytes.entry(*node).or_insert_with(|| vec![self.nodes[*node].start.clone()]);
+                    let contents = open
+                        .bytes
+                        .entry(*node)
+                        .or_insert_with(|| vec![self.nodes[*node].start.clone()]);
                     if is_open(node, at) {
                         contents.push(bytes.clone());
                     } else {
@@ -183,14 +213,21 @@ impl Disk {
         let mut image = Image::new();
         let mut directories = vec![(0, PathBuf::new())];
         while let Some((number, path)) = directories.pop() {
-            for ((_, name), node) in names.range((number, String::new())..(number + 1, String::new())) {
+            for ((_, name), node) in
+                names.range((number, String::new())..(number + 1, String::new()))
+            {
                 let (path, held) = (path.join(name), &self.nodes[*node]);
                 let bytes = match open.bytes.get(node) {
-                    Some(contents) => &contents[left.bytes.get(node).copied().unwrap_or(contents.len() - 1)],
+                    Some(contents) => {
+                        &contents[left.bytes.get(node).copied().unwrap_or(contents.len() - 1)]
+                    }
                     None => &held.start,
                 };
                 directories.extend(held.is_directory.then(|| (*node, path.clone())));
-                image.insert(path, (held.mode, (!held.is_directory).then(|| bytes.clone())));
+                image.insert(
+                    path,
+                    (held.mode, (!held.is_directory).then(|| bytes.clone())),
+                );
             }
         }
         image
@@ -202,7 +239,9 @@ const SECTOR: usize = 512;
 
 /// Of what a file had since its last sync: nothing new, the newest, half of what is new, and its size without its bytes.
 fn torn(contents: &mut Vec<Vec<u8>>) {
-    let (Some(old), Some(new)) = (contents.first().cloned(), contents.last().cloned()) else { return };
+    let (Some(old), Some(new)) = (contents.first().cloned(), contents.last().cloned()) else {
+        return;
+    };
     let kept = if new.starts_with(&old) { old.len() } else { 0 };
     let half = new[..kept + (new.len() - kept) / 2 / SECTOR * SECTOR].to_vec();
     let mut blank = new[..kept].to_vec();
@@ -231,26 +270,46 @@ impl Open {
         let newest = |contents: &Vec<Vec<u8>>| contents.len() - 1;
         Left {
             names: self.names.iter().copied().collect(),
-            bytes: self.bytes.iter().map(|(node, contents)| (*node, newest(contents))).collect(),
+            bytes: self
+                .bytes
+                .iter()
+                .map(|(node, contents)| (*node, newest(contents)))
+                .collect(),
         }
     }
 
     /// Nothing did.
     pub fn none(&self) -> Left {
-        Left { names: BTreeSet::new(), bytes: self.bytes.keys().map(|node| (*node, 0)).collect() }
+        Left {
+            names: BTreeSet::new(),
+            bytes: self.bytes.keys().map(|node| (*node, 0)).collect(),
+        }
     }
 
     /// The number of combinations, or the largest number.
     pub fn combinations(&self) -> usize {
-        let names = u32::try_from(self.names.len()).ok().and_then(|count| 2_usize.checked_pow(count));
+        let names = u32::try_from(self.names.len())
+            .ok()
+            .and_then(|count| 2_usize.checked_pow(count));
         let contents = self.bytes.values().map(Vec::len);
-        contents.fold(names, |product, count| product?.checked_mul(count)).unwrap_or(usize::MAX)
+        contents
+            .fold(names, |product, count| product?.checked_mul(count))
+            .unwrap_or(usize::MAX)
     }
 
     /// A combination. `pick` chooses a number below another one, for each change and each content that is open.
     pub fn some(&self, mut pick: impl FnMut(usize) -> usize) -> Left {
-        let names = self.names.iter().copied().filter(|_| pick(2) == 1).collect();
-        let bytes = self.bytes.iter().map(|(node, contents)| (*node, pick(contents.len()))).collect();
+        let names = self
+            .names
+            .iter()
+            .copied()
+            .filter(|_| pick(2) == 1)
+            .collect();
+        let bytes = self
+            .bytes
+            .iter()
+            .map(|(node, contents)| (*node, pick(contents.len())))
+            .collect();
         Left { names, bytes }
     }
 
@@ -288,9 +347,16 @@ impl Open {
         for count in 0..=self.names.len() {
             let names: BTreeSet<usize> = self.names[..count].iter().copied().collect();
             let blank = |contents: &Vec<Vec<u8>>| contents.len().saturating_sub(2);
-            let blanks = self.bytes.iter().map(|(node, contents)| (*node, blank(contents))).collect();
+            let blanks = self
+                .bytes
+                .iter()
+                .map(|(node, contents)| (*node, blank(contents)))
+                .collect();
             for bytes in [none.bytes.clone(), all.bytes.clone(), blanks] {
-                found.push(Left { names: names.clone(), bytes });
+                found.push(Left {
+                    names: names.clone(),
+                    bytes,
+                });
             }
         }
         found
@@ -300,14 +366,21 @@ impl Open {
 /// Makes a copy of the files from which the disk was read into those of an image.
 pub fn materialise(root: &Path, start: &Image, image: &Image) {
     // A file may be where a directory was.
-    for (path, _) in start.iter().rev().filter(|(path, held)| image.get(*path) != Some(held)) {
+    for (path, _) in start
+        .iter()
+        .rev()
+        .filter(|(path, held)| image.get(*path) != Some(held))
+    {
         let path = root.join(path);
         match path.is_dir() {
             true => drop(fs::remove_dir(path)),
             false => fs::remove_file(path).expect("removed"),
         }
     }
-    for (path, (mode, bytes)) in image.iter().filter(|(path, held)| start.get(*path) != Some(held)) {
+    for (path, (mode, bytes)) in image
+        .iter()
+        .filter(|(path, held)| start.get(*path) != Some(held))
+    {
         let path = root.join(path);
         match bytes {
             Some(bytes) => fs::write(&path, bytes).expect("written"),

@@ -74,7 +74,9 @@ const SCENES: [Scene; 5] = [
 
 /// A loop in which one action is left, whose executor tells of its start outside of the repository.
 fn polished() -> World {
-    let workflow = LOOP.replace("score = 0", "score = 80").replace("rounds = 0", "rounds = 1");
+    let workflow = LOOP
+        .replace("score = 0", "score = 80")
+        .replace("rounds = 0", "rounds = 1");
     let script = "cat > /dev/null\necho begun >> ../begun\necho '{\"stateUpdates\": {\"polished\": true}}' > \"$ORCH_RESULT\"\n";
     let world = Loop::with(&workflow, script).world;
     // As `orch init` does.
@@ -96,14 +98,25 @@ struct Situation {
 
 impl Situation {
     fn of(world: &World) -> Result<Self, String> {
-        let asked = [&["log", "--first-parent", "--format=%T"][..], &["status", "--porcelain=v2"]];
+        let asked = [
+            &["log", "--first-parent", "--format=%T"][..],
+            &["status", "--porcelain=v2"],
+        ];
         let [trees, status] = asked.map(|arguments| world.git_ended(arguments));
         if (trees.code, status.code) != (0, 0) {
             return Err(format!("{trees:?} {status:?}"));
         }
-        let known =
-            |tree: &str| if names_a_turn(world, tree) { "of a turn".to_owned() } else { tree.to_owned() };
-        Ok(Self { trees: trees.stdout.lines().map(known).collect(), status: status.stdout })
+        let known = |tree: &str| {
+            if names_a_turn(world, tree) {
+                "of a turn".to_owned()
+            } else {
+                tree.to_owned()
+            }
+        };
+        Ok(Self {
+            trees: trees.stdout.lines().map(known).collect(),
+            status: status.stdout,
+        })
     }
 }
 
@@ -138,7 +151,9 @@ impl Recording {
         let mut disk = Disk::of(&root);
         let (run, trace) = recorded(&world, scene.arguments, &CALLS, |command| {
             Trial::at_its_time(&world, command);
-            command.current_dir(&root).stdout(File::create(&marks[SAID]).expect("created"));
+            command
+                .current_dir(&root)
+                .stdout(File::create(&marks[SAID]).expect("created"));
         });
         assert_eq!(run.code, Some(0), "{}: {run:?}", scene.name);
         let nothing = disk.open(0);
@@ -146,14 +161,23 @@ impl Recording {
         Recorder::record(&mut disk, &root, &marks, &trace);
         let open = disk.open(disk.changes.len());
         let contents = |image: &Image| {
-            image.iter().map(|(path, (_, bytes))| (path.clone(), bytes.clone())).collect::<Vec<_>>()
+            image
+                .iter()
+                .map(|(path, (_, bytes))| (path.clone(), bytes.clone()))
+                .collect::<Vec<_>>()
         };
         let written = Disk::of(&root);
         let end = written.image(0, &written.open(0), &written.open(0).all());
-        let (known, end) = (contents(&disk.image(disk.changes.len(), &open, &open.all())), contents(&end));
+        let (known, end) = (
+            contents(&disk.image(disk.changes.len(), &open, &open.all())),
+            contents(&end),
+        );
         let paths = |of: &[(std::path::PathBuf, Option<Vec<u8>>)],
                      and: &[(std::path::PathBuf, Option<Vec<u8>>)]| {
-            of.iter().filter(|held| !and.contains(held)).map(|(path, _)| path.clone()).collect::<Vec<_>>()
+            of.iter()
+                .filter(|held| !and.contains(held))
+                .map(|(path, _)| path.clone())
+                .collect::<Vec<_>>()
         };
         assert!(
             known == end,
@@ -166,8 +190,20 @@ impl Recording {
         let (before, after) = (before.expect("a situation"), after.expect("a situation"));
         assert_ne!(before, after, "{} changes nothing", scene.name);
         let said = fs::read_to_string(&marks[SAID]).expect("said");
-        assert_eq!(said.matches(scene.reports.0).count(), scene.reports.1, "{}: {said}", scene.name);
-        Self { scene, template, disk, start, before, after }
+        assert_eq!(
+            said.matches(scene.reports.0).count(),
+            scene.reports.1,
+            "{}: {said}",
+            scene.name
+        );
+        Self {
+            scene,
+            template,
+            disk,
+            start,
+            before,
+            after,
+        }
     }
 
     /// What may be left at all moments.
@@ -175,14 +211,18 @@ impl Recording {
         let (mut below, mut cases) = (choices(), Vec::new());
         let changes = &self.disk.changes;
         let is_moment = |at: &usize| {
-            changes.get(*at).is_none_or(|change| matches!(change, Change::Synced { .. } | Change::Mark(..)))
+            changes
+                .get(*at)
+                .is_none_or(|change| matches!(change, Change::Synced { .. } | Change::Mark(..)))
         };
         for until in (0..=changes.len()).filter(is_moment) {
             let open = self.disk.open(until);
             let lefts: Vec<Left> = if open.combinations() <= EACH {
                 open.each().collect()
             } else {
-                let chosen = (0..CHOSEN).map(|_| open.some(&mut below)).collect::<Vec<_>>();
+                let chosen = (0..CHOSEN)
+                    .map(|_| open.some(&mut below))
+                    .collect::<Vec<_>>();
                 open.extremes().into_iter().chain(chosen).collect()
             };
             let marked = |of: usize, text: &str| -> usize {
@@ -194,13 +234,19 @@ impl Recording {
             };
             let (text, count) = self.scene.reports;
             let (is_reported, begun) = (marked(SAID, text) == count, marked(BEGUN, "begun"));
-            cases.extend(lefts.into_iter().map(|left| Case { until, left, is_reported, begun }));
+            cases.extend(lefts.into_iter().map(|left| Case {
+                until,
+                left,
+                is_reported,
+                begun,
+            }));
         }
         cases
     }
 
     fn image(&self, case: &Case) -> Image {
-        self.disk.image(case.until, &self.disk.open(case.until), &case.left)
+        self.disk
+            .image(case.until, &self.disk.open(case.until), &case.left)
     }
 
     /// Whether the next commands make of an image what they must.
@@ -227,9 +273,17 @@ impl Recording {
             _ => None,
         });
         let bytes = open.bytes.iter().map(|(node, contents)| {
-            format!("file {node}: content {} of {}", case.left.bytes[node] + 1, contents.len())
+            format!(
+                "file {node}: content {} of {}",
+                case.left.bytes[node] + 1,
+                contents.len()
+            )
         });
-        format!("{}\n{}", names.collect::<Vec<_>>().join(" "), bytes.collect::<Vec<_>>().join(", "))
+        format!(
+            "{}\n{}",
+            names.collect::<Vec<_>>().join(" "),
+            bytes.collect::<Vec<_>>().join(", ")
+        )
     }
 }
 
@@ -257,14 +311,27 @@ fn old_or_new(of: &Recording, case: &Case, world: &World) -> Result<(), String> 
 fn one_turn(_: &Recording, case: &Case, world: &World) -> Result<(), String> {
     let looked = ended_in_time(world, &["status"])?;
     let again = ended_in_time(world, &["run", "t", "--auto", "--json"])?;
-    let report: Value = serde_json::from_str(&again.stdout).map_err(|error| format!("{error}: {again:?}"))?;
+    let report: Value =
+        serde_json::from_str(&again.stdout).map_err(|error| format!("{error}: {again:?}"))?;
     let records = world.read("tasks/t/transcript.jsonl");
-    let recorded = records.lines().filter(|line| line.contains(r#""action":"polish""#)).count();
-    let begun = fs::read_to_string(world.path("../begun")).unwrap_or_default().lines().count();
-    let is_counted = begun == 0 || report["turns"].as_u64() >= u64::try_from(case.begun + begun).ok();
+    let recorded = records
+        .lines()
+        .filter(|line| line.contains(r#""action":"polish""#))
+        .count();
+    let begun = fs::read_to_string(world.path("../begun"))
+        .unwrap_or_default()
+        .lines()
+        .count();
+    let is_counted =
+        begun == 0 || report["turns"].as_u64() >= u64::try_from(case.begun + begun).ok();
     let is_done = world.json("tasks/t/state.json")["status"] == "done" && recorded == 1;
     let is_once = !case.is_reported || begun == 0;
-    if looked.code != 0 || again.code != 0 || !is_counted || !is_done || !is_once || !world.dirty().is_empty()
+    if looked.code != 0
+        || again.code != 0
+        || !is_counted
+        || !is_done
+        || !is_once
+        || !world.dirty().is_empty()
     {
         let (before, dirty) = (case.begun, world.dirty());
         return Err(format!(
@@ -277,10 +344,16 @@ fn one_turn(_: &Recording, case: &Case, world: &World) -> Result<(), String> {
 /// Runs `orch` at the time of all runs. Returns an error if it does not end.
 fn ended_in_time(world: &World, arguments: &[&str]) -> Result<Ended, String> {
     let mut command = world.command("timeout");
-    command.args(["-s", "KILL", "10", &program()]).args(arguments);
+    command
+        .args(["-s", "KILL", "10", &program()])
+        .args(arguments);
     Trial::at_its_time(world, &mut command);
     let ended = world.end(command.output().expect("timeout runs"));
-    if ended.code == 137 { Err(format!("{arguments:?} does not end")) } else { Ok(ended) }
+    if ended.code == 137 {
+        Err(format!("{arguments:?} does not end"))
+    } else {
+        Ok(ended)
+    }
 }
 
 /// Those in which the least and the most is lost at the end, and one other of each order; many with `make faults`.
@@ -292,15 +365,21 @@ fn a_power_failure_leaves_the_old_state_or_the_new_one_and_what_was_reported() {
     let mut below = choices();
     let mut wrong = Vec::new();
     let usual = if is_whole() { 400 } else { 1 };
-    let count = usize::try_from(setting::number("ORCH_FAULT_COUNT").unwrap_or(usual)).expect("small");
+    let count =
+        usize::try_from(setting::number("ORCH_FAULT_COUNT").unwrap_or(usual)).expect("small");
     let names = setting::setting("ORCH_FAULT_ORDERS");
-    let is_chosen =
-        |scene: &&Scene| names.as_ref().is_none_or(|names| names.split(',').any(|name| name == scene.name));
+    let is_chosen = |scene: &&Scene| {
+        names
+            .as_ref()
+            .is_none_or(|names| names.split(',').any(|name| name == scene.name))
+    };
     for scene in SCENES.iter().filter(is_chosen) {
         let recording = Recording::of(scene);
         let mut cases = recording.cases();
         let combinations = cases.len();
-        let last = cases.iter().position(|case| case.until == recording.disk.changes.len());
+        let last = cases
+            .iter()
+            .position(|case| case.until == recording.disk.changes.len());
         let mut chosen: Vec<Case> = cases.drain(last.expect("an end")..).take(2).collect();
         chosen.extend((0..count.min(cases.len())).map(|_| cases.swap_remove(below(cases.len()))));
         let mut seen = BTreeSet::new();
@@ -314,10 +393,18 @@ fn a_power_failure_leaves_the_old_state_or_the_new_one_and_what_was_reported() {
         for case in &cases {
             if let Err(why) = recording.judge(case) {
                 violations += 1;
-                wrong.push(format!("{}, {}: {}\n{why}", scene.name, case.until, recording.lost(case)));
+                wrong.push(format!(
+                    "{}, {}: {}\n{why}",
+                    scene.name,
+                    case.until,
+                    recording.lost(case)
+                ));
             }
         }
-        sum_up(&format!("the power fails: {}", scene.name), [combinations, cases.len(), violations]);
+        sum_up(
+            &format!("the power fails: {}", scene.name),
+            [combinations, cases.len(), violations],
+        );
         told(&format!(
             "{}: {} changes, {combinations} combinations, {} images tried, {violations} violations",
             scene.name,

@@ -63,7 +63,13 @@ pub fn traced(
         _ => QUIET.map(str::to_owned).to_vec(),
     };
     options.extend(["-e".to_owned(), format!("trace={calls}")]);
-    if let Some(Fault { call, effect, nth, only }) = fault {
+    if let Some(Fault {
+        call,
+        effect,
+        nth,
+        only,
+    }) = fault
+    {
         if let Some(path) = only {
             let path = world.root().canonicalize().expect("a root").join(path);
             options.extend(["-P".to_owned(), path.to_string_lossy().into_owned()]);
@@ -72,7 +78,10 @@ pub fn traced(
             Effect::Error(error) => format!("error={error}"),
             Effect::Kill => "signal=KILL".to_owned(),
         };
-        options.extend(["-e".to_owned(), format!("inject={call}:{effect}:when={nth}")]);
+        options.extend([
+            "-e".to_owned(),
+            format!("inject={call}:{effect}:when={nth}"),
+        ]);
     }
     under_strace(world, &options, arguments, prepare)
 }
@@ -139,14 +148,26 @@ pub fn has_hit_file(trace: &str, fault: Fault, name: &str) -> bool {
 
 /// How many calls of a kind a trace contains.
 pub fn count(trace: &str, call: &str) -> usize {
-    trace.lines().filter(|line| line.contains(&format!(" {call}("))).count()
+    trace
+        .lines()
+        .filter(|line| line.contains(&format!(" {call}(")))
+        .count()
 }
 
 /// Whether strace can inject faults on this machine. If not, says so.
 pub fn can_inject() -> bool {
     let world = World::without_git();
     let mut command = world.command("strace");
-    command.args(["-f", "-qq", "--seccomp-bpf", "-o", "../trace", "-e", "inject=getcwd:error=EIO", "true"]);
+    command.args([
+        "-f",
+        "-qq",
+        "--seccomp-bpf",
+        "-o",
+        "../trace",
+        "-e",
+        "inject=getcwd:error=EIO",
+        "true",
+    ]);
     let can = command.output().is_ok_and(|output| output.status.success());
     if !can {
         skipped("strace is missing or may not trace here, so no fault is injected");
@@ -164,7 +185,9 @@ pub fn is_whole() -> bool {
 pub fn choices() -> impl FnMut(usize) -> usize {
     let mut chance = setting::number("ORCH_FAULT_SEED").unwrap_or(1);
     move |limit| {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(chance >> 33).expect("small") % limit
     }
 }
@@ -177,8 +200,14 @@ pub fn told(line: &str) {
 /// Adds a line to the table of all kinds of faults, which `make faults` prints at its end: the points where something
 /// may fail, the runs in which it did, and what was wrong.
 pub fn sum_up(kind: &str, [points, runs, violations]: [usize; 3]) {
-    let Some(table) = setting::setting("ORCH_FAULT_TABLE") else { return };
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(table).expect("the table");
+    let Some(table) = setting::setting("ORCH_FAULT_TABLE") else {
+        return;
+    };
+    let mut file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(table)
+        .expect("the table");
     file.write_all(format!("{kind:<52} {points:>7} {runs:>7} {violations:>10}\n").as_bytes())
         .expect("written");
 }

@@ -30,8 +30,16 @@ impl Order {
 pub const EXECUTOR: &str = "cp";
 
 pub const ORDERS: [Order; 38] = [
-    Order { name: "new", arguments: &["new", "n", "--title", "New"], prepare: |_| {} },
-    Order { name: "next", arguments: &["next", "t"], prepare: |world| world.plan("t", 1) },
+    Order {
+        name: "new",
+        arguments: &["new", "n", "--title", "New"],
+        prepare: |_| {},
+    },
+    Order {
+        name: "next",
+        arguments: &["next", "t"],
+        prepare: |world| world.plan("t", 1),
+    },
     Order {
         name: "split index",
         arguments: &["next", "t"],
@@ -74,14 +82,26 @@ pub const ORDERS: [Order; 38] = [
         arguments: &["rollback", "t", "--to", "planning", "--reason", "Again."],
         prepare: |world| world.walk_to("t", "codegen"),
     },
-    Order { name: "approve", arguments: &["approve", "t"], prepare: |world| world.walk_to("t", "accept") },
+    Order {
+        name: "approve",
+        arguments: &["approve", "t"],
+        prepare: |world| world.walk_to("t", "accept"),
+    },
     Order {
         name: "reopen",
         arguments: &["reopen", "t", "--reason", "It came back."],
         prepare: |world| world.walk_to("t", "done"),
     },
-    Order { name: "rename", arguments: &["rename", "t", "u"], prepare: |_| {} },
-    Order { name: "archive", arguments: &["archive", "t"], prepare: |world| world.walk_to("t", "done") },
+    Order {
+        name: "rename",
+        arguments: &["rename", "t", "u"],
+        prepare: |_| {},
+    },
+    Order {
+        name: "archive",
+        arguments: &["archive", "t"],
+        prepare: |world| world.walk_to("t", "done"),
+    },
     Order {
         name: "recover",
         arguments: &["recover", "t"],
@@ -115,13 +135,21 @@ pub const ORDERS: [Order; 38] = [
     Order {
         name: "adopt",
         arguments: &["new", "a"],
-        prepare: |world| world.write("tasks/a/state.json", "{\"phase\": \"planning\", \"owner\": \"Ann\"}\n"),
+        prepare: |world| {
+            world.write(
+                "tasks/a/state.json",
+                "{\"phase\": \"planning\", \"owner\": \"Ann\"}\n",
+            )
+        },
     },
     Order {
         name: "import",
         arguments: &["new", "l", "--workflow", "ccw-loop"],
         prepare: |world| {
-            world.write("tasks/l/state.json", include_str!("../../../fixtures/imports/loop-pending.json"));
+            world.write(
+                "tasks/l/state.json",
+                include_str!("../../../fixtures/imports/loop-pending.json"),
+            );
         },
     },
     Order {
@@ -133,14 +161,19 @@ pub const ORDERS: [Order; 38] = [
             rolled_back(world);
             world.git(&["switch", "-q", "main"]);
             reviewed(world);
-            assert_ne!(world.git_ended(&["merge", "-q", "--no-edit", "work"]).code, 0);
+            assert_ne!(
+                world.git_ended(&["merge", "-q", "--no-edit", "work"]).code,
+                0
+            );
         },
     },
     Order {
         name: "batch",
         arguments: &["watch", "--once"],
         prepare: |world| {
-            let config = world.read("orch.toml").replace("#commit = \"each\"", "commit = \"batch\"");
+            let config = world
+                .read("orch.toml")
+                .replace("#commit = \"each\"", "commit = \"batch\"");
             world.write("orch.toml", config);
             world.commit("Batch");
             // Of several tasks, each may move alone if they cannot move together.
@@ -157,15 +190,28 @@ pub const ORDERS: [Order; 38] = [
             let report = world.read("tasks/t/eval/junit.xml");
             world.remove("tasks/t/eval/junit.xml");
             world.write("report.xml", report);
-            executed_by(world, &format!("[\"{EXECUTOR}\", \"report.xml\", \"tasks/t/eval/junit.xml\"]"));
+            executed_by(
+                world,
+                &format!("[\"{EXECUTOR}\", \"report.xml\", \"tasks/t/eval/junit.xml\"]"),
+            );
         },
     },
     Order {
         name: "answer",
         arguments: &["answer", "l", "target_skill.path=skills/x"],
-        prepare: |world| drop(world.orch(&["new", "l", "--workflow", "skill-tuning"]).succeeds()),
+        prepare: |world| {
+            drop(
+                world
+                    .orch(&["new", "l", "--workflow", "skill-tuning"])
+                    .succeeds(),
+            )
+        },
     },
-    Order { name: "pause", arguments: &["pause", "l"], prepare: looping },
+    Order {
+        name: "pause",
+        arguments: &["pause", "l"],
+        prepare: looping,
+    },
     Order {
         name: "resume",
         arguments: &["resume", "l"],
@@ -178,10 +224,24 @@ pub const ORDERS: [Order; 38] = [
     Order {
         name: "stop",
         arguments: &["stop", "l"],
-        prepare: |world| drop(world.orch(&["new", "l", "--workflow", "skill-tuning"]).succeeds()),
+        prepare: |world| {
+            drop(
+                world
+                    .orch(&["new", "l", "--workflow", "skill-tuning"])
+                    .succeeds(),
+            )
+        },
     },
-    Order { name: "trust", arguments: &["trust"], prepare: |world| executed_by(world, "[\"true\"]") },
-    Order { name: "install", arguments: &["hook", "install"], prepare: |_| {} },
+    Order {
+        name: "trust",
+        arguments: &["trust"],
+        prepare: |world| executed_by(world, "[\"true\"]"),
+    },
+    Order {
+        name: "install",
+        arguments: &["hook", "install"],
+        prepare: |_| {},
+    },
     Order {
         name: "uninstall",
         arguments: &["hook", "uninstall"],
@@ -207,7 +267,11 @@ pub const ORDERS: [Order; 38] = [
             world.git(&["commit", "-q", "-m", "Without orch"]);
         },
     },
-    Order { name: "init claude", arguments: &["init", "--agent", "claude"], prepare: |_| {} },
+    Order {
+        name: "init claude",
+        arguments: &["init", "--agent", "claude"],
+        prepare: |_| {},
+    },
     Order {
         name: "init remove",
         arguments: &["init", "--agent", "claude", "--remove"],
@@ -221,7 +285,9 @@ pub const ORDERS: [Order; 38] = [
         arguments: &["workflow", "fmt"],
         prepare: |world| {
             let path = "system/workflows/global-state-machine.md";
-            let text = world.read(path).replace("stateDiagram-v2", "stateDiagram-v2\n    outdated");
+            let text = world
+                .read(path)
+                .replace("stateDiagram-v2", "stateDiagram-v2\n    outdated");
             world.write(path, text);
             world.commit("An outdated diagram");
         },
@@ -230,12 +296,13 @@ pub const ORDERS: [Order; 38] = [
         name: "generate",
         arguments: &["generate", "l", "--count", "1"],
         prepare: |world| {
-            let proposes =
-                r#"echo '{"tasks": [{"description": "two", "mode": "analysis", "prompt_template": "p"}]}'"#;
+            let proposes = r#"echo '{"tasks": [{"description": "two", "mode": "analysis", "prompt_template": "p"}]}'"#;
             world.write("propose.sh", proposes);
             world.write("executor.sh", DEVELOPS);
             executed_by(world, "[\"sh\", \"executor.sh\"]");
-            world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+            world
+                .orch(&["new", "l", "--workflow", "ccw-loop"])
+                .succeeds();
             world.orch(&["run", "l", "--auto"]).ends(3);
             world.orch(&["pause", "l"]).succeeds();
         },
@@ -264,7 +331,10 @@ pub const ORDERS: [Order; 38] = [
         name: "workflow new",
         arguments: &["workflow", "new", "made", "--from", "skill.json"],
         prepare: |world| {
-            world.write("skill.json", include_str!("../../../fixtures/skills/valid/issue-triage.json"));
+            world.write(
+                "skill.json",
+                include_str!("../../../fixtures/skills/valid/issue-triage.json"),
+            );
             world.commit("A skill");
         },
     },
@@ -275,7 +345,10 @@ pub const ORDERS: [Order; 38] = [
             let config = world.read("orch.toml");
             let root = "[[root]]\npath = \"docs/adr/*.md\"\nworkflow = \"backlog\"\n";
             world.write("orch.toml", format!("{config}\n{root}"));
-            world.write("docs/adr/a.md", "---\nid: a\ntitle: A\nstatus: To Do\n---\n");
+            world.write(
+                "docs/adr/a.md",
+                "---\nid: a\ntitle: A\nstatus: To Do\n---\n",
+            );
             world.commit("A task that is a file");
             world.orch(&["new", "a"]).succeeds();
         },
@@ -288,21 +361,31 @@ pub const ORDERS: [Order; 38] = [
             world.write("made/board.html", "<!DOCTYPE html> an old board");
         },
     },
-    Order { name: "man", arguments: &["man", "--dir", ".git/made"], prepare: |_| {} },
+    Order {
+        name: "man",
+        arguments: &["man", "--dir", ".git/made"],
+        prepare: |_| {},
+    },
 ];
 
 /// A task `l` of a loop that can be paused and that asks first.
 fn looping(world: &World) {
     world.write("system/workflows/loop.md", LOOP);
     world.write("system/agents/improver.md", "Improve it.\n");
-    world.write("system/schemas/loop-state.schema.json", "{\"type\": \"object\"}\n");
+    world.write(
+        "system/schemas/loop-state.schema.json",
+        "{\"type\": \"object\"}\n",
+    );
     world.commit("A loop");
     world.orch(&["new", "l", "--workflow", "loop"]).succeeds();
 }
 
 /// Names the program that executors start.
 fn executed_by(world: &World, command: &str) {
-    let config = format!("{}\n[executor.default]\ncommand = {command}\n", world.read("orch.toml"));
+    let config = format!(
+        "{}\n[executor.default]\ncommand = {command}\n",
+        world.read("orch.toml")
+    );
     world.write("orch.toml", config);
     world.commit("An executor");
 }

@@ -40,9 +40,18 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
         &[
             ("next", |world, nth| world.orch(&["next", task(nth)])),
             ("watch --once", |world, _| world.orch(&["watch", "--once"])),
-            ("override", |world, nth| world.orch(&["next", task(nth), "--override", "It is urgent."])),
+            ("override", |world, nth| {
+                world.orch(&["next", task(nth), "--override", "It is urgent."])
+            }),
             ("rollback", |world, nth| {
-                world.orch(&["rollback", task(nth), "--to", "planning", "--reason", "Again."])
+                world.orch(&[
+                    "rollback",
+                    task(nth),
+                    "--to",
+                    "planning",
+                    "--reason",
+                    "Again.",
+                ])
             }),
         ],
     ),
@@ -50,21 +59,43 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
         "another orch",
         &[
             ("next", |world, nth| world.orch(&["next", task(nth + 1)])),
-            ("run", |world, nth| world.orch(&["run", task(nth), "--auto"])),
+            ("run", |world, nth| {
+                world.orch(&["run", task(nth), "--auto"])
+            }),
             ("check", |world, _| world.orch(&["check"])),
-            ("check --staged", |world, _| world.orch(&["check", "--staged"])),
+            ("check --staged", |world, _| {
+                world.orch(&["check", "--staged"])
+            }),
             ("suggest", |world, _| world.orch(&["suggest"])),
         ],
     ),
     (
         "a work tree",
         &[
-            ("next", |world, nth| world.orch(&["-C", LINKED, "next", task(nth)])),
+            ("next", |world, nth| {
+                world.orch(&["-C", LINKED, "next", task(nth)])
+            }),
             ("override", |world, nth| {
-                world.orch(&["-C", LINKED, "next", task(nth), "--override", "It is urgent."])
+                world.orch(&[
+                    "-C",
+                    LINKED,
+                    "next",
+                    task(nth),
+                    "--override",
+                    "It is urgent.",
+                ])
             }),
             ("rollback", |world, nth| {
-                world.orch(&["-C", LINKED, "rollback", task(nth), "--to", "planning", "--reason", "Again."])
+                world.orch(&[
+                    "-C",
+                    LINKED,
+                    "rollback",
+                    task(nth),
+                    "--to",
+                    "planning",
+                    "--reason",
+                    "Again.",
+                ])
             }),
             ("switch", |world, nth| {
                 // Its branch is another one from then on, with the same tasks.
@@ -76,16 +107,24 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
     (
         "a client of the server",
         &[
-            ("next", |stage, nth| answered(&stage.server.post(&order(nth, "next"), &json!({})))),
+            ("next", |stage, nth| {
+                answered(&stage.server.post(&order(nth, "next"), &json!({})))
+            }),
             ("override", |stage, nth| {
-                answered(&stage.server.post(&order(nth, "next"), &json!({"override": "It is urgent."})))
+                answered(
+                    &stage
+                        .server
+                        .post(&order(nth, "next"), &json!({"override": "It is urgent."})),
+                )
             }),
             ("rollback", |stage, nth| {
                 let body = json!({"to": "planning", "reason": "Again."});
                 answered(&stage.server.post(&order(nth, "rollback"), &body))
             }),
             ("tasks", |stage, _| answered(&stage.server.get("tasks"))),
-            ("findings", |stage, _| answered(&stage.server.get("findings"))),
+            ("findings", |stage, _| {
+                answered(&stage.server.get("findings"))
+            }),
         ],
     ),
     (
@@ -96,12 +135,20 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
                 world.git_ended(&["add", "mine"])
             }),
             ("commit", |world, nth| {
-                world.git_ended(&["commit", "-q", "--allow-empty", "-m", &format!("mine {nth}")])
+                world.git_ended(&[
+                    "commit",
+                    "-q",
+                    "--allow-empty",
+                    "-m",
+                    &format!("mine {nth}"),
+                ])
             }),
             ("commit -a, with an editor", |world, nth| {
                 world.write("kept.txt", format!("{nth}\n"));
                 let mut command = world.command("git");
-                command.args(["commit", "-q", "-a"]).env("GIT_EDITOR", world.path("../editor"));
+                command
+                    .args(["commit", "-q", "-a"])
+                    .env("GIT_EDITOR", world.path("../editor"));
                 world.end(command.output().expect("git runs"))
             }),
             ("stash", |world, nth| {
@@ -111,7 +158,9 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
                     ended => ended,
                 }
             }),
-            ("gc", |world, _| world.git_ended(&["gc", "-q", "--prune=now"])),
+            ("gc", |world, _| {
+                world.git_ended(&["gc", "-q", "--prune=now"])
+            }),
             ("rebase", |world, _| {
                 let ended = world.git_ended(&["rebase", "-q", "--force-rebase", "HEAD~1"]);
                 // It stops where the agent has changed a file meanwhile.
@@ -133,10 +182,18 @@ const ACTORS: [(&str, &[(&str, Act)]); 6] = [
     (
         "an agent",
         &[
-            ("plan", |world, nth| wrote(|| world.plan(task(nth), number(nth)))),
-            ("plan review", |world, nth| wrote(|| world.plan_review(task(nth), nth % 3 > 0, number(nth)))),
-            ("patch", |world, nth| wrote(|| world.patch(task(nth), number(nth)))),
-            ("code review", |world, nth| wrote(|| world.code_review(task(nth), nth % 3 > 0, number(nth)))),
+            ("plan", |world, nth| {
+                wrote(|| world.plan(task(nth), number(nth)))
+            }),
+            ("plan review", |world, nth| {
+                wrote(|| world.plan_review(task(nth), nth % 3 > 0, number(nth)))
+            }),
+            ("patch", |world, nth| {
+                wrote(|| world.patch(task(nth), number(nth)))
+            }),
+            ("code review", |world, nth| {
+                wrote(|| world.code_review(task(nth), nth % 3 > 0, number(nth)))
+            }),
         ],
     ),
 ];
@@ -151,8 +208,15 @@ fn order(nth: u64, order: &str) -> String {
 
 /// How the command ended that a request was.
 fn answered(answer: &Answer) -> Ended {
-    let code = answer.header("orch-exit-code").and_then(|code| code.parse().ok()).unwrap_or(-1);
-    Ended { code, stdout: answer.body.clone(), stderr: String::new() }
+    let code = answer
+        .header("orch-exit-code")
+        .and_then(|code| code.parse().ok())
+        .unwrap_or(-1);
+    Ended {
+        code,
+        stdout: answer.body.clone(),
+        stderr: String::new(),
+    }
 }
 
 fn number(nth: u64) -> u32 {
@@ -162,7 +226,11 @@ fn number(nth: u64) -> u32 {
 fn wrote(write: impl FnOnce()) -> Ended {
     write();
     thread::sleep(Duration::from_millis(400));
-    Ended { code: 0, stdout: String::new(), stderr: String::new() }
+    Ended {
+        code: 0,
+        stdout: String::new(),
+        stderr: String::new(),
+    }
 }
 
 /// How long they all act: some turns each, or this many seconds.
@@ -174,10 +242,21 @@ fn seconds() -> Option<u64> {
 fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
     let world = World::ready();
     world.write("kept.txt", "mine\n");
-    world.write("orch-executor.sh", "cat > /dev/null\necho '{\"summary\": \"nothing\"}'\n");
-    let config = world.read("orch.toml").replace("#command = []", "command = [\"sh\", \"orch-executor.sh\"]");
-    world.write("orch.toml", config.replace("#[executor.default]", "[executor.default]"));
-    world.write("../editor", "#!/bin/sh\nsleep 0.2\necho 'mine, edited' > \"$1\"\n");
+    world.write(
+        "orch-executor.sh",
+        "cat > /dev/null\necho '{\"summary\": \"nothing\"}'\n",
+    );
+    let config = world
+        .read("orch.toml")
+        .replace("#command = []", "command = [\"sh\", \"orch-executor.sh\"]");
+    world.write(
+        "orch.toml",
+        config.replace("#[executor.default]", "[executor.default]"),
+    );
+    world.write(
+        "../editor",
+        "#!/bin/sh\nsleep 0.2\necho 'mine, edited' > \"$1\"\n",
+    );
     executable(&world.path("../editor"));
     world.commit("Files of the user");
     for task in TASKS {
@@ -203,14 +282,18 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
                     below(2);
                 }
                 for nth in 10 * (number as u64 + 1).. {
-                    let is_over =
-                        until.map_or(nth >= 10 * (number as u64 + 1) + 8, |until| Instant::now() > until);
+                    let is_over = until.map_or(nth >= 10 * (number as u64 + 1) + 8, |until| {
+                        Instant::now() > until
+                    });
                     if is_over {
                         break;
                     }
                     let (name, act) = acts[below(acts.len())];
                     let ended = act(world, nth);
-                    assert!(!ended.stderr.contains("panicked"), "{actor}, {name}: {ended:?}");
+                    assert!(
+                        !ended.stderr.contains("panicked"),
+                        "{actor}, {name}: {ended:?}"
+                    );
                     let mut counts = counts.lock().expect("no panic");
                     counts.entry((actor, name)).or_default()[usize::from(ended.code != 0)] += 1;
                 }
@@ -221,24 +304,49 @@ fn two_of_everything_lose_nothing_and_leave_nothing_behind() {
     assert_eq!(server.stop(), Some(0));
     watch.kill().expect("killed");
     let said = watch.wait_with_output().expect("ended");
-    assert!(!String::from_utf8_lossy(&said.stderr).contains("panicked"), "{said:?}");
+    assert!(
+        !String::from_utf8_lossy(&said.stderr).contains("panicked"),
+        "{said:?}"
+    );
     for ((actor, name), [done, refused]) in counts.into_inner().expect("no panic") {
-        told(&format!("{actor:<14} {name:<28} {done:>6} done {refused:>6} refused"));
+        told(&format!(
+            "{actor:<14} {name:<28} {done:>6} done {refused:>6} refused"
+        ));
     }
     world.orch(&["status"]).succeeds();
-    for left in ["index.lock", "orch/journal.json", "refs/heads/main.lock", "HEAD.lock", "gc.pid"] {
-        assert!(!world.path(&format!(".git/{left}")).exists(), "{left} is left behind");
+    for left in [
+        "index.lock",
+        "orch/journal.json",
+        "refs/heads/main.lock",
+        "HEAD.lock",
+        "gc.pid",
+    ] {
+        assert!(
+            !world.path(&format!(".git/{left}")).exists(),
+            "{left} is left behind"
+        );
     }
     let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!((fsck.code, fsck.stdout.as_str()), (0, ""), "{fsck:?}");
     world.orch(&["audit"]).succeeds();
     world.orch(&["-C", LINKED, "status"]).succeeds();
     world.orch(&["-C", LINKED, "audit"]).succeeds();
-    assert_eq!(world.git(&["-C", LINKED, "status", "--porcelain"]), "", "in the linked work tree");
+    assert_eq!(
+        world.git(&["-C", LINKED, "status", "--porcelain"]),
+        "",
+        "in the linked work tree"
+    );
     for task in TASKS {
-        let record = [format!("tasks/{task}/state.json"), format!("tasks/{task}/transcript.jsonl")];
+        let record = [
+            format!("tasks/{task}/state.json"),
+            format!("tasks/{task}/transcript.jsonl"),
+        ];
         for path in record {
-            assert_eq!(world.git(&["status", "--porcelain", "--", &path]), "", "{path}");
+            assert_eq!(
+                world.git(&["status", "--porcelain", "--", &path]),
+                "",
+                "{path}"
+            );
         }
         world.orch(&["log", task]).succeeds();
     }

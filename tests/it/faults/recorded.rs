@@ -70,7 +70,9 @@ fn bytes(argument: &str) -> Vec<u8> {
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.split("\\x").skip(1);
-    digits.map(|digits| u8::from_str_radix(&digits[..2], 16).expect("two digits")).collect()
+    digits
+        .map(|digits| u8::from_str_radix(&digits[..2], 16).expect("two digits"))
+        .collect()
 }
 
 fn path_of(bytes: Vec<u8>) -> PathBuf {
@@ -84,7 +86,9 @@ fn opened(argument: &str) -> Option<PathBuf> {
 }
 
 fn number(argument: &str) -> usize {
-    argument.parse().unwrap_or_else(|_| panic!("a number: {argument}"))
+    argument
+        .parse()
+        .unwrap_or_else(|_| panic!("a number: {argument}"))
 }
 
 fn mode(argument: &str) -> u32 {
@@ -97,14 +101,19 @@ fn calls(trace: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut begun: HashMap<&str, (usize, String)> = HashMap::new();
     for line in trace.lines() {
-        let Some((process, call)) = line.split_once(' ') else { continue };
+        let Some((process, call)) = line.split_once(' ') else {
+            continue;
+        };
         let call = call.trim_start();
         if let Some(first) = call.strip_suffix(" <unfinished ...>") {
             begun.insert(process, (found.len(), format!("{process} {first}")));
-        } else if let Some((_, rest)) =
-            call.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>"))
+        } else if let Some((_, rest)) = call
+            .strip_prefix("<... ")
+            .and_then(|rest| rest.split_once(" resumed>"))
         {
-            let (since, first) = begun.remove(process).unwrap_or_else(|| panic!("a beginning of {line}"));
+            let (since, first) = begun
+                .remove(process)
+                .unwrap_or_else(|| panic!("a beginning of {line}"));
             found.push((since, format!("{first}{rest}")));
         } else {
             found.push((found.len(), format!("{process} {call}")));
@@ -122,7 +131,12 @@ impl<'t> Call<'t> {
         let arguments = arguments.trim_end().strip_suffix(')')?;
         let is_done = !returned.starts_with('-') && !returned.starts_with('?');
         let arguments = arguments.split(", ").collect();
-        is_done.then_some(Self { process, name, arguments, returned: returned.split(' ').next()? })
+        is_done.then_some(Self {
+            process,
+            name,
+            arguments,
+            returned: returned.split(' ').next()?,
+        })
     }
 }
 
@@ -131,7 +145,14 @@ impl<'d> Recorder<'d> {
     /// in the order of everything else.
     pub fn record(disk: &'d mut Disk, root: &Path, marks: &[PathBuf], trace: &str) {
         let (open, unnamed, at) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut recorder = Self { disk, root: root.to_owned(), marks: marks.to_vec(), open, unnamed, at };
+        let mut recorder = Self {
+            disk,
+            root: root.to_owned(),
+            marks: marks.to_vec(),
+            open,
+            unnamed,
+            at,
+        };
         // The changes that had been made when so many calls had ended.
         let mut made = vec![0];
         for (began, line) in calls(trace) {
@@ -160,7 +181,9 @@ impl<'d> Recorder<'d> {
     /// The node at a path, also if it has lost its name.
     fn node(&self, path: &Path) -> Option<usize> {
         let below = path.strip_prefix(&self.root).ok()?;
-        self.disk.find(below).or_else(|| self.unnamed.get(path).copied())
+        self.disk
+            .find(below)
+            .or_else(|| self.unnamed.get(path).copied())
     }
 
     /// The directory that holds a path, and its name there; `None` outside of the root.
@@ -177,7 +200,11 @@ impl<'d> Recorder<'d> {
                 let path = self.path(call, 0);
                 self.opens(
                     path,
-                    if call.name == "creat" { "O_WRONLY|O_CREAT|O_TRUNC" } else { call.arguments[1] },
+                    if call.name == "creat" {
+                        "O_WRONLY|O_CREAT|O_TRUNC"
+                    } else {
+                        call.arguments[1]
+                    },
                     last(1),
                 );
             }
@@ -226,7 +253,10 @@ impl<'d> Recorder<'d> {
                 self.makes(&path, call.arguments[2]);
             }
             "chmod" => self.permits(&self.path(call, 0), call.arguments[1]),
-            "fchmod" => self.permits(&opened(call.arguments[0]).expect("a file"), call.arguments[1]),
+            "fchmod" => self.permits(
+                &opened(call.arguments[0]).expect("a file"),
+                call.arguments[1],
+            ),
             "fchmodat" => {
                 let path = self.path_at(call, 0);
                 self.permits(&path, call.arguments[2]);
@@ -234,7 +264,10 @@ impl<'d> Recorder<'d> {
             "fsync" | "fdatasync" => {
                 let path = opened(call.arguments[0]).expect("a file");
                 let node = self.node(&path);
-                self.disk.changes.extend(node.map(|node| Change::Synced { node, before: began }));
+                self.disk.changes.extend(node.map(|node| Change::Synced {
+                    node,
+                    before: began,
+                }));
             }
             "chdir" => {
                 let path = self.path(call, 0);
@@ -246,7 +279,9 @@ impl<'d> Recorder<'d> {
     }
 
     fn opens(&mut self, path: PathBuf, flags: &str, permissions: &str) {
-        let Some(name) = self.name(&path).filter(|_| flags.contains("O_WRONLY") || flags.contains("O_RDWR"))
+        let Some(name) = self
+            .name(&path)
+            .filter(|_| flags.contains("O_WRONLY") || flags.contains("O_RDWR"))
         else {
             return;
         };
@@ -260,19 +295,35 @@ impl<'d> Recorder<'d> {
             Some(node) if flags.contains("O_TRUNC") => self.disk.resize(node, 0),
             Some(_) => {}
         }
-        self.open.insert(path, Open { at: 0, appends: flags.contains("O_APPEND") });
+        self.open.insert(
+            path,
+            Open {
+                at: 0,
+                appends: flags.contains("O_APPEND"),
+            },
+        );
     }
 
     fn writes(&mut self, call: &Call<'_>, at: Option<usize>) {
-        let Some(path) = opened(call.arguments[0]) else { return };
-        let mut written =
-            call.arguments[1..].iter().flat_map(|argument| bytes(argument)).collect::<Vec<u8>>();
+        let Some(path) = opened(call.arguments[0]) else {
+            return;
+        };
+        let mut written = call.arguments[1..]
+            .iter()
+            .flat_map(|argument| bytes(argument))
+            .collect::<Vec<u8>>();
         written.truncate(number(call.returned));
         if let Some(mark) = self.marks.iter().position(|mark| *mark == path) {
-            self.disk.changes.push(Change::Mark(mark, String::from_utf8_lossy(&written).into_owned()));
+            self.disk.changes.push(Change::Mark(
+                mark,
+                String::from_utf8_lossy(&written).into_owned(),
+            ));
         }
         let Some(node) = self.node(&path) else { return };
-        let open = self.open.entry(path).or_insert(Open { at: 0, appends: true });
+        let open = self.open.entry(path).or_insert(Open {
+            at: 0,
+            appends: true,
+        });
         let end = self.disk.nodes[node].bytes.len();
         let from = at.unwrap_or(if open.appends { end } else { open.at });
         if at.is_none() {
@@ -284,8 +335,10 @@ impl<'d> Recorder<'d> {
     fn renames(&mut self, from: PathBuf, to: &Path) {
         let node = self.node(&from);
         let names = [(&from, None), (&to.to_owned(), node)];
-        let names: Vec<_> =
-            names.into_iter().filter_map(|(path, node)| Some((self.name(path)?, node))).collect();
+        let names: Vec<_> = names
+            .into_iter()
+            .filter_map(|(path, node)| Some((self.name(path)?, node)))
+            .collect();
         self.disk.rename(names);
         if let Some(open) = self.open.remove(&from) {
             self.open.insert(to.to_owned(), open);

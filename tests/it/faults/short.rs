@@ -13,7 +13,9 @@ const LIMITED: &str = "trap '' XFSZ; size=$1; shift; exec prlimit --fsize=\"$siz
 /// Runs an order under a limit.
 fn limited(world: &World, order: &Order, size: u64) -> Run {
     let mut command = world.command("sh");
-    command.args(["-c", LIMITED, "sh", &size.to_string(), &program()]).args(order.arguments);
+    command
+        .args(["-c", LIMITED, "sh", &size.to_string(), &program()])
+        .args(order.arguments);
     Trial::at_its_time(world, &mut command);
     Run::of(command.output().expect("a shell"))
 }
@@ -22,8 +24,10 @@ fn limited(world: &World, order: &Order, size: u64) -> Run {
 fn can_limit() -> bool {
     let world = World::without_git();
     let mut command = world.command("sh");
-    let can =
-        command.args(["-c", LIMITED, "sh", "1", "true"]).output().is_ok_and(|output| output.status.success());
+    let can = command
+        .args(["-c", LIMITED, "sh", "1", "true"])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !can {
         skipped("prlimit is missing, so no write is cut");
     }
@@ -33,18 +37,31 @@ fn can_limit() -> bool {
 /// The limits that cut a file that an order writes: after no byte, one, half of them, and all but one.
 fn limits(trial: &Trial) -> BTreeSet<u64> {
     let world = copy(&trial.template);
-    let (_, trace) = traced(&world, trial.order.arguments, (&["write", "pwrite64"], None), |command| {
-        Trial::at_its_time(&world, command);
-    });
+    let (_, trace) = traced(
+        &world,
+        trial.order.arguments,
+        (&["write", "pwrite64"], None),
+        |command| {
+            Trial::at_its_time(&world, command);
+        },
+    );
     let mut sizes: BTreeMap<&str, u64> = BTreeMap::new();
     for line in trace.lines() {
-        let path = line.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(path, _)| path);
-        let written = line.rsplit_once("= ").and_then(|(_, written)| written.trim().parse::<u64>().ok());
+        let path = line
+            .split_once('<')
+            .and_then(|(_, rest)| rest.split_once('>'))
+            .map(|(path, _)| path);
+        let written = line
+            .rsplit_once("= ")
+            .and_then(|(_, written)| written.trim().parse::<u64>().ok());
         if let (Some(path), Some(written)) = (path.filter(|path| path.starts_with('/')), written) {
             *sizes.entry(path).or_default() += written;
         }
     }
-    sizes.values().flat_map(|size| [0, 1, size / 2, size.saturating_sub(1)]).collect()
+    sizes
+        .values()
+        .flat_map(|size| [0, 1, size / 2, size.saturating_sub(1)])
+        .collect()
 }
 
 fn try_limit(trial: &Trial, size: u64) -> Result<(), String> {
@@ -55,8 +72,11 @@ fn try_limit(trial: &Trial, size: u64) -> Result<(), String> {
             && ["error", "warning"]
                 .iter()
                 .any(|word| run.stderr.contains(word) || run.stdout.contains(word)));
-    let found =
-        if is_told { trial.judge_left(&world, &run) } else { Err("it failed without a word".to_owned()) };
+    let found = if is_told {
+        trial.judge_left(&world, &run)
+    } else {
+        Err("it failed without a word".to_owned())
+    };
     found.map_err(|wrong| format!("{}, {size} bytes: {wrong}\n{run:?}", trial.order.name))
 }
 
@@ -75,13 +95,20 @@ fn a_write_that_is_cut_leaves_the_old_state_or_the_new_one() {
         let trial = Trial::of(order);
         let limits: Vec<u64> = limits(&trial).into_iter().collect();
         assert!(!limits.is_empty(), "{} writes nothing", order.name);
-        let chosen = if is_whole() { limits } else { (0..3).map(|_| limits[below(limits.len())]).collect() };
+        let chosen = if is_whole() {
+            limits
+        } else {
+            (0..3).map(|_| limits[below(limits.len())]).collect()
+        };
         for size in chosen {
             runs += 1;
             wrong.extend(try_limit(&trial, size).err());
         }
     }
-    told(&format!("{runs} runs with writes that are cut: {} violations", wrong.len()));
+    told(&format!(
+        "{runs} runs with writes that are cut: {} violations",
+        wrong.len()
+    ));
     sum_up("a write is cut", [runs, runs, wrong.len()]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

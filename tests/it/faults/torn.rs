@@ -14,10 +14,16 @@ enum Told {
 
 /// An object, as git names it, and what must tell of it.
 const OBJECTS: [(&str, Told); 10] = [
-    (":tasks/t0/planning/plan.json", Told::Only(&["check --staged"])),
+    (
+        ":tasks/t0/planning/plan.json",
+        Told::Only(&["check --staged"]),
+    ),
     (":notes.txt", Told::Only(&[])),
     ("HEAD", Told::All),
-    ("HEAD^", Told::Only(&["audit", "check --range HEAD~2..HEAD", "status --all"])),
+    (
+        "HEAD^",
+        Told::Only(&["audit", "check --range HEAD~2..HEAD", "status --all"]),
+    ),
     ("HEAD^{tree}", Told::All),
     ("HEAD:tasks", Told::All),
     ("HEAD:tasks/t0", Told::All),
@@ -25,8 +31,14 @@ const OBJECTS: [(&str, Told); 10] = [
         "HEAD:tasks/t0/transcript.jsonl",
         Told::Only(&["audit", "check --staged", "check --range HEAD~2..HEAD"]),
     ),
-    ("HEAD:orch.toml", Told::Only(&["audit", "check --staged", "check --range HEAD~2..HEAD"])),
-    ("HEAD^^{tree}", Told::Only(&["audit", "check --range HEAD~2..HEAD"])),
+    (
+        "HEAD:orch.toml",
+        Told::Only(&["audit", "check --staged", "check --range HEAD~2..HEAD"]),
+    ),
+    (
+        "HEAD^^{tree}",
+        Told::Only(&["audit", "check --range HEAD~2..HEAD"]),
+    ),
 ];
 
 const COMMANDS: [&str; 8] = [
@@ -44,7 +56,10 @@ const COMMANDS: [&str; 8] = [
 fn tear(world: &World, id: &str, left: impl Fn(u64) -> u64) {
     let path = world.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("permitted");
-    let file = fs::File::options().write(true).open(&path).expect("a loose object");
+    let file = fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("a loose object");
     let length = file.metadata().expect("there").len();
     file.set_len(left(length)).expect("cut");
 }
@@ -71,7 +86,11 @@ fn id_of(world: &World, name: &str) -> String {
 }
 
 /// What is wrong with the end of a command that met a torn object, or did not.
-fn wrong_with(world: &World, (name, id, told): (&str, &str, &Told), arguments: &str) -> Option<&'static str> {
+fn wrong_with(
+    world: &World,
+    (name, id, told): (&str, &str, &Told),
+    arguments: &str,
+) -> Option<&'static str> {
     let head = id_of_branch(world);
     let ended = in_time(world, arguments);
     let said = format!("{}{}", ended.stdout, ended.stderr);
@@ -80,18 +99,34 @@ fn wrong_with(world: &World, (name, id, told): (&str, &str, &Told), arguments: &
         Told::All => true,
     };
     // The lines of `status` have no hints.
-    let is_told = said.contains(id) && (arguments.starts_with("status") || said.contains("git fsck"));
-    let is_of_task =
-        must_tell && (name == "HEAD" || name.starts_with("HEAD^{") || name.starts_with("HEAD:tasks"));
+    let is_told =
+        said.contains(id) && (arguments.starts_with("status") || said.contains("git fsck"));
+    let is_of_task = must_tell
+        && (name == "HEAD" || name.starts_with("HEAD^{") || name.starts_with("HEAD:tasks"));
     let is_left = [".git/index.lock", ".git/orch/journal", ".git/HEAD.lock"];
     [
         (must_tell && ended.code != 70, "it says nothing of it"),
-        (![0, 1, 70].contains(&ended.code), "its exit code is another one"),
-        (ended.code == 70 && !is_told, "it names no object, or nothing to do"),
+        (
+            ![0, 1, 70].contains(&ended.code),
+            "its exit code is another one",
+        ),
+        (
+            ended.code == 70 && !is_told,
+            "it names no object, or nothing to do",
+        ),
         // Whatever the watch does is done to the other task.
-        (is_of_task && arguments != "watch --once" && id_of_branch(world) != head, "it has moved the branch"),
-        (is_of_task && world.path("tasks/t0/.orch").exists(), "it has begun a run"),
-        (is_left.iter().any(|left| world.path(left).exists()), "it has left a lock"),
+        (
+            is_of_task && arguments != "watch --once" && id_of_branch(world) != head,
+            "it has moved the branch",
+        ),
+        (
+            is_of_task && world.path("tasks/t0/.orch").exists(),
+            "it has begun a run",
+        ),
+        (
+            is_left.iter().any(|left| world.path(left).exists()),
+            "it has left a lock",
+        ),
     ]
     .into_iter()
     .find_map(|(is_wrong, what)| is_wrong.then_some(what))
@@ -110,7 +145,11 @@ fn a_torn_object_is_told_by_name_and_nothing_is_half_done() {
         for (nth, arguments) in COMMANDS.iter().enumerate() {
             let world = copy(&template);
             // A part of a file has its first line, and is what libgit2 waits for.
-            tear(&world, &id, |length| if nth % 4 == 3 { 0 } else { length / 2 });
+            tear(
+                &world,
+                &id,
+                |length| if nth % 4 == 3 { 0 } else { length / 2 },
+            );
             let found = wrong_with(&world, (name, &id, told), arguments);
             wrong.extend(found.map(|found| format!("{name}, {arguments}: {found}")));
         }
@@ -121,12 +160,17 @@ fn a_torn_object_is_told_by_name_and_nothing_is_half_done() {
 #[test]
 fn doctor_names_torn_objects_that_nothing_else_reads() {
     let world = staged();
-    world.orch(&["doctor"]).says("every file of an object is whole");
+    world
+        .orch(&["doctor"])
+        .says("every file of an object is whole");
     let ids = [":notes.txt", ":tasks/t1/planning/plan.json"].map(|name| id_of(&world, name));
     for id in &ids {
         tear(&world, id, |length| length / 2);
     }
-    let ended = in_time(&world, "doctor").ends(70).says("2 objects torn").says("git fsck");
+    let ended = in_time(&world, "doctor")
+        .ends(70)
+        .says("2 objects torn")
+        .says("git fsck");
     assert!(ids.iter().all(|id| ended.stdout.contains(id)), "{ended:?}");
     // What is staged once more is whole.
     world.write("notes.txt", "other");

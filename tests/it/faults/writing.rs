@@ -3,8 +3,8 @@
 //! in the index and in the work tree stays as it is.
 
 use super::inject::{
-    Effect, Fault, Run, can_inject, choices, count, has_hit, has_hit_file, hit, is_whole, sum_up, told,
-    traced,
+    Effect, Fault, Run, can_inject, choices, count, has_hit, has_hit_file, hit, is_whole, sum_up,
+    told, traced,
 };
 use super::orders::{EXECUTOR, ORDERS, Order};
 use crate::harness::{Ended, World, copy};
@@ -21,11 +21,40 @@ use std::thread;
 /// The system calls, and what may happen at each. A kill at a call that changes nothing is the same as one at the next
 /// call that does.
 const CALLS: [(&str, &[Effect]); 21] = [
-    ("openat", &[Effect::Error("EACCES"), Effect::Error("EMFILE"), Effect::Error("ENOSPC")]),
-    ("write", &[KILL, Effect::Error("ENOSPC"), Effect::Error("EIO"), Effect::Error("EINTR")]),
-    ("pwrite64", &[KILL, Effect::Error("ENOSPC"), Effect::Error("EIO"), Effect::Error("EINTR")]),
-    ("fsync", &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")]),
-    ("fdatasync", &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")]),
+    (
+        "openat",
+        &[
+            Effect::Error("EACCES"),
+            Effect::Error("EMFILE"),
+            Effect::Error("ENOSPC"),
+        ],
+    ),
+    (
+        "write",
+        &[
+            KILL,
+            Effect::Error("ENOSPC"),
+            Effect::Error("EIO"),
+            Effect::Error("EINTR"),
+        ],
+    ),
+    (
+        "pwrite64",
+        &[
+            KILL,
+            Effect::Error("ENOSPC"),
+            Effect::Error("EIO"),
+            Effect::Error("EINTR"),
+        ],
+    ),
+    (
+        "fsync",
+        &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")],
+    ),
+    (
+        "fdatasync",
+        &[KILL, Effect::Error("EIO"), Effect::Error("ENOSPC")],
+    ),
     ("ftruncate", &[KILL, Effect::Error("EIO")]),
     ("rename", CHANGES),
     ("renameat", CHANGES),
@@ -46,7 +75,12 @@ const CALLS: [(&str, &[Effect]); 21] = [
 
 const KILL: Effect = Effect::Kill;
 /// What may happen to a change of a directory.
-const CHANGES: &[Effect] = &[KILL, Effect::Error("EACCES"), Effect::Error("EDQUOT"), Effect::Error("EIO")];
+const CHANGES: &[Effect] = &[
+    KILL,
+    Effect::Error("EACCES"),
+    Effect::Error("EDQUOT"),
+    Effect::Error("EIO"),
+];
 
 /// The time of all runs, so that equal steps have equal records.
 const NOW: &str = "1790100000";
@@ -71,16 +105,36 @@ struct Situation {
 /// temporary name is passed over.
 fn beside(world: &World) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let root = world.root().canonicalize().expect("a root").to_string_lossy().into_owned();
-    for directory in [".git/hooks", "../home/.local/state/orch/trust", "made", ".git/made"] {
-        for entry in fs::read_dir(world.path(directory)).into_iter().flatten().flatten() {
+    let root = world
+        .root()
+        .canonicalize()
+        .expect("a root")
+        .to_string_lossy()
+        .into_owned();
+    for directory in [
+        ".git/hooks",
+        "../home/.local/state/orch/trust",
+        "made",
+        ".git/made",
+    ] {
+        for entry in fs::read_dir(world.path(directory))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
             // The file of trust is named by the path of the repository.
             let is_kept = !name.starts_with(".orch-tmp") && !name.ends_with(".sample");
-            let name = if directory.contains("trust") { directory.to_owned() } else { name };
+            let name = if directory.contains("trust") {
+                directory.to_owned()
+            } else {
+                name
+            };
             if is_kept {
                 let mode = entry.metadata().expect("there").permissions().mode();
-                let text = fs::read_to_string(entry.path()).expect("text").replace(&root, "[ROOT]");
+                let text = fs::read_to_string(entry.path())
+                    .expect("text")
+                    .replace(&root, "[ROOT]");
                 found.insert(name, format!("{mode:o}\n{text}"));
             }
         }
@@ -91,7 +145,10 @@ fn beside(world: &World) -> BTreeMap<String, String> {
 
 /// Whether a record in this tree names a turn of a run, whose id is another one each time.
 pub fn names_a_turn(world: &World, tree: &str) -> bool {
-    world.git_ended(&["grep", "-q", "\"turn\":", tree, "--", "*.jsonl"]).code == 0
+    world
+        .git_ended(&["grep", "-q", "\"turn\":", tree, "--", "*.jsonl"])
+        .code
+        == 0
 }
 
 impl Situation {
@@ -104,14 +161,21 @@ impl Situation {
         let commits = world.git(&["log", "--first-parent", "-z", "--format=%T %B"]);
         // The ids of generated tasks are random, so a tree with them is another one each time.
         let tree = |commit: &str| match commit.split_once(' ') {
-            Some((_, message)) if message.contains("generated 1 tasks: task-") => "generated".to_owned(),
+            Some((_, message)) if message.contains("generated 1 tasks: task-") => {
+                "generated".to_owned()
+            }
             Some((tree, message)) if names_a_turn(world, tree) => {
                 message.lines().next().unwrap_or_default().to_owned()
             }
             tree => tree.map_or("", |(tree, _)| tree).to_owned(),
         };
         let trees = commits.split('\0').map(tree).collect();
-        Self { trees, status, mine, beside: beside(world) }
+        Self {
+            trees,
+            status,
+            mine,
+            beside: beside(world),
+        }
     }
 }
 
@@ -153,20 +217,38 @@ impl Trial {
         let after = Situation::of(&world);
         assert_ne!(before, after, "{} changes nothing", order.name);
         assert_eq!(before.mine, after.mine, "{}", order.name);
-        let calls = CALLS.into_iter().map(|(call, effects)| (call, effects, count(&trace, call)));
+        let calls = CALLS
+            .into_iter()
+            .map(|(call, effects)| (call, effects, count(&trace, call)));
         let calls = calls.filter(|(_, _, count)| *count > 0).collect();
-        Self { order, template, before, after, code, looked, calls, fine: Mutex::default() }
+        Self {
+            order,
+            template,
+            before,
+            after,
+            code,
+            looked,
+            calls,
+            fine: Mutex::default(),
+        }
     }
 
     fn run(world: &World, order: &Order, fault: Option<Fault>) -> (Run, String) {
-        traced(world, order.arguments, (&CALLS.map(|(call, _)| call), fault), |command| {
-            Self::at_its_time(world, command);
-        })
+        traced(
+            world,
+            order.arguments,
+            (&CALLS.map(|(call, _)| call), fault),
+            |command| {
+                Self::at_its_time(world, command);
+            },
+        )
     }
 
     /// The surroundings of each run.
     pub fn at_its_time(world: &World, command: &mut Command) {
-        command.env("ORCH_NOW", NOW).env("GIT_AUTHOR_DATE", format!("@{NOW} +0000"));
+        command
+            .env("ORCH_NOW", NOW)
+            .env("GIT_AUTHOR_DATE", format!("@{NOW} +0000"));
         command.env("GIT_COMMITTER_DATE", format!("@{NOW} +0000"));
         command.stdin(world.keyboard());
     }
@@ -180,8 +262,9 @@ impl Trial {
     /// Whether an order that a fault met ended as it may.
     fn judge_end(&self, run: &Run, trace: &str, fault: Fault) -> Result<(), String> {
         // Each process that takes part is hit, at the same call of its own.
-        let is_speechless =
-            trace.lines().any(|line| line.contains(" write(2<") && line.contains("(INJECTED)"));
+        let is_speechless = trace
+            .lines()
+            .any(|line| line.contains(" write(2<") && line.contains("(INJECTED)"));
         match (run.code, run.signal) {
             (Some(code), _) if code == self.code => {}
             (None, Some(9)) if fault.effect == Effect::Kill => {}
@@ -191,7 +274,9 @@ impl Trial {
             _ if is_speechless => {}
             // A watch reports on stdout, and goes on; so does what examines several things.
             _ if run.stderr.contains("error") => {}
-            _ if ["error[", "\nerror "].iter().any(|word| run.stdout.contains(word)) => {}
+            _ if ["error[", "\nerror "]
+                .iter()
+                .any(|word| run.stdout.contains(word)) => {}
             _ => return Err("it failed without a word".to_owned()),
         }
         Ok(())
@@ -209,7 +294,9 @@ impl Trial {
             return Err(format!("a third state: {left:?}"));
         }
         let third = left.beside.iter().find(|(name, text)| {
-            ![&self.before, &self.after].iter().any(|known| known.beside.get(*name) == Some(*text))
+            ![&self.before, &self.after]
+                .iter()
+                .any(|known| known.beside.get(*name) == Some(*text))
         });
         // A board also shows what could not be read.
         let is_told = self.order.name == "board" && run.code == Some(70);
@@ -217,7 +304,10 @@ impl Trial {
             return Err(format!("a third content of {name}: {text}"));
         }
         if run.code == Some(self.code) && left != self.after {
-            return Err(format!("it reported success, and left {left:?}, not {:?}", self.after));
+            return Err(format!(
+                "it reported success, and left {left:?}, not {:?}",
+                self.after
+            ));
         }
         let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
         if fsck.code != 0 {
@@ -256,7 +346,10 @@ impl Trial {
             last = Situation::of(world);
         }
         if last != self.after {
-            return Err(format!("the same order again led to {last:?}, not {:?}", self.after));
+            return Err(format!(
+                "the same order again led to {last:?}, not {:?}",
+                self.after
+            ));
         }
         let audit = world.orch(&["audit"]);
         if audit.code != 0 {
@@ -281,7 +374,12 @@ type Stamps = BTreeSet<(PathBuf, [i64; 7])>;
 
 impl<'t> Scene<'t> {
     fn of(trial: &'t Trial) -> Self {
-        Self { trial, fresh: None, untouched: 0, alike: 0 }
+        Self {
+            trial,
+            fresh: None,
+            untouched: 0,
+            alike: 0,
+        }
     }
 
     /// See [`Trial::try_fault`]. Where a run that failed has written nothing, as the stamps tell, the next commands
@@ -297,10 +395,12 @@ impl<'t> Scene<'t> {
         let (run, trace) = Trial::run(&world, trial.order, Some(fault));
         let hit = hit(&trace, fault)?;
         let wrote = run.code == Some(trial.code) || world.stamps() != before;
-        let found = trial.judge_end(&run, &trace, fault).and_then(|()| match wrote {
-            true => self.judge_left(&world, &run),
-            false => Ok(()),
-        });
+        let found = trial
+            .judge_end(&run, &trace, fault)
+            .and_then(|()| match wrote {
+                true => self.judge_left(&world, &run),
+                false => Ok(()),
+            });
         if !wrote {
             self.untouched += 1;
             self.fresh = Some((world, before));
@@ -311,7 +411,11 @@ impl<'t> Scene<'t> {
             fault.effect == Effect::Error("EINTR") && has_hit_file(&trace, fault, ".gitattributes");
         let is_of_others = is_of_git || has_hit(&trace, fault, EXECUTOR);
         let found = found.or_else(|wrong| if is_of_others { Ok(()) } else { Err(wrong) });
-        Some(found.map_err(|wrong| format!("{} {fault:?}: {wrong}\n{hit}\n{run:?}", trial.order.name)))
+        Some(
+            found.map_err(|wrong| {
+                format!("{} {fault:?}: {wrong}\n{hit}\n{run:?}", trial.order.name)
+            }),
+        )
     }
 }
 
@@ -348,15 +452,28 @@ impl Left {
         let root = world.root();
         let mut files = BTreeMap::new();
         let has_numbers = [".git/index", ".git/orch/whole-objects"].map(|name| root.join(name));
-        for entry in world.everything().filter(|entry| !has_numbers.iter().any(|it| it == entry.path())) {
+        for entry in world
+            .everything()
+            .filter(|entry| !has_numbers.iter().any(|it| it == entry.path()))
+        {
             let path = entry.path();
             let mode = entry.metadata().expect("nobody else is at work").mode();
-            let bytes = if path.is_dir() { Vec::new() } else { fs::read(path).unwrap_or_default() };
+            let bytes = if path.is_dir() {
+                Vec::new()
+            } else {
+                fs::read(path).unwrap_or_default()
+            };
             let name = path.strip_prefix(&root).unwrap_or(path).to_owned();
             files.insert(name, (mode, bytes.len(), hash(&bytes)));
         }
-        let asked = [&["ls-files", "--stage", "-v", "-t"][..], &["diff-files", "--raw"]];
-        Self { files, index: asked.map(|arguments| world.git_ended(arguments)) }
+        let asked = [
+            &["ls-files", "--stage", "-v", "-t"][..],
+            &["diff-files", "--raw"],
+        ];
+        Self {
+            files,
+            index: asked.map(|arguments| world.git_ended(arguments)),
+        }
     }
 }
 
@@ -366,14 +483,27 @@ fn an_answer_of_git_that_is_lost_is_not_taken_for_an_empty_one() {
     if !can_inject() {
         return;
     }
-    let order = ORDERS.iter().find(|order| order.name == "split index").expect("in the table");
+    let order = ORDERS
+        .iter()
+        .find(|order| order.name == "split index")
+        .expect("in the table");
     let trial = Trial::of(order);
     let mut is_lost = false;
     for nth in 1..=4 {
-        let fault = Fault { call: "write", effect: Effect::Error("EINTR"), nth, only: None };
+        let fault = Fault {
+            call: "write",
+            effect: Effect::Error("EINTR"),
+            nth,
+            only: None,
+        };
         let (_, trace) = Trial::run(&copy(&trial.template), order, Some(fault));
-        is_lost |= trace.lines().any(|line| line.contains(" write(1<") && line.contains("(INJECTED)"));
-        trial.try_fault(fault).unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+        is_lost |= trace
+            .lines()
+            .any(|line| line.contains(" write(1<") && line.contains("(INJECTED)"));
+        trial
+            .try_fault(fault)
+            .unwrap_or(Ok(()))
+            .unwrap_or_else(|wrong| panic!("{wrong}"));
     }
     assert!(is_lost, "no answer of git was hit");
 }
@@ -385,7 +515,12 @@ fn a_git_that_writes_the_index_may_fail_in_each_way() {
     if !can_inject() {
         return;
     }
-    let trial = Trial::of(ORDERS.iter().find(|order| order.name == "split index").expect("in the table"));
+    let trial = Trial::of(
+        ORDERS
+            .iter()
+            .find(|order| order.name == "split index")
+            .expect("in the table"),
+    );
     let (_, trace) = Trial::run(&copy(&trial.template), trial.order, None);
     // Each process is hit at its own n-th call.
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
@@ -399,10 +534,23 @@ fn a_git_that_writes_the_index_may_fail_in_each_way() {
         }
     }
     assert!(points.len() > 3, "{points:?}");
-    let kill = Fault { call: "rename", effect: Effect::Kill, nth: 1, only: None };
-    let read = |nth: &usize| Fault { call: "read", effect: Effect::Error("EIO"), nth: *nth, only: None };
+    let kill = Fault {
+        call: "rename",
+        effect: Effect::Kill,
+        nth: 1,
+        only: None,
+    };
+    let read = |nth: &usize| Fault {
+        call: "read",
+        effect: Effect::Error("EIO"),
+        nth: *nth,
+        only: None,
+    };
     for fault in points.iter().map(read).chain([kill]) {
-        trial.try_fault(fault).unwrap_or(Ok(())).unwrap_or_else(|wrong| panic!("{wrong}"));
+        trial
+            .try_fault(fault)
+            .unwrap_or(Ok(()))
+            .unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }
 
@@ -412,13 +560,25 @@ fn a_git_that_stages_may_be_killed_at_each_change() {
     if !can_inject() {
         return;
     }
-    let trial = Trial::of(ORDERS.iter().find(|order| order.name == "resolve").expect("in the table"));
+    let trial = Trial::of(
+        ORDERS
+            .iter()
+            .find(|order| order.name == "resolve")
+            .expect("in the table"),
+    );
     for call in ["rename", "unlink", "link", "write"] {
         let mut scene = Scene::of(&trial);
-        let kill = |nth| Fault { call, effect: Effect::Kill, nth, only: None };
+        let kill = |nth| Fault {
+            call,
+            effect: Effect::Kill,
+            nth,
+            only: None,
+        };
         let found: Vec<_> = (1..).map_while(|nth| scene.try_fault(kill(nth))).collect();
         assert!(!found.is_empty(), "{call}");
-        found.into_iter().for_each(|found| found.unwrap_or_else(|wrong| panic!("{wrong}")));
+        found
+            .into_iter()
+            .for_each(|found| found.unwrap_or_else(|wrong| panic!("{wrong}")));
     }
 }
 
@@ -440,19 +600,32 @@ fn what_cannot_be_read_for_a_moment_is_not_another_content() {
         return;
     }
     for (name, files) in READ {
-        let trial = Trial::of(ORDERS.iter().find(|order| order.name == name).expect("in the table"));
-        for (only, (call, error)) in
-            files.iter().flat_map(|only| [("openat", "EACCES"), ("read", "EIO")].map(|fault| (only, fault)))
+        let trial = Trial::of(
+            ORDERS
+                .iter()
+                .find(|order| order.name == name)
+                .expect("in the table"),
+        );
+        for (only, (call, error)) in files
+            .iter()
+            .flat_map(|only| [("openat", "EACCES"), ("read", "EIO")].map(|fault| (only, fault)))
         {
             let mut scene = Scene::of(&trial);
-            let fault = |nth| Fault { call, effect: Effect::Error(error), nth, only: Some(only) };
+            let fault = |nth| Fault {
+                call,
+                effect: Effect::Error(error),
+                nth,
+                only: Some(only),
+            };
             let found: Vec<_> = (1..).map_while(|nth| scene.try_fault(fault(nth))).collect();
             // git hands its driver relative paths, which strace does not find.
             assert!(
                 !found.is_empty() || (name == "merge-driver" && call == "openat"),
                 "{name}: {call} {only}"
             );
-            found.into_iter().for_each(|found| found.unwrap_or_else(|wrong| panic!("{wrong}")));
+            found
+                .into_iter()
+                .for_each(|found| found.unwrap_or_else(|wrong| panic!("{wrong}")));
         }
     }
 }
@@ -471,12 +644,21 @@ fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
         let trial = Trial::of(order);
         for _ in 0..setting::number("ORCH_FAULT_COUNT").unwrap_or(1) {
             let (call, effects, count) = trial.calls[below(trial.calls.len())];
-            let fault =
-                Fault { call, effect: effects[below(effects.len())], nth: 1 + below(count), only: None };
+            let fault = Fault {
+                call,
+                effect: effects[below(effects.len())],
+                nth: 1 + below(count),
+                only: None,
+            };
             wrong.extend(trial.try_fault(fault).and_then(Result::err));
         }
     }
-    assert!(wrong.is_empty(), "{} violations\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} violations\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// What the faults at one kind of call of one order came to.
@@ -492,9 +674,19 @@ struct Row {
 
 impl Row {
     fn tell(&self) {
-        let Self { order, call, points, runs, untouched, alike, wrong } = self;
+        let Self {
+            order,
+            call,
+            points,
+            runs,
+            untouched,
+            alike,
+            wrong,
+        } = self;
         let found = wrong.len();
-        told(&format!("{order:<12} {call:<11} {points:>6} {runs:>6} {untouched:>9} {alike:>6} {found:>10}"));
+        told(&format!(
+            "{order:<12} {call:<11} {points:>6} {runs:>6} {untouched:>9} {alike:>6} {found:>10}"
+        ));
         wrong.iter().for_each(|wrong| told(wrong));
     }
 }
@@ -502,11 +694,23 @@ impl Row {
 /// The n-th call of a kind has each effect, for each n, until the order is left undisturbed.
 fn every_fault_at(trial: &Trial, (call, effects): (&'static str, &[Effect])) -> Row {
     let mut scene = Scene::of(trial);
-    let mut row =
-        Row { order: trial.order.name, call, points: 0, runs: 0, untouched: 0, alike: 0, wrong: Vec::new() };
+    let mut row = Row {
+        order: trial.order.name,
+        call,
+        points: 0,
+        runs: 0,
+        untouched: 0,
+        alike: 0,
+        wrong: Vec::new(),
+    };
     for effect in effects {
         for nth in 1.. {
-            let Some(found) = scene.try_fault(Fault { call, effect: *effect, nth, only: None }) else {
+            let Some(found) = scene.try_fault(Fault {
+                call,
+                effect: *effect,
+                nth,
+                only: None,
+            }) else {
                 break;
             };
             row.runs += 1;
@@ -522,8 +726,11 @@ fn every_fault_at(trial: &Trial, (call, effects): (&'static str, &[Effect])) -> 
 /// table.
 fn every_fault() {
     let chosen = setting::setting("ORCH_FAULT_ORDERS");
-    let is_chosen =
-        |order: &&Order| chosen.as_ref().is_none_or(|names| names.split(',').any(|name| name == order.name));
+    let is_chosen = |order: &&Order| {
+        chosen
+            .as_ref()
+            .is_none_or(|names| names.split(',').any(|name| name == order.name))
+    };
     let jobs = setting::number("ORCH_FAULT_JOBS").unwrap_or(2);
     told(&format!(
         "{:<12} {:<11} {:>6} {:>6} {:>9} {:>6} {:>10}",
@@ -533,8 +740,13 @@ fn every_fault() {
     for order in ORDERS.iter().filter(is_chosen) {
         let trial = Trial::of(order);
         // The last ones are the longest.
-        let left =
-            Mutex::new(trial.calls.iter().map(|(call, effects, _)| (*call, *effects)).collect::<Vec<_>>());
+        let left = Mutex::new(
+            trial
+                .calls
+                .iter()
+                .map(|(call, effects, _)| (*call, *effects))
+                .collect::<Vec<_>>(),
+        );
         let next = || left.lock().expect("no panic").pop();
         thread::scope(|scope| {
             for _ in 0..jobs {

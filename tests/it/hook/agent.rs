@@ -7,7 +7,13 @@ use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
-const EVENTS: [&str; 5] = ["session-start", "user-prompt-submit", "pre-tool-use", "stop", "statusline"];
+const EVENTS: [&str; 5] = [
+    "session-start",
+    "user-prompt-submit",
+    "pre-tool-use",
+    "stop",
+    "statusline",
+];
 
 /// The recorded input of an event, in the repository of a world.
 fn recorded(world: &World, event: &str) -> Value {
@@ -17,18 +23,35 @@ fn recorded(world: &World, event: &str) -> Value {
 }
 
 fn fed(world: &World, mut command: std::process::Command, input: &str) -> Ended {
-    command.env("CLAUDECODE", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("CLAUDECODE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("started");
     // A hook that reads nothing closes the pipe.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes());
     world.end(child.wait_with_output().expect("ended"))
 }
 
 /// The answer of a hook to an input; null if it says nothing. It always succeeds.
 #[track_caller]
 fn hook(world: &World, event: &str, input: &Value) -> Value {
-    let ended = fed(world, world.orch_command(&["hook", "agent", event]), &input.to_string()).succeeds();
-    if ended.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ended.stdout).expect("JSON") }
+    let ended = fed(
+        world,
+        world.orch_command(&["hook", "agent", event]),
+        &input.to_string(),
+    )
+    .succeeds();
+    if ended.stdout.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_str(&ended.stdout).expect("JSON")
+    }
 }
 
 /// Whether a write to a path is refused, and why.
@@ -38,8 +61,13 @@ fn refused(world: &World, path: &str) -> Option<String> {
     input["tool_input"]["file_path"] = path.into();
     let answer = hook(world, "pre-tool-use", &input);
     let output = &answer["hookSpecificOutput"];
-    assert!(answer.is_null() || output["permissionDecision"] == "deny", "{answer}");
-    output["permissionDecisionReason"].as_str().map(str::to_owned)
+    assert!(
+        answer.is_null() || output["permissionDecision"] == "deny",
+        "{answer}"
+    );
+    output["permissionDecisionReason"]
+        .as_str()
+        .map(str::to_owned)
 }
 
 #[test]
@@ -66,7 +94,10 @@ fn a_session_begins_with_where_the_task_stands_and_the_environment_of_an_agent()
         let output = &answer["hookSpecificOutput"];
         assert_eq!(output["hookEventName"], "SessionStart");
         let text = output["additionalContext"].as_str().expect("a text");
-        assert!(text.contains("t (codegen): agent: write") && text.contains("$ orch prompt t"), "{text}");
+        assert!(
+            text.contains("t (codegen): agent: write") && text.contains("$ orch prompt t"),
+            "{text}"
+        );
     }
     let env = world.read("env");
     assert!(env.starts_with("export A=1\n"), "{env}");
@@ -81,13 +112,33 @@ fn a_session_begins_with_where_the_task_stands_and_the_environment_of_an_agent()
         let mut shell = world.command("sh");
         shell.args(["-euc", ". ./env; printf %s \"$ORCH_ACTOR\""]);
         shell.envs(before.map(|actor| ("ORCH_ACTOR", actor)));
-        assert_eq!(world.end(shell.output().expect("sh runs")).succeeds().stdout, expected, "{before:?}");
+        assert_eq!(
+            world
+                .end(shell.output().expect("sh runs"))
+                .succeeds()
+                .stdout,
+            expected,
+            "{before:?}"
+        );
     }
-    let answer = hook(&world, "user-prompt-submit", &recorded(&world, "user-prompt-submit"));
-    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+    let answer = hook(
+        &world,
+        "user-prompt-submit",
+        &recorded(&world, "user-prompt-submit"),
+    );
+    assert_eq!(
+        answer["hookSpecificOutput"]["hookEventName"],
+        "UserPromptSubmit"
+    );
     // The variable with the name of the file may be unset.
     let command = world.orch_command(&["hook", "agent", "session-start", "--env-file", ""]);
-    fed(&world, command, &recorded(&world, "session-start").to_string()).succeeds().says("codegen");
+    fed(
+        &world,
+        command,
+        &recorded(&world, "session-start").to_string(),
+    )
+    .succeeds()
+    .says("codegen");
 }
 
 #[test]
@@ -109,7 +160,10 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         (".claude/settings.local.json", "registers the hooks"),
         ("tasks/t/accept/decision.json", "in which a person decides"),
     ] {
-        for path in [path.to_owned(), root.join(path).to_string_lossy().into_owned()] {
+        for path in [
+            path.to_owned(),
+            root.join(path).to_string_lossy().into_owned(),
+        ] {
             let reason = refused(&world, &path).unwrap_or_else(|| panic!("{path} may be written"));
             assert!(reason.contains(why), "{path}: {reason}");
         }
@@ -126,7 +180,10 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
     }
     // What a shell does is not guessed, and a tool that reads may read.
     for (tool, arguments) in [
-        ("Bash", json!({"command": "rm tasks/t/state.json", "file_path": "tasks/t/state.json"})),
+        (
+            "Bash",
+            json!({"command": "rm tasks/t/state.json", "file_path": "tasks/t/state.json"}),
+        ),
         ("Read", json!({"file_path": "tasks/t/state.json"})),
         ("Write", json!({})),
     ] {
@@ -135,8 +192,10 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         assert_eq!(hook(&world, "pre-tool-use", &input), Value::Null, "{tool}");
     }
     let mut input = recorded(&world, "pre-tool-use");
-    (input["tool_name"], input["tool_input"]) =
-        ("NotebookEdit".into(), json!({"notebook_path": "orch.toml", "new_source": ""}));
+    (input["tool_name"], input["tool_input"]) = (
+        "NotebookEdit".into(),
+        json!({"notebook_path": "orch.toml", "new_source": ""}),
+    );
     assert_ne!(hook(&world, "pre-tool-use", &input), Value::Null);
 }
 
@@ -144,13 +203,20 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
 fn code_that_belongs_to_another_phase_is_not_written() {
     let world = World::ready();
     let text = world.read("system/workflows/global-state-machine.md");
-    let text = text.replacen("[phase.codegen]\n", "[phase.codegen]\ntouches = [\"src/**\"]\n", 1);
+    let text = text.replacen(
+        "[phase.codegen]\n",
+        "[phase.codegen]\ntouches = [\"src/**\"]\n",
+        1,
+    );
     world.write("system/workflows/global-state-machine.md", text);
     world.commit("src belongs to codegen");
     world.orch(&["new", "t"]).succeeds();
     world.git(&["switch", "-q", "-c", "task/t"]);
     let reason = refused(&world, "src/main.rs").expect("refused in planning");
-    assert!(reason.contains("src/main.rs may change in codegen; task t is in planning"), "{reason}");
+    assert!(
+        reason.contains("src/main.rs may change in codegen; task t is in planning"),
+        "{reason}"
+    );
     world.walk_to("t", "codegen");
     assert_eq!(refused(&world, "src/main.rs"), None);
 }
@@ -162,12 +228,22 @@ fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
         let mut input = recorded(&world, "stop");
         input["stop_hook_active"] = active.into();
         let answer = hook(&world, "stop", &input);
-        assert!(answer.is_null() || answer["decision"] == "block", "{answer}");
+        assert!(
+            answer.is_null() || answer["decision"] == "block",
+            "{answer}"
+        );
         answer["reason"].as_str().map(str::to_owned)
     };
     let reason = stop(false).expect("blocked");
-    assert!(reason.contains("t (codegen): agent: write") && reason.contains("orch prompt t"), "{reason}");
-    assert_eq!(stop(true), None, "it goes on already, and nothing has changed");
+    assert!(
+        reason.contains("t (codegen): agent: write") && reason.contains("orch prompt t"),
+        "{reason}"
+    );
+    assert_eq!(
+        stop(true),
+        None,
+        "it goes on already, and nothing has changed"
+    );
     assert!(stop(false).is_some() && stop(false).is_some());
     assert_eq!(stop(false), None, "three times on one fingerprint");
     assert!(world.path(".git/orch/agent-stops.json").is_file());
@@ -181,23 +257,39 @@ fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
 fn the_status_line_says_where_the_task_stands() {
     let world = started("plan_review");
     let line = |input: &Value| {
-        fed(&world, world.orch_command(&["hook", "agent", "statusline"]), &input.to_string())
-            .succeeds()
-            .stdout
+        fed(
+            &world,
+            world.orch_command(&["hook", "agent", "statusline"]),
+            &input.to_string(),
+        )
+        .succeeds()
+        .stdout
     };
-    assert_eq!(line(&json!({"workspace": 1})), "", "it has no place for a problem");
+    assert_eq!(
+        line(&json!({"workspace": 1})),
+        "",
+        "it has no place for a problem"
+    );
     // Neither the branch nor the directory says which task is meant, even if there is only one.
     assert_eq!(line(&recorded(&world, "statusline")), "");
     world.orch(&["new", "u"]).succeeds();
     assert_eq!(line(&recorded(&world, "statusline")), "");
     let answer = hook(&world, "session-start", &recorded(&world, "session-start"));
-    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().expect("a text");
-    assert!(text.contains("Several tasks of orch wait for an agent: t, u."), "{text}");
+    let text = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .expect("a text");
+    assert!(
+        text.contains("Several tasks of orch wait for an agent: t, u."),
+        "{text}"
+    );
     let mut inside = recorded(&world, "statusline");
     inside["workspace"]["current_dir"] = world.path("tasks/u").to_string_lossy().into();
     assert_eq!(line(&inside), "u  planning  attempt 1  agent\n");
     world.git(&["switch", "-q", "-c", "task/t"]);
-    assert_eq!(line(&recorded(&world, "statusline")), "t  plan_review  attempt 1  agent\n");
+    assert_eq!(
+        line(&recorded(&world, "statusline")),
+        "t  plan_review  attempt 1  agent\n"
+    );
 }
 
 #[test]
@@ -205,23 +297,37 @@ fn input_that_cannot_be_read_blocks_nothing_and_is_told() {
     let world = started("codegen");
     for event in EVENTS {
         for input in ["", "{", "[]", "null", "{\"cwd\": 7}", "\u{0}"] {
-            let ended = fed(&world, world.orch_command(&["hook", "agent", event]), input).succeeds();
+            let ended =
+                fed(&world, world.orch_command(&["hook", "agent", event]), input).succeeds();
             if event == "statusline" {
                 assert_eq!(ended.stdout, "");
                 continue;
             }
             let answer: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-            assert_eq!(answer.as_object().map(serde_json::Map::len), Some(1), "{answer}");
-            assert!(answer["systemMessage"].as_str().is_some_and(|text| text.starts_with("orch: the input")));
+            assert_eq!(
+                answer.as_object().map(serde_json::Map::len),
+                Some(1),
+                "{answer}"
+            );
+            assert!(
+                answer["systemMessage"]
+                    .as_str()
+                    .is_some_and(|text| text.starts_with("orch: the input"))
+            );
         }
     }
     // A directory that is gone, and a repository whose settings are wrong.
     world.write("orch.toml", "limit_bytes = \"x\"\n");
-    assert!(refused(&world, "orch.toml").is_some(), "what the rules are is protected all the same");
+    assert!(
+        refused(&world, "orch.toml").is_some(),
+        "what the rules are is protected all the same"
+    );
     let mut input = recorded(&world, "stop");
     input["cwd"] = "/nowhere".into();
     let answer = hook(&world, "stop", &input);
-    assert!(answer.is_null() || answer["decision"] == "block" || answer["systemMessage"].is_string());
+    assert!(
+        answer.is_null() || answer["decision"] == "block" || answer["systemMessage"].is_string()
+    );
 }
 
 #[test]
@@ -229,7 +335,9 @@ fn the_registered_hooks_do_what_they_say() {
     let world = started("codegen");
     world.orch(&["init", "--agent", "claude"]).succeeds();
     let settings = world.json(".claude/settings.json");
-    let orch = std::path::Path::new(env!("CARGO_BIN_EXE_orch")).parent().expect("a directory");
+    let orch = std::path::Path::new(env!("CARGO_BIN_EXE_orch"))
+        .parent()
+        .expect("a directory");
     let mut seen = Vec::new();
     let hooks = settings["hooks"].as_object().expect("hooks").iter();
     let commands = hooks.map(|(event, entries)| (event.as_str(), &entries[0]["hooks"][0]));
@@ -242,12 +350,23 @@ fn the_registered_hooks_do_what_they_say() {
         };
         let mut command = world.command("sh");
         let path = format!("{}:/usr/bin:/bin", orch.display());
-        command.args(["-c", entry["command"].as_str().expect("a command")]).env("PATH", path);
-        command.env("CLAUDE_ENV_FILE", world.path("env")).env("ORCH_TASK", "t");
+        command
+            .args(["-c", entry["command"].as_str().expect("a command")])
+            .env("PATH", path);
+        command
+            .env("CLAUDE_ENV_FILE", world.path("env"))
+            .env("ORCH_TASK", "t");
         let ended = fed(&world, command, &recorded(&world, name).to_string()).succeeds();
-        assert!(ended.stdout.contains("codegen") || ended.stdout.contains("deny"), "{event}: {ended:?}");
+        assert!(
+            ended.stdout.contains("codegen") || ended.stdout.contains("deny"),
+            "{event}: {ended:?}"
+        );
         seen.push(event);
     }
-    assert_eq!(seen, ["SessionStart", "PreToolUse", "Stop", "statusline"], "no hook at every prompt");
+    assert_eq!(
+        seen,
+        ["SessionStart", "PreToolUse", "Stop", "statusline"],
+        "no hook at every prompt"
+    );
     assert!(world.read("env").contains("ORCH_ACTOR"));
 }

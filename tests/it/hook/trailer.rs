@@ -12,12 +12,19 @@ fn named() -> Scene {
     scene.world.orch(&["new", "login"]).succeeds();
     scene.world.orch(&["new", "old"]).succeeds();
     scene.world.walk_to("old", "done");
-    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("prepare-commit-msg");
+    scene
+        .world
+        .orch(&["hook", "install", "--prepare-commit-msg"])
+        .succeeds()
+        .says("prepare-commit-msg");
     scene
 }
 
 fn real_orch(scene: &Scene) {
-    program(&scene.beside("bin/orch"), &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_orch")));
+    program(
+        &scene.beside("bin/orch"),
+        &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_orch")),
+    );
 }
 
 /// Runs git with an editor that puts a subject before whatever the message file holds.
@@ -28,7 +35,11 @@ fn edited(scene: &Scene, arguments: &[&str]) -> Ended {
 
 /// The message of HEAD without the newlines at its end.
 fn message(scene: &Scene) -> String {
-    scene.world.git(&["log", "-1", "--format=%B"]).trim_end().to_owned()
+    scene
+        .world
+        .git(&["log", "-1", "--format=%B"])
+        .trim_end()
+        .to_owned()
 }
 
 const NAMED: &str = "\n\nOrch-Task: login";
@@ -47,18 +58,30 @@ fn a_commit_on_the_branch_of_an_open_task_names_it() {
     // With the trailers that are there, and never twice.
     for (given, expected) in [
         ("Text\n\nFixes: #1", "Text\n\nFixes: #1\nOrch-Task: login"),
-        ("Text\n\norch-task: other\nFixes: #1", "Text\n\norch-task: other\nFixes: #1"),
+        (
+            "Text\n\norch-task: other\nFixes: #1",
+            "Text\n\norch-task: other\nFixes: #1",
+        ),
         ("Text\n---\nmore", "Text\n---\nmore\n\nOrch-Task: login"),
     ] {
-        scene.git(&["commit", "-q", "--allow-empty", "-m", given]).succeeds();
+        scene
+            .git(&["commit", "-q", "--allow-empty", "-m", given])
+            .succeeds();
         assert_eq!(message(&scene), expected);
     }
     // From a directory below, in another work tree.
     scene.world.git(&["switch", "-q", "main"]);
-    scene.world.git(&["worktree", "add", "-q", "../second", "task/login"]);
+    scene
+        .world
+        .git(&["worktree", "add", "-q", "../second", "task/login"]);
     let tasks = scene.beside("second/tasks/login").display().to_string();
-    scene.git(&["-C", &tasks, "commit", "-q", "--allow-empty", "-m", "There"]).succeeds();
-    assert_eq!(scene.world.git(&["log", "-1", "--format=%B", "task/login"]), format!("There{NAMED}\n\n"));
+    scene
+        .git(&["-C", &tasks, "commit", "-q", "--allow-empty", "-m", "There"])
+        .succeeds();
+    assert_eq!(
+        scene.world.git(&["log", "-1", "--format=%B", "task/login"]),
+        format!("There{NAMED}\n\n")
+    );
 }
 
 #[test]
@@ -68,21 +91,41 @@ fn the_lines_that_git_keeps_are_the_message_whatever_the_settings_about_trailers
     for (settings, given, expected) in [
         (&[][..], "#42 fix", "#42 fix\n\nOrch-Task: login"),
         (&[], "Text\n\n# more", "Text\n\n# more\n\nOrch-Task: login"),
-        (&["commit.cleanup=strip"], "Text\n# gone", "Text\n\nOrch-Task: login"),
-        (&["trailer.separators==", "trailer.Orch-Task.command=echo x"], "Text", "Text\n\nOrch-Task: login"),
         (
-            &["trailer.orch-task.key=Task #", "trailer.ifMissing=doNothing"],
+            &["commit.cleanup=strip"],
+            "Text\n# gone",
+            "Text\n\nOrch-Task: login",
+        ),
+        (
+            &["trailer.separators==", "trailer.Orch-Task.command=echo x"],
+            "Text",
+            "Text\n\nOrch-Task: login",
+        ),
+        (
+            &[
+                "trailer.orch-task.key=Task #",
+                "trailer.ifMissing=doNothing",
+            ],
             "Text",
             "Text\n\nOrch-Task: login",
         ),
     ] {
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
         let commit = ["commit", "-q", "--allow-empty", "-m", given];
-        scene.git(&settings.chain(commit).collect::<Vec<_>>()).succeeds();
+        scene
+            .git(&settings.chain(commit).collect::<Vec<_>>())
+            .succeeds();
         assert_eq!(message(&scene), expected);
     }
     // Without text, git aborts.
-    let stripped = ["-c", "commit.cleanup=strip", "commit", "--allow-empty", "-m", "#42"];
+    let stripped = [
+        "-c",
+        "commit.cleanup=strip",
+        "commit",
+        "--allow-empty",
+        "-m",
+        "#42",
+    ];
     scene.git(&stripped).ends(1).reports("Aborting");
 }
 
@@ -102,17 +145,31 @@ fn a_branch_that_names_no_open_task_and_a_message_of_another_commit_stay_as_they
     }
     scene.world.git(&["switch", "-q", "-c", "side", "main"]);
     scene.commit().succeeds();
-    scene.world.write("orch.toml", "[git]\ntask_branch = \"work-{task}\"\n");
-    scene.world.git(&["switch", "-q", "-c", "work-login", "main"]);
+    scene
+        .world
+        .write("orch.toml", "[git]\ntask_branch = \"work-{task}\"\n");
+    scene
+        .world
+        .git(&["switch", "-q", "-c", "work-login", "main"]);
     scene.commit().succeeds();
-    assert_eq!(message(&scene), format!("Something{NAMED}"), "the branches of the settings");
-    scene.git(&["commit", "-q", "--amend", "--no-edit", "--allow-empty"]).succeeds();
+    assert_eq!(
+        message(&scene),
+        format!("Something{NAMED}"),
+        "the branches of the settings"
+    );
+    scene
+        .git(&["commit", "-q", "--amend", "--no-edit", "--allow-empty"])
+        .succeeds();
     assert_eq!(message(&scene), format!("Something{NAMED}"));
-    scene.git(&["commit", "-q", "--allow-empty", "-C", "main"]).succeeds();
+    scene
+        .git(&["commit", "-q", "--allow-empty", "-C", "main"])
+        .succeeds();
     assert_eq!(message(&scene), "Something", "a reused message");
     edited(&scene, &["commit", "-q", "--amend", "--allow-empty"]).succeeds();
     assert_eq!(message(&scene), "Edited\nSomething", "an amended message");
-    scene.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]).succeeds();
+    scene
+        .git(&["merge", "-q", "--no-ff", "--no-edit", "side"])
+        .succeeds();
     assert_eq!(message(&scene), "Merge branch 'side' into work-login");
     scene.world.git(&["switch", "-q", "side"]);
     scene.world.write("more.rs", "");
@@ -135,8 +192,14 @@ fn a_branch_that_names_no_open_task_and_a_message_of_another_commit_stay_as_they
 fn a_message_without_a_trailer_never_blocks_a_commit() {
     let scene = named();
     let hook = scene.world.read(".git/hooks/prepare-commit-msg");
-    scene.world.write("orch.toml", "[hook]\non_missing = \"block\"\n");
-    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("updated");
+    scene
+        .world
+        .write("orch.toml", "[hook]\non_missing = \"block\"\n");
+    scene
+        .world
+        .orch(&["hook", "install", "--prepare-commit-msg"])
+        .succeeds()
+        .says("updated");
     scene.world.git(&["switch", "-q", "-c", "task/login"]);
     for answer in ["exit 1", "exit 2", "exit 70", "kill -SEGV $$"] {
         scene.orch_answers(answer);
@@ -145,18 +208,28 @@ fn a_message_without_a_trailer_never_blocks_a_commit() {
     }
     // Neither PATH nor the recorded path has an orch.
     let gone = scene.world.read(".git/hooks/prepare-commit-msg");
-    scene
-        .world
-        .write(".git/hooks/prepare-commit-msg", gone.replace(env!("CARGO_BIN_EXE_orch"), "/nowhere/orch"));
+    scene.world.write(
+        ".git/hooks/prepare-commit-msg",
+        gone.replace(env!("CARGO_BIN_EXE_orch"), "/nowhere/orch"),
+    );
     std::fs::remove_file(scene.beside("bin/orch")).expect("removed");
-    scene.commit().succeeds().reports("the message is left as it is");
+    scene
+        .commit()
+        .succeeds()
+        .reports("the message is left as it is");
     assert_eq!(message(&scene), "Something");
     scene.world.write(".git/hooks/prepare-commit-msg", hook);
     real_orch(&scene);
     // A task that cannot be read, and a file that is not there.
-    scene.world.write("tasks/login/transcript.jsonl", "no event\n");
+    scene
+        .world
+        .write("tasks/login/transcript.jsonl", "no event\n");
     scene.commit().succeeds();
-    scene.world.orch(&["hook", "prepare-commit-msg", "none"]).succeeds().reports("cannot name the task");
+    scene
+        .world
+        .orch(&["hook", "prepare-commit-msg", "none"])
+        .succeeds()
+        .reports("cannot name the task");
 }
 
 #[test]
@@ -167,13 +240,35 @@ fn a_hook_that_was_there_before_runs_first_and_comes_back() {
     scene.world.git(&["switch", "-q", "-c", "task/login"]);
     scene.hook("prepare-commit-msg", "echo 'From-Hook: yes' >>\"$1\"");
     let before = scene.world.read(".git/hooks/prepare-commit-msg");
-    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds();
-    scene.git(&["commit", "-q", "--allow-empty", "-m", "Text\n\nFixes: #1"]).succeeds();
-    assert_eq!(message(&scene), "Text\n\nFixes: #1\nFrom-Hook: yes\nOrch-Task: login");
-    assert_eq!(scene.seen(), "prepare-commit-msg .git/COMMIT_EDITMSG message\n");
-    scene.world.orch(&["hook", "uninstall"]).succeeds().says("the previous hook is restored");
+    scene
+        .world
+        .orch(&["hook", "install", "--prepare-commit-msg"])
+        .succeeds();
+    scene
+        .git(&["commit", "-q", "--allow-empty", "-m", "Text\n\nFixes: #1"])
+        .succeeds();
+    assert_eq!(
+        message(&scene),
+        "Text\n\nFixes: #1\nFrom-Hook: yes\nOrch-Task: login"
+    );
+    assert_eq!(
+        scene.seen(),
+        "prepare-commit-msg .git/COMMIT_EDITMSG message\n"
+    );
+    scene
+        .world
+        .orch(&["hook", "uninstall"])
+        .succeeds()
+        .says("the previous hook is restored");
     assert_eq!(scene.world.read(".git/hooks/prepare-commit-msg"), before);
-    assert!(!Path::new(&scene.world.path(".git/hooks/prepare-commit-msg.before-orch")).exists());
+    assert!(
+        !Path::new(
+            &scene
+                .world
+                .path(".git/hooks/prepare-commit-msg.before-orch")
+        )
+        .exists()
+    );
 }
 
 #[test]
@@ -189,12 +284,25 @@ fn git_still_aborts_a_commit_whose_message_nobody_writes() {
         &["commit", "-s"],
         &["-c", "commit.cleanup=scissors", "commit"],
         &["-c", "core.commentChar=auto", "commit"],
-        &["-c", "core.commentChar=;", "-c", "commit.template=template", "commit"],
+        &[
+            "-c",
+            "core.commentChar=;",
+            "-c",
+            "commit.template=template",
+            "commit",
+        ],
     ] {
-        scene.git(&[&["-c", "core.editor=true"], options].concat()).ends(1).reports("Aborting");
+        scene
+            .git(&[&["-c", "core.editor=true"], options].concat())
+            .ends(1)
+            .reports("Aborting");
         assert_eq!(scene.world.git(&["rev-parse", "HEAD"]), head, "{options:?}");
         edited(&scene, options).succeeds();
-        assert_eq!(message(&scene).matches("Orch-Task: login").count(), 1, "{options:?}");
+        assert_eq!(
+            message(&scene).matches("Orch-Task: login").count(),
+            1,
+            "{options:?}"
+        );
         scene.world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     }
     scene.git(&["commit", "-m", ""]).ends(1).reports("Aborting");
@@ -210,9 +318,17 @@ fn the_hook_that_completes_a_message_checks_only_if_it_is_asked_to() {
     let hook = || scene.world.read(".git/hooks/commit-msg");
     assert!(hook().contains("\nchecks=no\n"));
     scene.world.orch(&["hook", "status"]).succeeds();
-    scene.world.orch(&["hook", "install", "--commit-msg"]).succeeds().says("updated");
+    scene
+        .world
+        .orch(&["hook", "install", "--commit-msg"])
+        .succeeds()
+        .says("updated");
     assert!(hook().contains("\nchecks=yes\n"));
-    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("unchanged");
+    scene
+        .world
+        .orch(&["hook", "install", "--prepare-commit-msg"])
+        .succeeds()
+        .says("unchanged");
     scene.world.orch(&["hook", "status"]).succeeds();
     // It checks the message with the trailer that it adds.
     scene.world.git(&["switch", "-q", "-c", "task/login"]);
@@ -232,8 +348,14 @@ fn a_commit_of_an_agent_names_it() {
     let commit = |variable: &str, value: &str, arguments: &[&str]| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut command = scene.world.command("git");
-        command.args(arguments).env("PATH", format!("{}:{}", scene.beside("bin").display(), path.display()));
-        scene.world.end(command.env(variable, value).output().expect("git runs")).succeeds();
+        command.args(arguments).env(
+            "PATH",
+            format!("{}:{}", scene.beside("bin").display(), path.display()),
+        );
+        scene
+            .world
+            .end(command.env(variable, value).output().expect("git runs"))
+            .succeeds();
         message(&scene)
     };
     let plain = ["commit", "-q", "--allow-empty", "-m", "Text"];
@@ -243,17 +365,37 @@ fn a_commit_of_an_agent_names_it() {
         ("ORCH_ACTOR", "human:Ann", "Text"),
         ("CLAUDECODE", "", "Text"),
     ] {
-        assert_eq!(commit(variable, value, &plain), expected, "{variable}={value}");
+        assert_eq!(
+            commit(variable, value, &plain),
+            expected,
+            "{variable}={value}"
+        );
     }
     // On the branch of a task, beside its name; and nothing is added twice, or to a message of another commit.
     scene.world.git(&["switch", "-q", "-c", "task/login"]);
     let both = "Text\n\nOrch-Task: login\nOrch-Writer: Claude Code";
     assert_eq!(commit("CLAUDECODE", "1", &plain), both);
-    assert_eq!(commit("CLAUDECODE", "1", &["commit", "-q", "--allow-empty", "-m", both]), both);
+    assert_eq!(
+        commit(
+            "CLAUDECODE",
+            "1",
+            &["commit", "-q", "--allow-empty", "-m", both]
+        ),
+        both
+    );
     let amend = ["commit", "-q", "--allow-empty", "--amend", "--no-edit"];
     assert_eq!(commit("CODEX_CI", "1", &amend), both);
     // In the editor, an empty message still aborts.
-    let edit = ["-c", "core.editor=sed -i '1s/^/Edited\\n/'", "commit", "-q", "--allow-empty"];
-    assert_eq!(commit("CLAUDECODE", "1", &edit), "Edited\n\nOrch-Task: login\nOrch-Writer: Claude Code");
+    let edit = [
+        "-c",
+        "core.editor=sed -i '1s/^/Edited\\n/'",
+        "commit",
+        "-q",
+        "--allow-empty",
+    ];
+    assert_eq!(
+        commit("CLAUDECODE", "1", &edit),
+        "Edited\n\nOrch-Task: login\nOrch-Writer: Claude Code"
+    );
     scene.world.orch(&["check", "--commit", "HEAD"]).succeeds();
 }

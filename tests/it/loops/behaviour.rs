@@ -71,7 +71,12 @@ pub struct Memory {
 }
 
 /// What an executor of this behaviour does.
-pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &mut Memory) -> Reply {
+pub fn perform(
+    machine: &Machine,
+    behaviour: Behaviour,
+    job: &Job<'_>,
+    memory: &mut Memory,
+) -> Reply {
     let action = machine.workflow.action(job.action).expect("known");
     let printed = |result: Value| machine.reply(job, &result);
     let honest = || (machine.honest)(job);
@@ -79,14 +84,21 @@ pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &
         Behaviour::Succeeds => printed(honest()),
         Behaviour::Fails => printed(json!({"status": "failed", "message": "it did not work"})),
         Behaviour::Hangs => Reply::Hung,
-        Behaviour::WritesGarbage => Reply::Printed("I did it! {stateUpdates: yes".to_owned(), Vec::new()),
+        Behaviour::WritesGarbage => {
+            Reply::Printed("I did it! {stateUpdates: yes".to_owned(), Vec::new())
+        }
         Behaviour::WritesNothing => Reply::Printed(String::new(), Vec::new()),
         Behaviour::Repeats => {
-            let first = memory.first.entry(job.action.to_string()).or_insert_with(honest);
+            let first = memory
+                .first
+                .entry(job.action.to_string())
+                .or_insert_with(honest);
             printed(first.clone())
         }
         Behaviour::AsksForClarification => printed((machine.asking)(job)),
-        Behaviour::ClaimsDone => Reply::Printed("{\"summary\": \"all done\"}\n".to_owned(), Vec::new()),
+        Behaviour::ClaimsDone => {
+            Reply::Printed("{\"summary\": \"all done\"}\n".to_owned(), Vec::new())
+        }
         Behaviour::Trespasses => {
             let mut result = honest();
             let phase_key = machine.workflow.phase_key.clone();
@@ -102,8 +114,16 @@ pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &
         Behaviour::Resurrects => {
             let mut result = honest();
             each_list(&mut result["stateUpdates"], &mut |place, list| {
-                let known = memory.lists.entry(format!("{}{place}", job.action)).or_default();
-                known.extend(list.iter().filter(|item| !known.contains(item)).cloned().collect::<Vec<_>>());
+                let known = memory
+                    .lists
+                    .entry(format!("{}{place}", job.action))
+                    .or_default();
+                known.extend(
+                    list.iter()
+                        .filter(|item| !known.contains(item))
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
                 list.clone_from(known);
             });
             printed(result)
@@ -126,8 +146,11 @@ pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &
             printed(result)
         }
         Behaviour::Removes => {
-            let removed: Map<String, Value> =
-                action.writes.iter().map(|pointer| (pointer.clone(), Value::Null)).collect();
+            let removed: Map<String, Value> = action
+                .writes
+                .iter()
+                .map(|pointer| (pointer.clone(), Value::Null))
+                .collect();
             printed(json!({"stateUpdates": removed}))
         }
     }

@@ -11,8 +11,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-static MACHINE: LazyLock<Machine> =
-    LazyLock::new(|| Machine { files, ..Machine::new(shipped("ccw-loop"), honest, asking, person) });
+static MACHINE: LazyLock<Machine> = LazyLock::new(|| Machine {
+    files,
+    ..Machine::new(shipped("ccw-loop"), honest, asking, person)
+});
 
 /// Two tasks, tests that fail once, and a cause that is found at once.
 fn honest(job: &Job<'_>) -> Value {
@@ -50,7 +52,10 @@ fn task(number: usize, status: &str) -> Value {
 }
 
 fn tasks(job: &Job<'_>) -> Vec<Value> {
-    job.state["skill_state"]["develop"]["tasks"].as_array().expect("a plan").clone()
+    job.state["skill_state"]["develop"]["tasks"]
+        .as_array()
+        .expect("a plan")
+        .clone()
 }
 
 /// The first open task comes out as this; without one, a new one is planned.
@@ -84,8 +89,10 @@ fn validated(statuses: &[&str]) -> Value {
         .enumerate()
         .map(|(index, status)| json!({"test_name": name(index), "status": status}))
         .collect();
-    let failed: Vec<String> =
-        (0..statuses.len()).filter(|index| statuses[*index] == "failed").map(name).collect();
+    let failed: Vec<String> = (0..statuses.len())
+        .filter(|index| statuses[*index] == "failed")
+        .map(name)
+        .collect();
     json!({"stateUpdates": {"skill_state": {"validate": {
         "passed": failed.is_empty(), "test_results": results, "failed_tests": failed}}}, "summary": "validated"})
 }
@@ -105,10 +112,17 @@ fn person(ask: &str, state: &Map<String, Value>, chance: &mut Chance) -> Value {
 /// The files of progress say what the state will say.
 fn files(job: &Job<'_>, result: &Value, path: &str) -> Option<String> {
     let part = path.strip_prefix("progress/")?.strip_suffix(".json")?;
-    let known = job.state.get("skill_state").and_then(|parts| parts.get(part)).cloned();
+    let known = job
+        .state
+        .get("skill_state")
+        .and_then(|parts| parts.get(part))
+        .cloned();
     let mut value = known.unwrap_or_else(|| json!({}));
     if let Some(given) = result["stateUpdates"]["skill_state"][part].as_object() {
-        value.as_object_mut().expect("an object").extend(given.clone());
+        value
+            .as_object_mut()
+            .expect("an object")
+            .extend(given.clone());
     }
     Some(value.to_string())
 }
@@ -118,7 +132,11 @@ fn reply(job: &Job<'_>, result: &Value) -> Reply {
 }
 
 /// Runs a task; what the script does not say goes well.
-fn run(task: &mut Simulation<'_>, mode: Mode, mut script: impl FnMut(&Job<'_>) -> Option<Value>) -> Ended {
+fn run(
+    task: &mut Simulation<'_>,
+    mode: Mode,
+    mut script: impl FnMut(&Job<'_>) -> Option<Value>,
+) -> Ended {
     task.run(mode, &mut |job| {
         let result = script(job).unwrap_or_else(|| plain(job));
         reply(job, &result)
@@ -126,15 +144,25 @@ fn run(task: &mut Simulation<'_>, mode: Mode, mut script: impl FnMut(&Job<'_>) -
 }
 
 fn picked(task: &mut Simulation<'_>, action: &str) {
-    task.answer(&json!({"action": action})).unwrap_or_else(|fault| panic!("{action}: {fault}"));
+    task.answer(&json!({"action": action}))
+        .unwrap_or_else(|fault| panic!("{action}: {fault}"));
 }
 
 #[test]
 fn l1_the_plan_is_made_once() {
     let mut task = MACHINE.task();
-    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
-    assert_eq!(task.trace, ["init", "develop", "develop", "validate", "complete"]);
-    assert_eq!((task.phase().as_str(), task.at("/current_iteration")), ("completed", json!(4)));
+    assert_eq!(
+        run(&mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        task.trace,
+        ["init", "develop", "develop", "validate", "complete"]
+    );
+    assert_eq!(
+        (task.phase().as_str(), task.at("/current_iteration")),
+        ("completed", json!(4))
+    );
 }
 
 /// The contract of the older loop: what has a place reaches the state, and what orch keeps itself is passed over.
@@ -148,7 +176,10 @@ fn what_an_executor_of_the_older_loop_reports_reaches_the_state() {
             .then(|| json!({"skillStateUpdates": of_skill, "continue": true, "message": "done"}))
     });
     assert_eq!(ended.ending, Ending::Completed, "{}", ended.reason);
-    assert_eq!(task.trace, ["init", "develop", "develop", "validate", "complete"]);
+    assert_eq!(
+        task.trace,
+        ["init", "develop", "develop", "validate", "complete"]
+    );
     assert_eq!(task.at("/skill_state/summary"), json!({"text": "Done."}));
     assert_eq!(task.at("/skill_state/last_action"), Value::Null);
 }
@@ -160,7 +191,9 @@ fn l2_when_every_task_is_done_the_tests_run() {
     run(&mut task, Mode::Auto, |job| {
         (job.action.as_str() == "develop" && job.before == 0).then(|| developed(job, "failed"))
     });
-    let expected = ["init", "develop", "develop", "debug", "develop", "develop", "validate", "complete"];
+    let expected = [
+        "init", "develop", "develop", "debug", "develop", "develop", "validate", "complete",
+    ];
     assert_eq!(task.trace, expected);
     assert_eq!(task.phase(), "completed");
 }
@@ -171,7 +204,9 @@ fn l3_a_confirmed_hypothesis_does_not_validate_for_ever() {
     let ended = task.run(Mode::Auto, &mut |job| reply(job, &honest(job)));
     assert_eq!(ended.ending, Ending::Completed);
     assert_eq!(task.at("/skill_state/debug/confirmed_hypothesis"), "H1");
-    let expected = ["init", "develop", "develop", "validate", "debug", "develop", "validate", "complete"];
+    let expected = [
+        "init", "develop", "develop", "validate", "debug", "develop", "validate", "complete",
+    ];
     assert_eq!(task.trace, expected);
 }
 
@@ -187,8 +222,16 @@ fn l4_a_failed_validation_leads_to_a_new_task_or_to_an_end() {
         }
         _ => None,
     });
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Stalled, "running"), "{}", ended.reason);
-    assert_eq!(task.trace, ["init", "develop", "develop", "validate", "debug", "debug"]);
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Stalled, "running"),
+        "{}",
+        ended.reason
+    );
+    assert_eq!(
+        task.trace,
+        ["init", "develop", "develop", "validate", "debug", "debug"]
+    );
 }
 
 /// Tests that never pass, and always a new idea.
@@ -208,17 +251,26 @@ fn hopeless(job: &Job<'_>) -> Option<Value> {
 fn l5_the_iteration_limit_is_an_end_of_its_own_and_no_success() {
     let mut task = MACHINE.task();
     let ended = run(&mut task, Mode::Auto, hopeless);
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "exhausted"));
-    assert_eq!((task.at("/current_iteration"), ended.turns), (json!(10), 10));
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Failed, "exhausted")
+    );
+    assert_eq!(
+        (task.at("/current_iteration"), ended.turns),
+        (json!(10), 10)
+    );
     assert_eq!(task.at("/failure_reason"), "max_iterations");
     assert_eq!(run(&mut task, Mode::Auto, hopeless).turns, 0, "it is over");
     // Whoever opens it again is asked; nothing raises the limit by itself.
     task.reopen(Some("running"));
     let ended = run(&mut task, Mode::Auto, hopeless);
     assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 0));
-    task.answer(&json!({"max_iterations": 0})).expect_err("not a limit");
-    task.answer(&json!({"current_iteration": 0})).expect_err("not asked for");
-    task.answer(&json!({"max_iterations": 12})).expect("asked for");
+    task.answer(&json!({"max_iterations": 0}))
+        .expect_err("not a limit");
+    task.answer(&json!({"current_iteration": 0}))
+        .expect_err("not asked for");
+    task.answer(&json!({"max_iterations": 12}))
+        .expect("asked for");
     let ended = run(&mut task, Mode::Auto, hopeless);
     assert_eq!((task.phase().as_str(), ended.turns), ("exhausted", 2));
 }
@@ -226,8 +278,13 @@ fn l5_the_iteration_limit_is_an_end_of_its_own_and_no_success() {
 #[test]
 fn l5_what_is_validated_at_the_limit_is_completed() {
     let mut task = MACHINE.task();
-    run(&mut task, Mode::Auto, |job| (job.action.as_str() == "init").then(|| planned(8)));
-    assert_eq!((task.at("/current_iteration"), task.at("/max_iterations")), (json!(10), json!(10)));
+    run(&mut task, Mode::Auto, |job| {
+        (job.action.as_str() == "init").then(|| planned(8))
+    });
+    assert_eq!(
+        (task.at("/current_iteration"), task.at("/max_iterations")),
+        (json!(10), json!(10))
+    );
     assert_eq!((task.trace.len(), task.phase().as_str()), (11, "completed"));
 }
 
@@ -241,23 +298,39 @@ fn l6_what_is_picked_runs_next_and_the_menu_counts_for_nothing() {
         assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 0));
     }
     assert_eq!(task.at("/current_iteration"), 1);
-    let Verdict::Choose(offered) = task.decide().verdict else { panic!("a menu") };
+    let Verdict::Choose(offered) = task.decide().verdict else {
+        panic!("a menu")
+    };
     let offered: Vec<&str> = offered.iter().map(|action| action.as_str()).collect();
     assert_eq!(offered, ["develop", "debug"]);
-    task.answer(&json!({"action": "complete"})).expect_err("nothing is validated yet");
-    for (at, action) in ["develop", "validate", "develop", "develop", "develop"].into_iter().enumerate() {
+    task.answer(&json!({"action": "complete"}))
+        .expect_err("nothing is validated yet");
+    for (at, action) in ["develop", "validate", "develop", "develop", "develop"]
+        .into_iter()
+        .enumerate()
+    {
         picked(&mut task, action);
         assert_eq!(run(&mut task, Mode::Interactive, |_| None).turns, 1);
         assert_eq!(task.trace.last().map(String::as_str), Some(action));
         assert_eq!(task.at("/current_iteration"), at + 2);
     }
     // Without an open task the last two planned one and did it, so the verdict on the code is old.
-    task.answer(&json!({"action": "complete"})).expect_err("what is validated has changed");
+    task.answer(&json!({"action": "complete"}))
+        .expect_err("what is validated has changed");
     picked(&mut task, "validate");
     run(&mut task, Mode::Interactive, |_| None);
     picked(&mut task, "complete");
-    assert_eq!(run(&mut task, Mode::Interactive, |_| None).ending, Ending::Completed);
-    assert_eq!(task.told.iter().filter(|entry| entry.kind == Kind::Answer).count(), 7);
+    assert_eq!(
+        run(&mut task, Mode::Interactive, |_| None).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        task.told
+            .iter()
+            .filter(|entry| entry.kind == Kind::Answer)
+            .count(),
+        7
+    );
 }
 
 #[test]
@@ -267,7 +340,10 @@ fn l7_neither_plane_writes_what_is_the_others() {
         ("current_iteration", json!(0)),
         ("max_iterations", json!(1000)),
         ("validated", json!(true)),
-        ("skill_state.validate", json!({"passed": true, "test_results": [], "failed_tests": []})),
+        (
+            "skill_state.validate",
+            json!({"passed": true, "test_results": [], "failed_tests": []}),
+        ),
         ("skill_state", Value::Null),
     ] {
         let mut task = MACHINE.task();
@@ -278,15 +354,24 @@ fn l7_neither_plane_writes_what_is_the_others() {
             }
             Some(result)
         });
-        assert_eq!(task.trace, ["init", "develop", "develop", "develop"], "{pointer}");
-        assert_eq!((task.phase().as_str(), task.at("/current_iteration")), ("failed", json!(1)));
+        assert_eq!(
+            task.trace,
+            ["init", "develop", "develop", "develop"],
+            "{pointer}"
+        );
+        assert_eq!(
+            (task.phase().as_str(), task.at("/current_iteration")),
+            ("failed", json!(1))
+        );
     }
 }
 
 #[test]
 fn l12_what_keeps_failing_ends_the_loop() {
     let mut task = MACHINE.task();
-    let ended = task.run(Mode::Auto, &mut |_| Reply::Printed("no JSON".to_owned(), Vec::new()));
+    let ended = task.run(Mode::Auto, &mut |_| {
+        Reply::Printed("no JSON".to_owned(), Vec::new())
+    });
     assert_eq!((ended.ending, ended.turns), (Ending::Failed, 3));
     assert_eq!(task.at("/failure_reason"), "no plan could be made");
     // At the menu there is more to try, until too much was given up.
@@ -310,9 +395,15 @@ fn tests_passed_is_believed_only_where_a_test_did() {
         result["stateUpdates"]["skill_state"]["validate"]["failed_tests"] = json!(["test 9"]);
         result
     };
-    for told in [validated(&[]), validated(&["skipped"]), blaming(validated(&["passed"]))] {
+    for told in [
+        validated(&[]),
+        validated(&["skipped"]),
+        blaming(validated(&["passed"])),
+    ] {
         let mut task = MACHINE.task();
-        run(&mut task, Mode::Auto, |job| (job.action.as_str() == "validate").then(|| told.clone()));
+        run(&mut task, Mode::Auto, |job| {
+            (job.action.as_str() == "validate").then(|| told.clone())
+        });
         assert_eq!(task.trace[3..], ["validate", "validate", "validate"]);
         assert_eq!(task.phase(), "failed");
     }
@@ -322,7 +413,9 @@ fn tests_passed_is_believed_only_where_a_test_did() {
 fn a_file_of_progress_that_says_something_else_is_a_failure() {
     let mut task = MACHINE.task();
     let ended = task.run(Mode::Auto, &mut |job| {
-        let Reply::Printed(output, mut files) = reply(job, &plain(job)) else { panic!("printed") };
+        let Reply::Printed(output, mut files) = reply(job, &plain(job)) else {
+            panic!("printed")
+        };
         files[0].1 = Some(planned(3)["stateUpdates"]["skill_state"]["develop"].to_string());
         Reply::Printed(output, files)
     });
@@ -345,7 +438,12 @@ fn every_order_leads_where_the_table_says() {
         ("running", Mode::Auto, &[Pause, Stop], "failed"),
         ("running", Mode::Interactive, &[Stop, Resume], "running"),
         ("running", Mode::Interactive, &[Stop, Stop], "failed"),
-        ("running", Mode::Auto, &[Stop, Start, Resume, Pause, Stop], "failed"),
+        (
+            "running",
+            Mode::Auto,
+            &[Stop, Start, Resume, Pause, Stop],
+            "failed",
+        ),
     ];
     for (from, mode, orders, to) in table {
         let mut task = MACHINE.task();
@@ -376,16 +474,28 @@ fn pausing_refunds_nothing() {
         if ended.ending != Ending::Paused {
             break;
         }
-        task.order(Signal::Pause).and_then(|()| task.order(Signal::Resume)).expect("answered");
+        task.order(Signal::Pause)
+            .and_then(|()| task.order(Signal::Resume))
+            .expect("answered");
     }
-    assert_eq!((task.phase().as_str(), task.at("/current_iteration")), ("exhausted", json!(10)));
+    assert_eq!(
+        (task.phase().as_str(), task.at("/current_iteration")),
+        ("exhausted", json!(10))
+    );
 }
 
 /// The result that the prompt of an action shows.
 fn example(action: &str) -> Value {
-    let text = System::shipped().agent(&format!("ccw-loop-{action}")).expect("shipped").to_owned();
-    let block = text.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
-    serde_json::from_str(block.expect("an example")).unwrap_or_else(|error| panic!("{action}: {error}"))
+    let text = System::shipped()
+        .agent(&format!("ccw-loop-{action}"))
+        .expect("shipped")
+        .to_owned();
+    let block = text
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    serde_json::from_str(block.expect("an example"))
+        .unwrap_or_else(|error| panic!("{action}: {error}"))
 }
 
 #[test]
@@ -401,7 +511,9 @@ fn every_example_of_a_prompt_is_accepted_at_the_first_try() {
         "complete" => Some(example("complete")),
         _ => None,
     });
-    let expected = ["init", "develop", "debug", "validate", "develop", "validate", "complete"];
+    let expected = [
+        "init", "develop", "debug", "validate", "develop", "validate", "complete",
+    ];
     assert_eq!(
         (task.trace.as_slice(), task.phase().as_str()),
         (&expected.map(str::to_owned)[..], "completed")
@@ -411,13 +523,17 @@ fn every_example_of_a_prompt_is_accepted_at_the_first_try() {
 #[test]
 fn the_state_and_the_files_of_progress_have_one_shape() {
     let system = System::shipped();
-    let read =
-        |name: &str| -> Value { serde_json::from_str(system.schema(name).expect("shipped")).expect("JSON") };
+    let read = |name: &str| -> Value {
+        serde_json::from_str(system.schema(name).expect("shipped")).expect("JSON")
+    };
     let state = read("ccw-loop");
     for part in ["develop", "debug", "validate"] {
         let mut file = read(&format!("ccw-loop-{part}"));
         for key in ["$schema", "$id", "examples"] {
-            file.as_object_mut().expect("an object").remove(key).expect(key);
+            file.as_object_mut()
+                .expect("an object")
+                .remove(key)
+                .expect(key);
         }
         assert_eq!(state["$defs"][part], file, "{part}");
     }
@@ -430,34 +546,49 @@ fn the_settings_of_a_loop_are_its_own() {
     let settings = json!({"max_iterations": 3, "tags": ["api"], "priority": "high", "notes": "ask Ann",
         "description": "Uploads are tried again."});
     task.answer(&settings).expect("asked for");
-    task.answer(&json!({"priority": "urgent"})).expect_err("not a priority");
-    task.answer(&json!({"skill_state": {}})).expect_err("the executor's");
+    task.answer(&json!({"priority": "urgent"}))
+        .expect_err("not a priority");
+    task.answer(&json!({"skill_state": {}}))
+        .expect_err("the executor's");
     let ended = run(&mut task, Mode::Auto, hopeless);
     assert_eq!((task.phase().as_str(), ended.turns), ("exhausted", 3));
-    assert_eq!((task.at("/tags"), task.at("/notes")), (json!(["api"]), json!("ask Ann")));
+    assert_eq!(
+        (task.at("/tags"), task.at("/notes")),
+        (json!(["api"]), json!("ask Ann"))
+    );
 }
 
 /// While the loop is paused, its list of tasks is open to people.
 #[test]
 fn tasks_are_added_reordered_and_removed() {
     let mut task = MACHINE.task();
-    run(&mut task, Mode::Interactive, |job| (job.action.as_str() == "init").then(|| planned(3)));
-    task.answer(&json!({"skill_state.develop.tasks": []})).expect_err("the loop is running");
+    run(&mut task, Mode::Interactive, |job| {
+        (job.action.as_str() == "init").then(|| planned(3))
+    });
+    task.answer(&json!({"skill_state.develop.tasks": []}))
+        .expect_err("the loop is running");
     task.order(Signal::Pause).expect("running");
     let mut list = [4, 1].map(|number| self::task(number, "pending"));
     list[0]["description"] = json!("first");
-    task.answer(&json!({"skill_state.develop.tasks": list})).expect("paused");
-    task.answer(&json!({"skill_state.develop.tasks": []})).expect_err("no list of tasks");
+    task.answer(&json!({"skill_state.develop.tasks": list}))
+        .expect("paused");
+    task.answer(&json!({"skill_state.develop.tasks": []}))
+        .expect_err("no list of tasks");
     task.order(Signal::Resume).expect("paused");
     let mut seen = Vec::new();
     run(&mut task, Mode::Auto, |job| {
         if job.action.as_str() == "develop" {
-            let open = tasks(job).into_iter().find(|task| task["status"] == "pending");
+            let open = tasks(job)
+                .into_iter()
+                .find(|task| task["status"] == "pending");
             seen.push(open.expect("a task")["id"].clone());
         }
         None
     });
-    assert_eq!((seen, task.phase().as_str()), (vec![json!("task-004"), json!("task-001")], "completed"));
+    assert_eq!(
+        (seen, task.phase().as_str()),
+        (vec![json!("task-004"), json!("task-001")], "completed")
+    );
 }
 
 /// The words of the older loop's executors: their own key for updates, and their further fields.
@@ -477,17 +608,29 @@ fn what_executors_of_the_older_loop_report_is_accepted() {
                 updates["debug"]["hypotheses"][0]["evidence"] = json!([{"hid": "H1", "ts": 1}]);
                 updates["debug"]["hypotheses_count"] = json!(1);
             }
-            "validate" => updates["validate"]["test_results"][0]["stack_trace"] = json!("at upload"),
+            "validate" => {
+                updates["validate"]["test_results"][0]["stack_trace"] = json!("at upload")
+            }
             _ => {}
         }
         result["stateUpdates"]["skill_state"] = updates.clone();
-        let Reply::Printed(_, files) = reply(job, &result) else { panic!("it printed") };
+        let Reply::Printed(_, files) = reply(job, &result) else {
+            panic!("it printed")
+        };
         let told = json!({"skillStateUpdates": updates, "message": "done", "continue": true});
         Reply::Printed(format!("{told}\n"), files)
     });
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"), "{}", ended.reason);
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Completed, "completed"),
+        "{}",
+        ended.reason
+    );
     assert_eq!(task.at("/skill_state/develop/tasks/0/tool"), "gemini");
-    assert_eq!(task.at("/skill_state/validate/test_results/0/stack_trace"), "at upload");
+    assert_eq!(
+        task.at("/skill_state/validate/test_results/0/stack_trace"),
+        "at upload"
+    );
 }
 
 #[test]
@@ -516,8 +659,10 @@ fn the_progress_is_shown() {
 
 #[test]
 fn whatever_executors_do_the_loop_comes_to_an_end() {
-    let found: BTreeSet<(&str, String)> =
-        outcomes(&MACHINE).into_iter().map(|outcome| (outcome.ending, outcome.phase)).collect();
+    let found: BTreeSet<(&str, String)> = outcomes(&MACHINE)
+        .into_iter()
+        .map(|outcome| (outcome.ending, outcome.phase))
+        .collect();
     let expected = [
         ("completed", "completed"),
         ("failed", "exhausted"),
@@ -526,7 +671,10 @@ fn whatever_executors_do_the_loop_comes_to_an_end() {
         ("waiting", "running"),
     ];
     for (ending, phase) in &found {
-        assert!(expected.contains(&(ending, phase.as_str())), "{ending} in {phase}");
+        assert!(
+            expected.contains(&(ending, phase.as_str())),
+            "{ending} in {phase}"
+        );
     }
     assert!(found.len() >= 4, "{found:?}");
 }

@@ -16,7 +16,11 @@ fn machine(fixture: &str, strategy: Strategy) -> Machine {
     let path = project().join(format!("fixtures/skills/valid/{fixture}.json"));
     let config = serde_json::from_str(&fs::read_to_string(path).expect("a fixture")).expect("JSON");
     // One fixture has a key without effect.
-    let warnings: &[&str] = if fixture == "issue-triage" { &["skill-dropped"] } else { &[] };
+    let warnings: &[&str] = if fixture == "issue-triage" {
+        &["skill-dropped"]
+    } else {
+        &[]
+    };
     machine_with(&config, strategy, warnings)
 }
 
@@ -27,26 +31,52 @@ fn machine_of(config: &Value, strategy: Strategy) -> Machine {
 /// The machine of a configuration that yields exactly these warnings.
 fn machine_with(config: &Value, strategy: Strategy, warnings: &[&str]) -> Machine {
     let (skill, mut faults) = read(config);
-    assert!(faults.iter().all(|fault| !fault.diagnostic.is_error()), "{faults:#?}");
-    let (made, more) = scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    assert!(
+        faults.iter().all(|fault| !fault.diagnostic.is_error()),
+        "{faults:#?}"
+    );
+    let (made, more) =
+        scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
     faults.extend(more);
-    let warned: Vec<&str> = faults.iter().map(|fault| fault.diagnostic.code.as_str()).collect();
+    let warned: Vec<&str> = faults
+        .iter()
+        .map(|fault| fault.diagnostic.code.as_str())
+        .collect();
     assert_eq!(warned, warnings, "{faults:#?}");
-    let system = made.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+    let system = made
+        .into_iter()
+        .fold(System::empty(), |system, (path, text)| {
+            system.with(path, text)
+        });
     let text = system.workflow("made").expect("a document").to_owned();
     let (workflow, problems) = compile(&Document::new("made", "made.md", text), &system);
     assert_eq!(problems, []);
     let workflow = workflow.expect("compiled");
-    Machine { files, ..Machine::new(workflow, honest, |_| json!({"status": "needs_input"}), person) }
+    Machine {
+        files,
+        ..Machine::new(
+            workflow,
+            honest,
+            |_| json!({"status": "needs_input"}),
+            person,
+        )
+    }
 }
 
 /// Three issues, each processed and reviewed.
 fn honest(job: &Job<'_>) -> Value {
-    let items = job.state.get("pending_items").and_then(Value::as_array).cloned().unwrap_or_default();
+    let items = job
+        .state
+        .get("pending_items")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let updates = match job.action.as_str() {
         "init" => json!({"pending_items": ["a", "b", "c"]}),
-        "process" => json!({"pending_items": items.get(1..).unwrap_or_default(), "needs_review": true,
-            "results": {format!("{}", items.len()): "close it"}}),
+        "process" => {
+            json!({"pending_items": items.get(1..).unwrap_or_default(), "needs_review": true,
+            "results": {format!("{}", items.len()): "close it"}})
+        }
         "review" => json!({"needs_review": false, "quality_score": 80}),
         _ => json!({}),
     };
@@ -70,17 +100,25 @@ fn run(
     mode: Mode,
     mut script: impl FnMut(&Job<'_>) -> Option<Value>,
 ) -> Ended {
-    task.run(mode, &mut |job| machine.reply(job, &script(job).unwrap_or_else(|| honest(job))))
+    task.run(mode, &mut |job| {
+        machine.reply(job, &script(job).unwrap_or_else(|| honest(job)))
+    })
 }
 
 #[test]
 fn g1_what_is_completed_stays_completed_though_nobody_listed_it() {
     let machine = machine("bare", Strategy::Priority);
     let mut task = machine.task();
-    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(
+        run(&machine, &mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
     assert_eq!(task.trace, ["spec_review", "first", "second"]);
     let ended = run(&machine, &mut task, Mode::Auto, |_| None);
-    assert_eq!((ended.ending, ended.turns, task.phase().as_str()), (Ending::Completed, 0, "completed"));
+    assert_eq!(
+        (ended.ending, ended.turns, task.phase().as_str()),
+        (Ending::Completed, 0, "completed")
+    );
 }
 
 #[test]
@@ -89,7 +127,11 @@ fn g2_a_precondition_that_stays_true_runs_its_action_once() {
         let machine = machine("bare", strategy);
         let mut task = machine.task();
         run(&machine, &mut task, Mode::Auto, |_| None);
-        assert_eq!(task.trace, ["spec_review", "first", "second"], "{strategy:?}");
+        assert_eq!(
+            task.trace,
+            ["spec_review", "first", "second"],
+            "{strategy:?}"
+        );
     }
 }
 
@@ -97,8 +139,22 @@ fn g2_a_precondition_that_stays_true_runs_its_action_once() {
 fn g2_an_action_that_the_state_asks_for_again_has_to_change_it() {
     let machine = machine("issue-triage", Strategy::State);
     let mut task = machine.task();
-    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
-    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process", "review", "complete"]);
+    assert_eq!(
+        run(&machine, &mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        task.trace,
+        [
+            "spec_review",
+            "init",
+            "process",
+            "process",
+            "process",
+            "review",
+            "complete"
+        ]
+    );
     // Counting what it did is no change.
     let mut task = machine.task();
     let ended = run(&machine, &mut task, Mode::Auto, |job| {
@@ -110,9 +166,11 @@ fn g2_an_action_that_the_state_asks_for_again_has_to_change_it() {
 
 #[test]
 fn g3_what_has_failed_stays_failed() {
-    for (fixture, failing, phase) in
-        [("issue-triage", "init", "failed"), ("bare", "second", "failed"), ("hostile", "in_", "failed")]
-    {
+    for (fixture, failing, phase) in [
+        ("issue-triage", "init", "failed"),
+        ("bare", "second", "failed"),
+        ("hostile", "in_", "failed"),
+    ] {
         let machine = machine(fixture, Strategy::Priority);
         let mut task = machine.task();
         let mut dies = |job: &Job<'_>| match job.action.as_str() {
@@ -120,7 +178,11 @@ fn g3_what_has_failed_stays_failed() {
             _ => machine.reply(job, &honest(job)),
         };
         let ended = task.run(Mode::Auto, &mut dies);
-        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, phase), "{fixture}");
+        assert_eq!(
+            (ended.ending, task.phase().as_str()),
+            (Ending::Failed, phase),
+            "{fixture}"
+        );
         assert_eq!(task.run(Mode::Auto, &mut dies).turns, 0, "{fixture}");
     }
 }
@@ -144,8 +206,15 @@ fn g4_an_action_without_preconditions_runs_and_runs_once() {
     for strategy in [Strategy::Priority, Strategy::State] {
         let machine = machine_of(&config, strategy);
         let mut task = machine.task();
-        assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
-        assert_eq!(task.trace, ["spec_review", "collect", "sort"], "{strategy:?}");
+        assert_eq!(
+            run(&machine, &mut task, Mode::Auto, |_| None).ending,
+            Ending::Completed
+        );
+        assert_eq!(
+            task.trace,
+            ["spec_review", "collect", "sort"],
+            "{strategy:?}"
+        );
     }
 }
 
@@ -160,7 +229,10 @@ fn g5_the_limit_of_iterations_counts_and_is_no_success() {
     let ended = run(&machine, &mut task, Mode::Auto, endless);
     assert_eq!((ended.ending, ended.turns), (Ending::Exhausted, 100));
     let ended = run(&machine, &mut task, Mode::Auto, endless);
-    assert_eq!((ended.ending, ended.turns, task.phase().as_str()), (Ending::Failed, 1, "failed"));
+    assert_eq!(
+        (ended.ending, ended.turns, task.phase().as_str()),
+        (Ending::Failed, 1, "failed")
+    );
     assert_eq!(task.at("/iteration_count"), 100);
 }
 
@@ -175,16 +247,33 @@ fn g5_a_limit_of_its_own_is_no_success() {
     for (ends, turns, phase) in [
         (&["iteration_count >= 3"][..], 3, "failed"),
         (&["completed_actions.length > 2"], 3, "failed"),
-        (&["pending_items.length > 1 || iteration_count >= 3"], 2, "completed"),
-        (&["pending_items.length > 9 || iteration_count >= 3"], 3, "failed"),
-        (&["iteration_count >= 3 && pending_items.length > 0"], 3, "completed"),
-        (&["completed_actions.includes('process') && iteration_count > 1"], 2, "completed"),
+        (
+            &["pending_items.length > 1 || iteration_count >= 3"],
+            2,
+            "completed",
+        ),
+        (
+            &["pending_items.length > 9 || iteration_count >= 3"],
+            3,
+            "failed",
+        ),
+        (
+            &["iteration_count >= 3 && pending_items.length > 0"],
+            3,
+            "completed",
+        ),
+        (
+            &["completed_actions.includes('process') && iteration_count > 1"],
+            2,
+            "completed",
+        ),
     ] {
         let machine = machine_of(&config(ends), Strategy::State);
         let mut task = machine.task();
         let ended = run(&machine, &mut task, Mode::Auto, |job| {
             let items: Vec<String> = (0..=job.before).map(|item| item.to_string()).collect();
-            (job.action.as_str() == "process").then(|| json!({"stateUpdates": {"pending_items": items}}))
+            (job.action.as_str() == "process")
+                .then(|| json!({"stateUpdates": {"pending_items": items}}))
         });
         // The step that led to the failure says why.
         assert_eq!(
@@ -213,12 +302,29 @@ fn g5_a_limit_of_its_own_is_no_success() {
 fn g6_no_text_of_a_configuration_becomes_machine() {
     let machine = machine("hostile", Strategy::Priority);
     assert!(
-        machine.workflow.title.starts_with("$& $1 $` {{termination_checks}} \"quoted\" \\ <!-- orch:diagram")
+        machine
+            .workflow
+            .title
+            .starts_with("$& $1 $` {{termination_checks}} \"quoted\" \\ <!-- orch:diagram")
     );
-    let names: Vec<&str> = machine.workflow.actions.iter().map(|action| action.name.as_str()).collect();
+    let names: Vec<&str> = machine
+        .workflow
+        .actions
+        .iter()
+        .map(|action| action.name.as_str())
+        .collect();
     assert_eq!(names, ["spec_review", "in_", "abort"]);
-    assert_eq!(machine.workflow.actions[1].title.as_deref(), Some("Import $&\n[[rule]]"));
-    assert!(machine.workflow.phases.iter().all(|phase| phase.id.as_str() != "own"));
+    assert_eq!(
+        machine.workflow.actions[1].title.as_deref(),
+        Some("Import $&\n[[rule]]")
+    );
+    assert!(
+        machine
+            .workflow
+            .phases
+            .iter()
+            .all(|phase| phase.id.as_str() != "own")
+    );
 }
 
 #[test]
@@ -237,7 +343,18 @@ fn g7_a_run_that_goes_on_begins_nothing_anew() {
             break assert_eq!(ended.ending, Ending::Completed);
         }
     }
-    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process", "review", "complete"]);
+    assert_eq!(
+        task.trace,
+        [
+            "spec_review",
+            "init",
+            "process",
+            "process",
+            "process",
+            "review",
+            "complete"
+        ]
+    );
     assert_eq!((runs, task.at("/results/1")), (7, json!("close it")));
 }
 
@@ -245,18 +362,31 @@ fn g7_a_run_that_goes_on_begins_nothing_anew() {
 fn g8_conditions_are_rewritten_and_what_is_no_condition_is_refused() {
     let machine = machine("issue-triage", Strategy::State);
     let when = |name: &str| {
-        let action = machine.workflow.actions.iter().find(|action| action.name.as_str() == name);
+        let action = machine
+            .workflow
+            .actions
+            .iter()
+            .find(|action| action.name.as_str() == name);
         action.expect("known").when.text().to_owned()
     };
     assert_eq!(when("process"), "size(state.pending_items) > 0");
-    assert_eq!(when("complete"), "!state.needs_review && size(state.pending_items) == 0");
-    for code in
-        ["require('fs').rmSync('/')", "this.constructor.constructor('return 1')()", "`${1}`", "a => a"]
-    {
+    assert_eq!(
+        when("complete"),
+        "!state.needs_review && size(state.pending_items) == 0"
+    );
+    for code in [
+        "require('fs').rmSync('/')",
+        "this.constructor.constructor('return 1')()",
+        "`${1}`",
+        "a => a",
+    ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "actions": [{"id": "one", "preconditions": [code]}]}});
         let faults = scaffold("made", &read(&config).0, Strategy::State).expect_err(code);
-        assert!(faults.iter().all(|fault| fault.span.is_some()), "{code}: {faults:?}");
+        assert!(
+            faults.iter().all(|fault| fault.span.is_some()),
+            "{code}: {faults:?}"
+        );
     }
 }
 
@@ -268,8 +398,14 @@ fn g9_three_tries_are_three_and_a_failed_one_changes_nothing() {
         let failed = json!({"stateUpdates": {"pending_items": []}, "status": "failed"});
         (job.action.as_str() == "process").then_some(failed)
     });
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
-    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process"]);
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Failed, "failed")
+    );
+    assert_eq!(
+        task.trace,
+        ["spec_review", "init", "process", "process", "process"]
+    );
     assert_eq!(task.at("/pending_items"), json!(["a", "b", "c"]));
 }
 
@@ -279,15 +415,30 @@ fn g10_a_person_picks_by_a_name_that_only_one_action_has() {
     let mut task = machine.task();
     let ended = run(&machine, &mut task, Mode::Interactive, |_| None);
     assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 2));
-    for (pick, offered) in [("process", 1), ("process", 2), ("process", 2), ("review", 1)] {
-        let Verdict::Choose(names) = task.decide().verdict else { panic!("a menu") };
+    for (pick, offered) in [
+        ("process", 1),
+        ("process", 2),
+        ("process", 2),
+        ("review", 1),
+    ] {
+        let Verdict::Choose(names) = task.decide().verdict else {
+            panic!("a menu")
+        };
         assert_eq!(names.len(), offered, "{names:?}");
         task.answer(&json!({"action": pick})).expect("offered");
-        assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).turns, 1);
+        assert_eq!(
+            run(&machine, &mut task, Mode::Interactive, |_| None).turns,
+            1
+        );
     }
-    task.answer(&json!({"action": "process"})).expect_err("nothing is pending");
-    task.answer(&json!({"action": "complete"})).expect("offered");
-    assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).ending, Ending::Completed);
+    task.answer(&json!({"action": "process"}))
+        .expect_err("nothing is pending");
+    task.answer(&json!({"action": "complete"}))
+        .expect("offered");
+    assert_eq!(
+        run(&machine, &mut task, Mode::Interactive, |_| None).ending,
+        Ending::Completed
+    );
 }
 
 #[test]
@@ -295,29 +446,49 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
     for strategy in Strategy::ALL {
         let machine = machine("issue-triage", strategy);
         let mut task = machine.task();
-        let ended =
-            task.run(Mode::Auto, &mut |_| Reply::Printed("{\"summary\": \"read\"}".to_owned(), Vec::new()));
-        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Waiting, "spec_review"), "{strategy:?}");
-        assert!(task.trace.iter().all(|action| action == "spec_review"), "{:?}", task.trace);
+        let ended = task.run(Mode::Auto, &mut |_| {
+            Reply::Printed("{\"summary\": \"read\"}".to_owned(), Vec::new())
+        });
+        assert_eq!(
+            (ended.ending, task.phase().as_str()),
+            (Ending::Waiting, "spec_review"),
+            "{strategy:?}"
+        );
+        assert!(
+            task.trace.iter().all(|action| action == "spec_review"),
+            "{:?}",
+            task.trace
+        );
         // A review that leaves questions open is one for a person.
         let mut task = machine.task();
         let open =
-            json!({"status": "incomplete", "specs_loaded": ["system/workflows/made/README.md"]}).to_string();
+            json!({"status": "incomplete", "specs_loaded": ["system/workflows/made/README.md"]})
+                .to_string();
         let ended = task.run(Mode::Auto, &mut |_| {
             Reply::Printed(
                 "{\"summary\": \"read\"}".to_owned(),
                 vec![("spec-review.json".to_owned(), Some(open.clone()))],
             )
         });
-        assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 1), "{strategy:?}");
+        assert_eq!(
+            (ended.ending, ended.turns),
+            (Ending::Waiting, 1),
+            "{strategy:?}"
+        );
         // And it has to stay.
         let mut task = machine.task();
         task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-            "init" => Reply::Printed("{\"continue\": false, \"summary\": \"\"}".to_owned(), Vec::new()),
+            "init" => Reply::Printed(
+                "{\"continue\": false, \"summary\": \"\"}".to_owned(),
+                Vec::new(),
+            ),
             _ => machine.reply(job, &honest(job)),
         });
         task.write("spec-review.json", Some(String::new()));
-        assert!(matches!(task.decide().verdict, Verdict::Inconsistent { .. }), "{strategy:?}");
+        assert!(
+            matches!(task.decide().verdict, Verdict::Inconsistent { .. }),
+            "{strategy:?}"
+        );
         assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).turns, 0);
     }
 }
@@ -331,7 +502,10 @@ fn g12_what_was_done_can_be_asked_for() {
         action("action-first", "!completed_actions.includes('last')")]}});
     let machine = machine_of(&config, Strategy::Priority);
     let mut task = machine.task();
-    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(
+        run(&machine, &mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
     assert_eq!(task.trace, ["spec_review", "first", "second", "last"]);
 }
 
@@ -345,7 +519,10 @@ fn a_person_may_end_it_at_any_moment() {
         }
         task.order(Signal::Stop).expect("answered");
         assert_eq!(task.phase(), "user_exit");
-        assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).ending, Ending::Failed);
+        assert_eq!(
+            run(&machine, &mut task, Mode::Interactive, |_| None).ending,
+            Ending::Failed
+        );
     }
 }
 
@@ -377,21 +554,40 @@ fn an_example_with_undeclared_names_runs_to_its_good_end() {
     let (skill, faults) = read(&config);
     assert_eq!(faults, []);
     let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
-    let warned: Vec<String> = warnings.iter().map(|fault| fault.diagnostic.message.clone()).collect();
+    let warned: Vec<String> = warnings
+        .iter()
+        .map(|fault| fault.diagnostic.message.clone())
+        .collect();
     let idle = "the effect names no field of the state, so it allows no change";
-    assert_eq!(warned, ["no field `task_selected` is declared, so it is taken for true or false", idle]);
+    assert_eq!(
+        warned,
+        [
+            "no field `task_selected` is declared, so it is taken for true or false",
+            idle
+        ]
+    );
     let machine = machine_with(&config, Strategy::Priority, &["skill-type", "skill-effect"]);
     let mut task = machine.task();
     let ended = run(&machine, &mut task, Mode::Auto, |job| {
         (job.action.as_str() == "create").then(|| json!({"stateUpdates": {"task_selected": true}}))
     });
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"));
-    assert_eq!(task.trace, ["spec_review", "list", "create", "edit", "delete"]);
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Completed, "completed")
+    );
+    assert_eq!(
+        task.trace,
+        ["spec_review", "list", "create", "edit", "delete"]
+    );
 }
 
 /// What the generator warns of in [`sources_example`].
 fn warned(strategy: Strategy) -> &'static [&'static str] {
-    if strategy == Strategy::Priority { &["skill-repeats", "skill-repeats"] } else { &[] }
+    if strategy == Strategy::Priority {
+        &["skill-repeats", "skill-repeats"]
+    } else {
+        &[]
+    }
 }
 
 /// The example of the generator's own description: its actions name no effects, and each asks the state whether
@@ -414,28 +610,52 @@ fn the_example_of_the_source_runs_to_its_good_end() {
         let machine = machine_with(&sources_example(), strategy, warned(strategy));
         let mut task = machine.task();
         let ended = run(&machine, &mut task, Mode::Auto, |_| None);
-        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"), "{strategy:?}");
+        assert_eq!(
+            (ended.ending, task.phase().as_str()),
+            (Ending::Completed, "completed"),
+            "{strategy:?}"
+        );
         assert_eq!(
             task.trace,
-            ["spec_review", "init", "process", "process", "process", "review", "complete"]
+            [
+                "spec_review",
+                "init",
+                "process",
+                "process",
+                "process",
+                "review",
+                "complete"
+            ]
         );
-        assert_eq!((task.at("/pending_items"), task.at("/needs_review")), (json!([]), json!(false)));
+        assert_eq!(
+            (task.at("/pending_items"), task.at("/needs_review")),
+            (json!([]), json!(false))
+        );
     }
     let (skill, _) = read(&sources_example());
     let (_, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
-    let warned: Vec<(&str, &str)> =
-        warnings.iter().map(|fault| (fault.diagnostic.code.as_str(), fault.pointer.as_str())).collect();
+    let warned: Vec<(&str, &str)> = warnings
+        .iter()
+        .map(|fault| (fault.diagnostic.code.as_str(), fault.pointer.as_str()))
+        .collect();
     let actions = "/autonomous_config/actions";
     let at = |nth: u32| format!("{actions}/{nth}/preconditions");
-    assert_eq!(warned, [("skill-repeats", at(1).as_str()), ("skill-repeats", at(2).as_str())]);
+    assert_eq!(
+        warned,
+        [
+            ("skill-repeats", at(1).as_str()),
+            ("skill-repeats", at(2).as_str())
+        ]
+    );
 }
 
 #[test]
 fn an_end_with_work_left_is_not_completed() {
     for strategy in [Strategy::Priority, Strategy::State] {
-        for (fails, expected, phase) in
-            [(false, Ending::Stalled, "running"), (true, Ending::Failed, "failed")]
-        {
+        for (fails, expected, phase) in [
+            (false, Ending::Stalled, "running"),
+            (true, Ending::Failed, "failed"),
+        ] {
             let machine = machine_with(&sources_example(), strategy, warned(strategy));
             let mut task = machine.task();
             let status = if fails { "failed" } else { "success" };
@@ -443,7 +663,11 @@ fn an_end_with_work_left_is_not_completed() {
                 let left = job.state["pending_items"].as_array().map_or(0, Vec::len);
                 (job.action.as_str() == "process" && left == 1).then(|| json!({"status": status}))
             });
-            assert_eq!((ended.ending, task.phase().as_str()), (expected, phase), "{strategy:?} {fails}");
+            assert_eq!(
+                (ended.ending, task.phase().as_str()),
+                (expected, phase),
+                "{strategy:?} {fails}"
+            );
             assert_eq!(task.at("/pending_items"), json!(["c"]));
         }
     }
@@ -453,7 +677,12 @@ fn an_end_with_work_left_is_not_completed() {
 fn an_action_that_says_what_it_changes_repeats_only_if_that_can_stop_it() {
     let action = |effects: &[&str]| json!({"id": "process", "preconditions": ["pending_items.length > 0"], "effects": effects});
     for (effects, keys, warnings, times) in [
-        (&["pending_items loses its first"][..], &["pending_items"][..], &[][..], 3),
+        (
+            &["pending_items loses its first"][..],
+            &["pending_items"][..],
+            &[][..],
+            3,
+        ),
         (&["results"], &["results"], &[], 1),
         (&["a report"], &[], &["skill-effect"], 1),
     ] {
@@ -465,11 +694,22 @@ fn an_action_that_says_what_it_changes_repeats_only_if_that_can_stop_it() {
         let ended = run(&machine, &mut task, Mode::Auto, |job| {
             let result = honest(job);
             let mut updates = result["stateUpdates"].clone();
-            updates.as_object_mut()?.retain(|key, _| keys.contains(&key.as_str()));
+            updates
+                .as_object_mut()?
+                .retain(|key, _| keys.contains(&key.as_str()));
             (job.action.as_str() == "process").then(|| json!({"stateUpdates": updates}))
         });
-        assert_eq!(ended.ending, Ending::Completed, "{effects:?}: {}", ended.reason);
-        let count = task.trace.iter().filter(|action| *action == "process").count();
+        assert_eq!(
+            ended.ending,
+            Ending::Completed,
+            "{effects:?}: {}",
+            ended.reason
+        );
+        let count = task
+            .trace
+            .iter()
+            .filter(|action| *action == "process")
+            .count();
         assert_eq!(count, times, "{effects:?}");
     }
 }
@@ -488,17 +728,34 @@ fn an_effect_that_names_no_field_allows_no_change() {
         (json!([]), Some(both), 0),
         (json!(null), Some(both), 0),
         (json!(["approved", "state.items = []"]), Some(both), 0),
-        (json!(["approved: yes"]), Some("writes = [\"/approved\"]"), 0),
-        (json!(["the list of items grows", "a report is written"]), Some("writes = [\"/items\"]"), 1),
+        (
+            json!(["approved: yes"]),
+            Some("writes = [\"/approved\"]"),
+            0,
+        ),
+        (
+            json!(["the list of items grows", "a report is written"]),
+            Some("writes = [\"/items\"]"),
+            1,
+        ),
         (json!(["status = 'running'"]), None, 0),
         (json!(["results"]), None, 1),
         (json!(["An item is shown"]), None, 1),
     ] {
-        let (files, faults) = made(&effects).unwrap_or_else(|faults| panic!("{effects}: {faults:#?}"));
-        let (_, text) = files.iter().find(|(path, _)| path == "workflows/made.md").expect("a document");
-        let found = text.lines().find(|line| line.starts_with("writes") && line.contains("/"));
+        let (files, faults) =
+            made(&effects).unwrap_or_else(|faults| panic!("{effects}: {faults:#?}"));
+        let (_, text) = files
+            .iter()
+            .find(|(path, _)| path == "workflows/made.md")
+            .expect("a document");
+        let found = text
+            .lines()
+            .find(|line| line.starts_with("writes") && line.contains("/"));
         assert_eq!(found, writes, "{effects}");
-        let codes: Vec<&str> = faults.iter().map(|fault| fault.diagnostic.code.as_str()).collect();
+        let codes: Vec<&str> = faults
+            .iter()
+            .map(|fault| fault.diagnostic.code.as_str())
+            .collect();
         assert_eq!(codes, vec!["skill-effect"; warnings], "{effects}");
     }
     for (effects, nth, name, near) in [
@@ -508,10 +765,21 @@ fn an_effect_that_names_no_field_allows_no_change() {
         (json!(["aproved = true"]), 0, "aproved", "approved"),
     ] {
         let faults = made(&effects).expect_err("refused");
-        let [fault] = faults.as_slice() else { panic!("{effects}: {faults:#?}") };
-        assert_eq!(fault.pointer, format!("/autonomous_config/actions/0/effects/{nth}"));
-        assert_eq!(fault.diagnostic.message, format!("there is no field `{name}`"));
-        assert_eq!(fault.diagnostic.hint, Some(format!("did you mean `{near}`?")));
+        let [fault] = faults.as_slice() else {
+            panic!("{effects}: {faults:#?}")
+        };
+        assert_eq!(
+            fault.pointer,
+            format!("/autonomous_config/actions/0/effects/{nth}")
+        );
+        assert_eq!(
+            fault.diagnostic.message,
+            format!("there is no field `{name}`")
+        );
+        assert_eq!(
+            fault.diagnostic.hint,
+            Some(format!("did you mean `{near}`?"))
+        );
     }
 }
 
@@ -521,7 +789,8 @@ fn the_defaults_of_a_configuration_are_the_initial_state() {
         "extra": {"a.b": {"deep": [1, {"c": true}]}}});
     let kinds = json!({"limit": "integer", "ratio": "number", "tags": "string[]", "mode": "fast|slow",
         "note": "string", "extra": "object"});
-    let field = |name: &str| json!({"type": kinds[name], "default": defaults[name], "description": "D."});
+    let field =
+        |name: &str| json!({"type": kinds[name], "default": defaults[name], "description": "D."});
     let names: Vec<&str> = ["limit", "ratio", "tags", "mode", "note", "extra"].to_vec();
     let listed: Vec<Value> = names
         .iter()
@@ -531,8 +800,15 @@ fn the_defaults_of_a_configuration_are_the_initial_state() {
             field
         })
         .collect();
-    let flat: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), field(name))).collect();
-    for schema in [json!({"fields": listed}), json!(flat), json!({"type": "object", "properties": flat})] {
+    let flat: Map<String, Value> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), field(name)))
+        .collect();
+    for schema in [
+        json!({"fields": listed}),
+        json!(flat),
+        json!({"type": "object", "properties": flat}),
+    ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "state_schema": schema, "actions": [{"id": "change", "effects": ["note"]}]}});
         assert_eq!(read(&config).1, [], "{schema}");
@@ -543,15 +819,39 @@ fn the_defaults_of_a_configuration_are_the_initial_state() {
         });
         assert_eq!(ended.ending, Ending::Completed, "{}", ended.reason);
         for name in &names {
-            let expected = if *name == "note" { json!("y") } else { defaults[name].clone() };
+            let expected = if *name == "note" {
+                json!("y")
+            } else {
+                defaults[name].clone()
+            };
             assert_eq!(task.at(&format!("/{name}")), expected, "{name}");
         }
     }
     for (kind, default, pointer, message) in [
-        ("number", json!("7"), "", "the default is not of the type of its field"),
-        ("fast|slow", json!("none"), "", "the default is not of the type of its field"),
-        ("any[]", json!([1, null]), "/1", "a default cannot contain null"),
-        ("string | null", json!("x"), "", "`one` is never null: without a value it has its default"),
+        (
+            "number",
+            json!("7"),
+            "",
+            "the default is not of the type of its field",
+        ),
+        (
+            "fast|slow",
+            json!("none"),
+            "",
+            "the default is not of the type of its field",
+        ),
+        (
+            "any[]",
+            json!([1, null]),
+            "/1",
+            "a default cannot contain null",
+        ),
+        (
+            "string | null",
+            json!("x"),
+            "",
+            "`one` is never null: without a value it has its default",
+        ),
         (
             "object",
             json!({"a": u64::MAX}),
@@ -561,8 +861,11 @@ fn the_defaults_of_a_configuration_are_the_initial_state() {
     ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "state_schema": {"one": {"type": kind, "default": default}}, "actions": [{"id": "a"}]}});
-        let found: Vec<(String, String)> =
-            read(&config).1.into_iter().map(|fault| (fault.pointer, fault.diagnostic.message)).collect();
+        let found: Vec<(String, String)> = read(&config)
+            .1
+            .into_iter()
+            .map(|fault| (fault.pointer, fault.diagnostic.message))
+            .collect();
         let at = format!("/autonomous_config/state_schema/one/default{pointer}");
         assert_eq!(found, [(at, message.to_owned())]);
     }
@@ -576,24 +879,47 @@ fn a_field_has_the_type_that_its_json_schema_gives() {
     let levels = json!({"enum": ["low", "high"]});
     for (field, schema, initial) in [
         (json!("string[]"), texts.clone(), Some(json!([]))),
-        (json!({"type": "array", "items": {"type": "string"}}), texts, Some(json!([]))),
+        (
+            json!({"type": "array", "items": {"type": "string"}}),
+            texts,
+            Some(json!([])),
+        ),
         (
             json!({"type": "array", "items": {"type": ["string", "null"]}}),
             json!({"type": "array"}),
             Some(json!([])),
         ),
-        (json!({"enum": ["low", "high"]}), levels.clone(), Some(json!("low"))),
-        (json!({"type": "string", "enum": ["low", "high", null]}), levels, None),
+        (
+            json!({"enum": ["low", "high"]}),
+            levels.clone(),
+            Some(json!("low")),
+        ),
+        (
+            json!({"type": "string", "enum": ["low", "high", null]}),
+            levels,
+            None,
+        ),
         (json!({"type": ["string", "null"]}), text, None),
-        (json!({"type": "number", "default": null}), json!({"type": "number"}), None),
-        (json!({"type": "number"}), json!({"type": "number"}), Some(json!(0))),
+        (
+            json!({"type": "number", "default": null}),
+            json!({"type": "number"}),
+            None,
+        ),
+        (
+            json!({"type": "number"}),
+            json!({"type": "number"}),
+            Some(json!(0)),
+        ),
     ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "state_schema": {"type": "object", "properties": {"one": field}}, "actions": [{"id": "a"}]}});
         let (skill, faults) = read(&config);
         assert_eq!(faults, [], "{field}");
         let (files, _) = scaffold("made", &skill, Strategy::Priority).expect("generated");
-        let made = files.iter().find(|(path, _)| path == "schemas/made-state.schema.json").expect("a schema");
+        let made = files
+            .iter()
+            .find(|(path, _)| path == "schemas/made-state.schema.json")
+            .expect("a schema");
         let made: Value = serde_json::from_str(&made.1).expect("JSON");
         assert_eq!(made["properties"]["one"], schema, "{field}");
         assert_eq!(made["examples"][0].get("one"), initial.as_ref(), "{field}");
@@ -604,9 +930,21 @@ fn a_field_has_the_type_that_its_json_schema_gives() {
             "/default",
             "the default is not of the type of its field",
         ),
-        (json!({"type": ["string", 1]}), "/type", "the value should be a type or a list of types"),
-        (json!({"type": []}), "/type", "the value should be a type or a list of types"),
-        (json!({"type": ["string", " "]}), "/type", "the value should be a type or a list of types"),
+        (
+            json!({"type": ["string", 1]}),
+            "/type",
+            "the value should be a type or a list of types",
+        ),
+        (
+            json!({"type": []}),
+            "/type",
+            "the value should be a type or a list of types",
+        ),
+        (
+            json!({"type": ["string", " "]}),
+            "/type",
+            "the value should be a type or a list of types",
+        ),
         (
             json!({"type": "object", "properties": {"two": {"type": "string"}}}),
             "/properties",
@@ -617,20 +955,41 @@ fn a_field_has_the_type_that_its_json_schema_gives() {
             "/items/properties",
             "the members of an object cannot be declared",
         ),
-        (json!({"enum": [1, 2]}), "/enum", "the value should be a list of strings"),
-        (json!({"enum": []}), "/enum", "the value should be a list of strings"),
+        (
+            json!({"enum": [1, 2]}),
+            "/enum",
+            "the value should be a list of strings",
+        ),
+        (
+            json!({"enum": []}),
+            "/enum",
+            "the value should be a list of strings",
+        ),
         (
             json!({"type": "string", "items": {"type": "string"}}),
             "/items",
             "the value should be an object with the `type` of the items, below a field of type `array`",
         ),
-        (json!({"type": "array", "items": {}}), "/items", "`type` is missing"),
+        (
+            json!({"type": "array", "items": {}}),
+            "/items",
+            "`type` is missing",
+        ),
     ] {
         let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
             "state_schema": {"one": field}, "actions": [{"id": "a"}]}});
-        let found: Vec<(String, String)> =
-            read(&config).1.into_iter().map(|fault| (fault.pointer, fault.diagnostic.message)).collect();
-        assert_eq!(found, [(format!("/autonomous_config/state_schema/one{below}"), message.to_owned())]);
+        let found: Vec<(String, String)> = read(&config)
+            .1
+            .into_iter()
+            .map(|fault| (fault.pointer, fault.diagnostic.message))
+            .collect();
+        assert_eq!(
+            found,
+            [(
+                format!("/autonomous_config/state_schema/one{below}"),
+                message.to_owned()
+            )]
+        );
     }
 }
 
@@ -642,9 +1001,17 @@ fn optional_chaining_means_what_a_dot_means() {
             "actions": [{"id": "process", "preconditions": [condition]}]}})
     };
     let when = |condition: &str| {
-        machine_of(&config(condition), Strategy::State).workflow.actions[1].when.text().to_owned()
+        machine_of(&config(condition), Strategy::State)
+            .workflow
+            .actions[1]
+            .when
+            .text()
+            .to_owned()
     };
-    assert_eq!(when("pending_items?.length > 0"), when("pending_items.length > 0"));
+    assert_eq!(
+        when("pending_items?.length > 0"),
+        when("pending_items.length > 0")
+    );
 }
 
 #[test]
@@ -657,8 +1024,10 @@ fn what_a_configuration_says_without_effect_is_told() {
                 {"name": "a", "type": "string", "unit": "m"}], "strict": true},
             "actions": [{"id": "one", "tools": ["Read"], "model": "large"}]}});
     let (skill, faults) = read(&config);
-    let told: Vec<(&str, &str)> =
-        faults.iter().map(|fault| (fault.pointer.as_str(), fault.diagnostic.code.as_str())).collect();
+    let told: Vec<(&str, &str)> = faults
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.diagnostic.code.as_str()))
+        .collect();
     let keys = [
         "/context_strategy",
         "/llm_integration",
@@ -677,7 +1046,10 @@ fn what_a_configuration_says_without_effect_is_told() {
     assert_eq!(told, keys.map(|key| (key, "skill-dropped")));
     assert!(faults.iter().all(|fault| !fault.diagnostic.is_error()));
     let (files, _) = scaffold("made", &skill, Strategy::Priority).expect("generated");
-    let readme = files.iter().find(|(path, _)| path.ends_with("README.md")).expect("a README");
+    let readme = files
+        .iter()
+        .find(|(path, _)| path.ends_with("README.md"))
+        .expect("a README");
     assert!(readme.1.contains("- version: 1.2.0"), "{}", readme.1);
 }
 
@@ -688,7 +1060,11 @@ fn the_document_lists_how_it_ends_and_recovers() {
         "actions": [{"id": "one"}],
         "termination_conditions": ["user_exit", "max_iterations", "score >= 90", "error_count > 1"]}});
     let (files, _) = scaffold("made", &read(&config).0, Strategy::Priority).expect("generated");
-    let document = &files.iter().find(|(path, _)| path == "workflows/made.md").expect("a document").1;
+    let document = &files
+        .iter()
+        .find(|(path, _)| path == "workflows/made.md")
+        .expect("a document")
+        .1;
     for line in [
         "- user\\_exit: a person ends the loop with `orch stop`",
         "- max\\_iterations: 100 actions were done: `failed`",
@@ -713,7 +1089,11 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
     assert_eq!(faults, []);
     let (files, warnings) = scaffold("made", &skill, Strategy::Priority).expect("generated");
     assert_eq!(warnings, []);
-    let system = files.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+    let system = files
+        .into_iter()
+        .fold(System::empty(), |system, (path, text)| {
+            system.with(path, text)
+        });
     let text = system.workflow("made").expect("a document").to_owned();
     let (workflow, problems) = compile(&Document::new("made", "made.md", text), &system);
     assert_eq!(problems, []);
@@ -727,28 +1107,48 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
         ("endpoints.json", "[1]", "scan"),
         ("analysis.json", "{}", "analyze"),
     ] {
-        assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), before);
+        assert_eq!(
+            world.settle().decision.phase.expect("a phase").as_str(),
+            before
+        );
         world.write(path, text);
     }
-    assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), "write");
+    assert_eq!(
+        world.settle().decision.phase.expect("a phase").as_str(),
+        "write"
+    );
     // What is scanned anew is analyzed anew.
     world.write("endpoints.json", "[2]");
-    assert_eq!(world.settle().decision.phase.expect("a phase").as_str(), "analyze");
+    assert_eq!(
+        world.settle().decision.phase.expect("a phase").as_str(),
+        "analyze"
+    );
     world.write("analysis.json", "{\"n\": 2}");
     world.write("api.md", "# API\n");
     assert!(world.settle().decision.is_done());
     for (broken, message) in [
         (json!([]), "there are no phases"),
         (json!([{"id": "01-scan"}]), "`output` is missing"),
-        (json!([{"id": "1", "output": "a.md"}]), "cannot be the id of a phase"),
-        (json!([{"id": "a", "output": "a.md"}, {"id": "b", "output": "a.md"}]), "writes this file, too"),
-        (json!([{"id": "a", "output": "spec-review.json"}]), "`spec_review` writes this file, too"),
+        (
+            json!([{"id": "1", "output": "a.md"}]),
+            "cannot be the id of a phase",
+        ),
+        (
+            json!([{"id": "a", "output": "a.md"}, {"id": "b", "output": "a.md"}]),
+            "writes this file, too",
+        ),
+        (
+            json!([{"id": "a", "output": "spec-review.json"}]),
+            "`spec_review` writes this file, too",
+        ),
     ] {
         let config = json!({"skill_name": "s", "description": "d", "execution_mode": "sequential",
             "sequential_config": {"phases": broken}});
         let (_, faults) = read(&config);
         assert!(
-            faults.iter().any(|fault| fault.diagnostic.message.contains(message)),
+            faults
+                .iter()
+                .any(|fault| fault.diagnostic.message.contains(message)),
             "{message}: {faults:?}"
         );
     }
@@ -768,7 +1168,9 @@ fn every_fault_of_a_chain_has_a_place_in_its_configuration() {
         let (skill, faults) = read(&config);
         assert_eq!(faults, []);
         let faults = scaffold("made", &skill, Strategy::Priority).expect_err("a fault");
-        let [fault] = faults.as_slice() else { panic!("{faults:#?}") };
+        let [fault] = faults.as_slice() else {
+            panic!("{faults:#?}")
+        };
         assert!(fault.diagnostic.message.contains(message), "{faults:#?}");
         assert_eq!(
             (fault.pointer.as_str(), &fault.diagnostic.place),
@@ -791,9 +1193,8 @@ fn whatever_executors_do_what_is_made_comes_to_an_end() {
             let is_known = match outcome.ending {
                 "completed" | "failed" => outcome.phase == outcome.ending,
                 "stalled" => outcome.phase == "running",
-                "waiting" => {
-                    ["spec_review", "pending", "running", "aborting"].contains(&outcome.phase.as_str())
-                }
+                "waiting" => ["spec_review", "pending", "running", "aborting"]
+                    .contains(&outcome.phase.as_str()),
                 _ => false,
             };
             assert!(is_known, "{fixture} {strategy:?}: {outcome:?}");

@@ -27,18 +27,30 @@ pub struct Outcome {
 const RUNS: u32 = 120;
 
 /// Plays a task to its end: it is run again whenever a budget is used up, and a person answers.
-pub fn play(machine: &Machine, plan: &Plan, mode: Mode, chance: &mut Chance) -> (Outcome, Vec<String>) {
+pub fn play(
+    machine: &Machine,
+    plan: &Plan,
+    mode: Mode,
+    chance: &mut Chance,
+) -> (Outcome, Vec<String>) {
     let mut memory = Memory::default();
     let mut task = machine.task();
     for _ in 0..RUNS {
         let ended = task.run(mode, &mut |job| {
-            let behaviour = plan.get(job.action.as_str()).copied().unwrap_or(Behaviour::Succeeds);
+            let behaviour = plan
+                .get(job.action.as_str())
+                .copied()
+                .unwrap_or(Behaviour::Succeeds);
             perform(machine, behaviour, job, &mut memory)
         });
         let goes_on = match ended.ending {
             // An executor that asks would ask again.
             Ending::Waiting if matches!(task.decide().verdict, Verdict::Run(_)) => {
-                assert!(ended.reason.contains("` asks: "), "{plan:?}: {}", ended.reason);
+                assert!(
+                    ended.reason.contains("` asks: "),
+                    "{plan:?}: {}",
+                    ended.reason
+                );
                 false
             }
             Ending::Waiting => {
@@ -46,8 +58,8 @@ pub fn play(machine: &Machine, plan: &Plan, mode: Mode, chance: &mut Chance) -> 
                 task.ask_person(chance)
             }
             Ending::Exhausted => {
-                let is_budget =
-                    ended.reason.contains("turns of the run are used") || ended.reason.contains("taken");
+                let is_budget = ended.reason.contains("turns of the run are used")
+                    || ended.reason.contains("taken");
                 assert!(is_budget, "{plan:?}: {}", ended.reason);
                 true
             }
@@ -55,16 +67,30 @@ pub fn play(machine: &Machine, plan: &Plan, mode: Mode, chance: &mut Chance) -> 
                 let phase = task.decide().phase.expect("a phase");
                 let phase = machine.workflow.phase(&phase).expect("known");
                 assert!(phase.terminal, "{plan:?}: {} is not the end", phase.id);
-                assert_eq!(phase.success, ended.ending == Ending::Completed, "{plan:?}: {}", phase.id);
+                assert_eq!(
+                    phase.success,
+                    ended.ending == Ending::Completed,
+                    "{plan:?}: {}",
+                    phase.id
+                );
                 false
             }
             Ending::Stalled => false,
             Ending::Error | Ending::Paused | Ending::Stopped => {
-                panic!("{plan:?}: {:?}: {}\n{:?}", ended.ending, ended.reason, task.trace)
+                panic!(
+                    "{plan:?}: {:?}: {}\n{:?}",
+                    ended.ending, ended.reason, task.trace
+                )
             }
         };
         if !goes_on {
-            return (Outcome { ending: ended.ending.as_str(), phase: task.phase() }, task.trace);
+            return (
+                Outcome {
+                    ending: ended.ending.as_str(),
+                    phase: task.phase(),
+                },
+                task.trace,
+            );
         }
     }
     panic!("{plan:?}: no end after {RUNS} runs: {:?}", task.trace);
@@ -73,15 +99,22 @@ pub fn play(machine: &Machine, plan: &Plan, mode: Mode, chance: &mut Chance) -> 
 /// A wait names the command that ends it.
 fn is_ended_by_a_command(task: &Simulation<'_>, plan: &Plan) {
     let decision = task.decide();
-    let is_named = decision.options.iter().any(|option| option.argv.starts_with(&["orch".to_owned()]));
+    let is_named = decision
+        .options
+        .iter()
+        .any(|option| option.argv.starts_with(&["orch".to_owned()]));
     let is_wait = matches!(decision.verdict, Verdict::Wait { .. } | Verdict::Choose(_));
     assert!(is_named && is_wait, "{plan:?}: {decision:#?}");
 }
 
 /// The plan of a seed: everybody alike, one or two who differ, or many.
 fn plan(machine: &Machine, seed: u64, chance: &mut Chance) -> Plan {
-    let actions: Vec<String> =
-        machine.workflow.actions.iter().map(|action| action.name.to_string()).collect();
+    let actions: Vec<String> = machine
+        .workflow
+        .actions
+        .iter()
+        .map(|action| action.name.to_string())
+        .collect();
     let differing = match seed % 4 {
         0 => {
             let alike = *chance.pick(&Behaviour::ALL);
@@ -91,7 +124,9 @@ fn plan(machine: &Machine, seed: u64, chance: &mut Chance) -> Plan {
         2 => 2,
         _ => 3 + chance.below(actions.len() as u64),
     };
-    (0..differing).map(|_| (chance.pick(&actions).clone(), *chance.pick(&Behaviour::ALL))).collect()
+    (0..differing)
+        .map(|_| (chance.pick(&actions).clone(), *chance.pick(&Behaviour::ALL)))
+        .collect()
 }
 
 /// Plays a seeded slice of all plans, each unattended or with a person; the ways in which tasks came out.
@@ -107,7 +142,9 @@ pub fn slice(machine: &Machine, plans: u64) -> BTreeSet<Outcome> {
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(seed) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < end) {
+                while let Some(seed) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < end)
+                {
                     let mut chance = Chance::new(seed);
                     let plan = plan(machine, seed, &mut chance);
                     let mode = *chance.pick(&[Mode::Auto, Mode::Interactive]);

@@ -4,10 +4,10 @@ use crate::core::world::World;
 use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts, HistoryEntry,
-    JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect, RunEvent, RunMachine, Stamp,
-    State, Step, Tick, Transition, Verdict, Work, answer, apply, asked, data_of, evaluate, initial_state,
-    patch, pick, reopen, settle, signalled,
+    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
+    HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
+    RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply,
+    asked, data_of, evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
 use orch::record::{read_state, write_state};
 use orch::scan::Schema;
@@ -91,16 +91,35 @@ impl Machine {
     ) -> Self {
         let shape = workflow.state.schema.as_ref().expect("a state schema");
         let schema = Schema::compile(&shape.name, &shape.text).expect("a valid schema");
-        Self { workflow: Arc::new(workflow), schema, honest, asking, person, files: |_, _, _| None }
+        Self {
+            workflow: Arc::new(workflow),
+            schema,
+            honest,
+            asking,
+            person,
+            files: |_, _, _| None,
+        }
     }
 
     /// What an executor leaves behind that reports this, and writes what its action has to and what it
     /// says that it wrote.
     pub fn reply(&self, job: &Job<'_>, result: &Value) -> Reply {
-        let outputs = self.workflow.action(job.action).expect("known").outputs.iter().map(String::as_str);
-        let said = result["outputFiles"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let outputs = self
+            .workflow
+            .action(job.action)
+            .expect("known")
+            .outputs
+            .iter()
+            .map(String::as_str);
+        let said = result["outputFiles"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         let paths: BTreeSet<&str> = outputs.chain(said).collect();
-        let files = paths.into_iter().map(|path| (path.to_owned(), (self.files)(job, result, path)));
+        let files = paths
+            .into_iter()
+            .map(|path| (path.to_owned(), (self.files)(job, result, path)));
         Reply::Printed(format!("working\n{result}\n"), files.collect())
     }
 
@@ -109,7 +128,16 @@ impl Machine {
         let files = World::new(Arc::clone(&self.workflow));
         let (state, facts) = (initial_state(&self.workflow), files.facts());
         let (told, trace) = (Vec::new(), Vec::new());
-        Simulation { machine: self, state, told, trace, facts, files, written: 0, last_run: None }
+        Simulation {
+            machine: self,
+            state,
+            told,
+            trace,
+            facts,
+            files,
+            written: 0,
+            last_run: None,
+        }
     }
 }
 
@@ -117,25 +145,44 @@ impl Simulation<'_> {
     /// Runs the task until the run ends. One that goes on has what is left of its limits.
     pub fn run(&mut self, mode: Mode, perform: &mut dyn FnMut(&Job<'_>) -> Reply) -> Ended {
         let limits = self.machine.workflow.limits;
-        let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
-        let last =
-            self.last_run.take().filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
-        let (usage, doing) = last.map(|last| (last.usage, last.doing)).unwrap_or_default();
+        let budget = Budget {
+            turns: limits.turns,
+            time: limits.time,
+            cost: limits.cost,
+        };
+        let last = self
+            .last_run
+            .take()
+            .filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
+        let (usage, doing) = last
+            .map(|last| (last.usage, last.doing))
+            .unwrap_or_default();
         let before = usage.turns;
         let mut machine = RunMachine::new(mode, budget, usage, doing);
         let mut effect = machine.step(&moment(&machine), RunEvent::Begun);
         while effect != RunEffect::Over {
             let left = machine.left(&effect);
             let following = self.carry_out(&mut machine, effect, perform);
-            assert!(machine.left(&following) < left, "{left:?} does not fall: {following:?}");
+            assert!(
+                machine.left(&following) < left,
+                "{left:?} does not fall: {following:?}"
+            );
             effect = following;
         }
         self.holds();
-        assert!(machine.usage.turns <= limits.turns, "{} turns", machine.usage.turns);
+        assert!(
+            machine.usage.turns <= limits.turns,
+            "{} turns",
+            machine.usage.turns
+        );
         let (ending, reason) = machine.over.clone().expect("it is over");
         let turns = machine.usage.turns - before;
         self.last_run = Some(machine);
-        Ended { ending, reason, turns }
+        Ended {
+            ending,
+            reason,
+            turns,
+        }
     }
 
     /// Carries out an effect, and tells the course what came of it.
@@ -149,9 +196,16 @@ impl Simulation<'_> {
         match effect {
             RunEffect::Judge => {
                 let workflow = Arc::clone(&self.machine.workflow);
-                let (state, facts, decision) = (self.state.clone(), self.facts.clone(), self.decide());
+                let (state, facts, decision) =
+                    (self.state.clone(), self.facts.clone(), self.decide());
                 let (workflow, state, facts, decision) = (&*workflow, &state, &facts, &decision);
-                let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| true };
+                let case = JudgedTask {
+                    workflow,
+                    state,
+                    facts,
+                    decision,
+                    has_executor: &|_| true,
+                };
                 machine.step(&now, RunEvent::Judged(&case))
             }
             RunEffect::Record(command) => {
@@ -159,7 +213,10 @@ impl Simulation<'_> {
                 machine.step(&now, RunEvent::Recorded(command, noted))
             }
             RunEffect::Perform => {
-                assert!(machine.unsaved, "a turn is written down before anybody is started");
+                assert!(
+                    machine.unsaved,
+                    "a turn is written down before anybody is started"
+                );
                 let work = machine.doing.clone().expect("work");
                 let (tried, took) = self.perform(&work, perform);
                 now.time = Period::from_milliseconds(now.time.milliseconds() + took.milliseconds());
@@ -194,10 +251,21 @@ impl Simulation<'_> {
     }
 
     /// Performs one action; what came of it, and how long it took.
-    fn perform(&mut self, work: &Work, perform: &mut dyn FnMut(&Job<'_>) -> Reply) -> (Returned, Period) {
-        let action = work.action().cloned().unwrap_or_else(|| panic!("{} is no action", work.name()));
+    fn perform(
+        &mut self,
+        work: &Work,
+        perform: &mut dyn FnMut(&Job<'_>) -> Reply,
+    ) -> (Returned, Period) {
+        let action = work
+            .action()
+            .cloned()
+            .unwrap_or_else(|| panic!("{} is no action", work.name()));
         let own = data_of(&self.machine.workflow, &self.state);
-        let before = self.trace.iter().filter(|name| *name == work.name()).count();
+        let before = self
+            .trace
+            .iter()
+            .filter(|name| *name == work.name())
+            .count();
         self.trace.push(work.name().to_owned());
         let badly = |why: &str| Returned {
             how: ExecutorExit::Badly(why.to_owned()),
@@ -205,7 +273,11 @@ impl Simulation<'_> {
             cost: 0.0,
             trace: orch::decide::ExecutorTrace::default(),
         };
-        match perform(&Job { action: &action, state: &own, before }) {
+        match perform(&Job {
+            action: &action,
+            state: &own,
+            before,
+        }) {
             Reply::Printed(output, files) => {
                 for (path, text) in files {
                     self.write(&path, text);
@@ -225,7 +297,12 @@ impl Simulation<'_> {
             Reply::Hung => {
                 let how = ExecutorExit::TooLong("it took longer than 30m".to_owned());
                 (
-                    Returned { how, result: None, cost: 0.0, trace: orch::decide::ExecutorTrace::default() },
+                    Returned {
+                        how,
+                        result: None,
+                        cost: 0.0,
+                        trace: orch::decide::ExecutorTrace::default(),
+                    },
                     Period::from_seconds(1800),
                 )
             }
@@ -248,7 +325,13 @@ impl Simulation<'_> {
 
     /// A person opens the task again.
     pub fn reopen(&mut self, to: Option<&str>) {
-        let again = reopen(&self.machine.workflow, &self.state, &self.facts, to, "once more");
+        let again = reopen(
+            &self.machine.workflow,
+            &self.state,
+            &self.facts,
+            to,
+            "once more",
+        );
         self.apply(&again.expect("terminal"));
     }
 
@@ -267,7 +350,13 @@ impl Simulation<'_> {
     /// Applies every transition that is due.
     pub fn settle(&mut self) -> Vec<Step> {
         let recorded = Recorded::Known(Box::new(self.state.clone()));
-        let settled = settle(&self.machine.workflow, &recorded, &self.facts, &self.stamp(), &|_| true);
+        let settled = settle(
+            &self.machine.workflow,
+            &recorded,
+            &self.facts,
+            &self.stamp(),
+            &|_| true,
+        );
         for step in &settled.steps {
             self.take(step.state.clone());
         }
@@ -290,7 +379,13 @@ impl Simulation<'_> {
     }
 
     fn after(&self, transition: &Transition) -> State {
-        apply(&self.machine.workflow, &self.state, &self.facts, transition, &self.stamp())
+        apply(
+            &self.machine.workflow,
+            &self.state,
+            &self.facts,
+            transition,
+            &self.stamp(),
+        )
     }
 
     fn take(&mut self, state: State) {
@@ -304,7 +399,13 @@ impl Simulation<'_> {
 
     fn stamp(&self) -> Stamp {
         let at = 1_700_000_000 + i64::try_from(self.told.len()).expect("few") * 60;
-        Stamp::new(Timestamp::from_seconds(at), By { kind: ActorKind::Human, name: "Ann".to_owned() })
+        Stamp::new(
+            Timestamp::from_seconds(at),
+            By {
+                kind: ActorKind::Human,
+                name: "Ann".to_owned(),
+            },
+        )
     }
 
     /// What is true whenever a run has ended: the state is valid, and its file says the same.
@@ -313,9 +414,17 @@ impl Simulation<'_> {
         let problems = self.machine.schema.validate(&own);
         assert!(problems.is_empty(), "{problems:#?}\n{own:#}");
         let phase_key = &self.machine.workflow.phase_key;
-        let text = write_state(&self.state, phase_key, "schema", orch::record::LogExtent::default());
+        let text = write_state(
+            &self.state,
+            phase_key,
+            "schema",
+            orch::record::LogExtent::default(),
+        );
         let value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(read_state(&value, &text, phase_key).expect("a state"), self.state);
+        assert_eq!(
+            read_state(&value, &text, phase_key).expect("a state"),
+            self.state
+        );
     }
 
     /// A person answers what is asked, or picks an action with the key `action`.
@@ -325,9 +434,21 @@ impl Simulation<'_> {
         let transition = match members.get("action").and_then(Value::as_str) {
             Some(name) => {
                 let action = ActionName::new(name).expect("a name");
-                pick(&workflow, &self.state, &self.facts, &action, "a person's pick")?
+                pick(
+                    &workflow,
+                    &self.state,
+                    &self.facts,
+                    &action,
+                    "a person's pick",
+                )?
             }
-            None => answer(&workflow, &self.state, &self.facts, &patch(members)?, "a person's answer")?,
+            None => answer(
+                &workflow,
+                &self.state,
+                &self.facts,
+                &patch(members)?,
+                "a person's answer",
+            )?,
         };
         self.record(&transition)
     }
@@ -340,15 +461,21 @@ impl Simulation<'_> {
             return true;
         }
         let workflow = Arc::clone(&self.machine.workflow);
-        let Some((_, ask)) = asked(&workflow, &self.state, &self.facts) else { return false };
+        let Some((_, ask)) = asked(&workflow, &self.state, &self.facts) else {
+            return false;
+        };
         let given = (self.machine.person)(&ask.name, &data_of(&workflow, &self.state), chance);
-        self.answer(&given).unwrap_or_else(|fault| panic!("{}: {given}: {fault}", ask.name));
+        self.answer(&given)
+            .unwrap_or_else(|fault| panic!("{}: {given}: {fault}", ask.name));
         true
     }
 
     /// The phase that the task is in.
     pub fn phase(&self) -> String {
-        self.state.phase.clone().unwrap_or_else(|| self.machine.workflow.initial.to_string())
+        self.state
+            .phase
+            .clone()
+            .unwrap_or_else(|| self.machine.workflow.initial.to_string())
     }
 
     /// The value at a JSON pointer into the workflow's own keys.
@@ -360,7 +487,10 @@ impl Simulation<'_> {
 
 /// No time goes by but that which executors take, and nobody wishes anything.
 fn moment(machine: &RunMachine) -> Tick {
-    Tick { time: machine.usage.time, request: None }
+    Tick {
+        time: machine.usage.time,
+        request: None,
+    }
 }
 
 /// A workflow that ships.
@@ -370,6 +500,9 @@ pub fn shipped(name: &str) -> Workflow {
 
 /// A workflow that must be without fault, with the schemas and prompts that ship.
 pub fn compiled(name: &str, text: &str) -> Workflow {
-    let (workflow, problems) = compile(&Document::new(name, format!("{name}.md"), text), &System::shipped());
+    let (workflow, problems) = compile(
+        &Document::new(name, format!("{name}.md"), text),
+        &System::shipped(),
+    );
     workflow.unwrap_or_else(|| panic!("{problems:#?}"))
 }

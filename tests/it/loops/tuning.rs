@@ -31,7 +31,10 @@ fn honest(job: &Job<'_>) -> Value {
     let iteration = job.state["iteration_count"].as_u64().expect("a number");
     let urgent = 3_u64.saturating_sub(iteration);
     match job.action.as_str() {
-        "diagnose_context" => found("context", &vec!["high"; usize::try_from(1 + urgent).expect("small")]),
+        "diagnose_context" => found(
+            "context",
+            &vec!["high"; usize::try_from(1 + urgent).expect("small")],
+        ),
         "diagnose_dataflow" => found("dataflow", &["high"]),
         "verify" => verified(job, |fix| if fix % 3 == 2 { "fail" } else { "pass" }),
         _ => plain(job),
@@ -45,8 +48,10 @@ fn plain(job: &Job<'_>) -> Value {
             "phases": ["phases/01.md"], "specs": []}}),
         "analyze_requirements" => json!({"requirement_analysis": {"status": "completed",
             "coverage": {"status": "satisfied", "coverage_rate": 100}, "ambiguities": []}}),
-        "gemini_analysis" => json!({"gemini_analysis": {"status": "completed", "type": "root_cause",
-            "issues": [issue("GEM-1", "high")]}}),
+        "gemini_analysis" => {
+            json!({"gemini_analysis": {"status": "completed", "type": "root_cause",
+            "issues": [issue("GEM-1", "high")]}})
+        }
         "propose_fixes" => {
             let issues = job.state["issues"].as_array().expect("a list");
             let fixes = issues.iter().enumerate().map(|(at, issue)| {
@@ -56,11 +61,15 @@ fn plain(job: &Job<'_>) -> Value {
             });
             json!({"proposed_fixes": fixes.collect::<Vec<_>>()})
         }
-        "apply_fix" => json!({"applying": {"fix_id": job.state["pending_fixes"][0], "success": true}}),
+        "apply_fix" => {
+            json!({"applying": {"fix_id": job.state["pending_fixes"][0], "success": true}})
+        }
         "verify" => return verified(job, |_| "pass"),
         "generate_report" | "complete" | "abort" => json!({}),
         area => {
-            let area = area.strip_prefix("diagnose_").unwrap_or_else(|| panic!("{area} is unknown"));
+            let area = area
+                .strip_prefix("diagnose_")
+                .unwrap_or_else(|| panic!("{area} is unknown"));
             return found(area, &[]);
         }
     };
@@ -101,10 +110,15 @@ fn person(ask: &str, state: &Map<String, Value>, chance: &mut Chance) -> Value {
             })
         }
         "clarify" => json!({"requirement_analysis.answers": ["the second"]}),
-        "analysis" => json!({"gemini_analysis.status": chance.pick(&["completed", "failed", "skipped"])}),
+        "analysis" => {
+            json!({"gemini_analysis.status": chance.pick(&["completed", "failed", "skipped"])})
+        }
         "fixes" => {
             let fixes = state["proposed_fixes"].as_array().expect("a list");
-            let chosen = fixes.iter().map(|fix| &fix["id"]).filter(|_| chance.below(3) > 0);
+            let chosen = fixes
+                .iter()
+                .map(|fix| &fix["id"])
+                .filter(|_| chance.below(3) > 0);
             json!({"pending_fixes": chosen.collect::<Vec<_>>()})
         }
         "continue" => json!({"decision": chance.pick(&["continue", "continue", "stop"]),
@@ -120,7 +134,11 @@ fn issue(id: &str, severity: &str) -> Value {
 
 /// The result of a diagnosis that found issues of these severities.
 fn found(area: &str, severities: &[&str]) -> Value {
-    let prefix = AREAS.iter().find(|(name, _)| *name == area).expect("an area").1;
+    let prefix = AREAS
+        .iter()
+        .find(|(name, _)| *name == area)
+        .expect("an area")
+        .1;
     let issues: Vec<Value> = severities
         .iter()
         .enumerate()
@@ -139,7 +157,9 @@ fn found(area: &str, severities: &[&str]) -> Value {
 /// The result of a verification, given what it finds of the fix with a number.
 fn verified(job: &Job<'_>, verdict: impl Fn(u64) -> &'static str) -> Value {
     let applied = job.state["applied_fixes"].as_array().expect("a list");
-    let pending = applied.iter().filter(|fix| fix["verification_result"] == "pending");
+    let pending = applied
+        .iter()
+        .filter(|fix| fix["verification_result"] == "pending");
     let results = pending.map(|fix| {
         let id = fix["fix_id"].as_str().expect("an id");
         let number = id.trim_start_matches("FIX-").parse().expect("a number");
@@ -160,15 +180,25 @@ fn begun(more: &Value) -> Simulation<'static> {
 
 fn begun_on<'m>(machine: &'m Machine, more: &Value) -> Simulation<'m> {
     let mut task = machine.task();
-    let mut answers = json!({"target_skill.path": "skills/demo", "user_issue_description": "It forgets."});
-    answers.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    let mut answers =
+        json!({"target_skill.path": "skills/demo", "user_issue_description": "It forgets."});
+    answers
+        .as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     task.answer(&answers).expect("asked for");
     task
 }
 
 /// Runs a task; `special` says what an action does that does not do the plain thing.
-fn run(task: &mut Simulation<'_>, mode: Mode, special: impl Fn(&Job<'_>) -> Option<Value>) -> Ended {
-    task.run(mode, &mut |job| reply(job, &special(job).unwrap_or_else(|| plain(job))))
+fn run(
+    task: &mut Simulation<'_>,
+    mode: Mode,
+    special: impl Fn(&Job<'_>) -> Option<Value>,
+) -> Ended {
+    task.run(mode, &mut |job| {
+        reply(job, &special(job).unwrap_or_else(|| plain(job)))
+    })
 }
 
 /// How often an action was started.
@@ -179,12 +209,18 @@ fn count(task: &Simulation<'_>, action: &str) -> usize {
 #[test]
 fn whatever_executors_do_a_tuning_comes_to_an_end() {
     let found = outcomes(&MACHINE);
-    let ways: Vec<(&str, &str)> =
-        found.iter().map(|outcome| (outcome.ending, outcome.phase.as_str())).collect();
+    let ways: Vec<(&str, &str)> = found
+        .iter()
+        .map(|outcome| (outcome.ending, outcome.phase.as_str()))
+        .collect();
     // Nobody is left waiting who answers, and nothing stalls: every action either moves or is given up.
     assert_eq!(
         ways,
-        [("completed", "completed"), ("failed", "exhausted"), ("failed", "failed")],
+        [
+            ("completed", "completed"),
+            ("failed", "exhausted"),
+            ("failed", "failed")
+        ],
         "{found:#?}"
     );
 }

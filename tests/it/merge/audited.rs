@@ -21,8 +21,17 @@ fn branches_that_meet_again_and_again_stay_proven() {
     assert_eq!(bring_together(&world, Way::Merge), 0);
     finish(&world);
     let standings = standings(&world);
-    assert!(standings.iter().all(|one| one == "proven" || one == "merged"), "{standings:?}");
-    assert_eq!(standings.iter().filter(|one| *one == "merged").count(), 2, "{standings:?}");
+    assert!(
+        standings
+            .iter()
+            .all(|one| one == "proven" || one == "merged"),
+        "{standings:?}"
+    );
+    assert_eq!(
+        standings.iter().filter(|one| *one == "merged").count(),
+        2,
+        "{standings:?}"
+    );
 }
 
 #[test]
@@ -65,10 +74,21 @@ fn without_the_other_branch_a_rebase_is_verified_by_its_evidence() {
     let clone = world.path("../clone");
     let clone = clone.to_str().expect("UTF-8");
     let source = format!("file://{}", world.root().display());
-    world.git(&["clone", "-q", "--single-branch", "-b", "work", &source, clone]);
+    world.git(&[
+        "clone",
+        "-q",
+        "--single-branch",
+        "-b",
+        "work",
+        &source,
+        clone,
+    ]);
     let audit = world.orch_json(&["-C", clone, "audit"]);
     let counts = &audit["counts"];
-    assert!(counts["forged"].is_null() && counts["unverifiable"].is_null(), "{audit:#}");
+    assert!(
+        counts["forged"].is_null() && counts["unverifiable"].is_null(),
+        "{audit:#}"
+    );
 }
 
 #[test]
@@ -80,7 +100,13 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
         (entry.from, entry.to) = (Some(entry.to), PhaseId::new("codegen").expect("valid"));
         entry.rule = Some("plan-accepted".to_owned());
         state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
-        state.actors.insert("codegen".to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
+        state.actors.insert(
+            "codegen".to_owned(),
+            orch::decide::Actor {
+                attempt: 1,
+                ..Default::default()
+            },
+        );
         state.history.push(entry.into());
         state.phase = Some("codegen".to_owned());
         tell(world, &state);
@@ -88,7 +114,11 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
     }
     let world = forked("plan_review", rolled_back, skipped);
     bring_together(&world, Way::Rebase);
-    assert_eq!(world.phase("t"), "planning", "a merge leads nobody further than both sides are");
+    assert_eq!(
+        world.phase("t"),
+        "planning",
+        "a merge leads nobody further than both sides are"
+    );
     world.orch(&["audit"]).ends(1).says("forged");
 }
 
@@ -110,7 +140,12 @@ fn whoever_edits_a_merged_state_is_found() {
             state.phase = Some("done".to_owned());
             last_entry(state).to = PhaseId::new("done").expect("valid");
         }),
-        ("used up no more", |state| state.actors.values_mut().for_each(|actor| actor.spent.clear())),
+        ("used up no more", |state| {
+            state
+                .actors
+                .values_mut()
+                .for_each(|actor| actor.spent.clear())
+        }),
         ("another status", |state| {
             state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Skipped;
         }),
@@ -127,11 +162,22 @@ fn whoever_edits_a_merged_state_is_found() {
             edit(&mut state);
             put(&world, &state);
             world.git(&["add", "-A"]);
-            assert_eq!(world.orch(&["check", "--staged"]).code, 1, "{way:?}: {what}");
+            assert_eq!(
+                world.orch(&["check", "--staged"]).code,
+                1,
+                "{way:?}: {what}"
+            );
             way.go_on(&world);
             let audit = world.orch_json(&["audit"]);
-            let last = audit["changes"].as_array().and_then(|changes| changes.last()).cloned();
-            assert_eq!(last.expect("a change")["standing"], "forged", "{way:?}: {what}: {audit:#}");
+            let last = audit["changes"]
+                .as_array()
+                .and_then(|changes| changes.last())
+                .cloned();
+            assert_eq!(
+                last.expect("a change")["standing"],
+                "forged",
+                "{way:?}: {what}: {audit:#}"
+            );
         }
     }
 }
@@ -141,7 +187,9 @@ fn a_hand_edit_of_a_conflict_is_found() {
     let world = forked("plan_review", rolled_back, coded);
     assert_ne!(Way::Merge.begin(&world).code, 0);
     world.git(&["checkout", "-q", "--theirs", "--", STATE]);
-    let text = world.read(STATE).replace("\"phase\": \"review\"", "\"phase\": \"test\"");
+    let text = world
+        .read(STATE)
+        .replace("\"phase\": \"review\"", "\"phase\": \"test\"");
     world.write(STATE, text);
     world.git(&["add", "-A"]);
     world.git(&["commit", "-q", "--no-edit"]);
@@ -157,10 +205,16 @@ fn a_merge_that_never_was_is_forged() {
     entry.kind = orch::decide::Kind::Merge;
     entry.rule = None;
     entry.reason = "two branches moved this task".to_owned();
-    (entry.from, entry.to) = (Some(entry.to.clone()), PhaseId::new("accept").expect("valid"));
+    (entry.from, entry.to) = (
+        Some(entry.to.clone()),
+        PhaseId::new("accept").expect("valid"),
+    );
     state.history.push(entry.into());
     state.phase = Some("accept".to_owned());
     tell(&world, &state);
     world.commit("joined");
-    world.orch(&["audit"]).ends(1).says("no two branches that it follows make this state");
+    world
+        .orch(&["audit"])
+        .ends(1)
+        .says("no two branches that it follows make this state");
 }

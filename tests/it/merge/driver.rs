@@ -17,7 +17,11 @@ fn with_the_driver_nobody_sees_a_conflict() {
         with_driver(&world);
         let ended = way.begin(&world);
         assert_eq!(ended.code, 0, "{way:?}: {ended:?}");
-        assert_eq!((world.phase_suggested("t").as_str(), world.dirty().as_str()), ("codegen", ""), "{way:?}");
+        assert_eq!(
+            (world.phase_suggested("t").as_str(), world.dirty().as_str()),
+            ("codegen", ""),
+            "{way:?}"
+        );
         world.orch(&["check"]).succeeds();
         standings(&world);
         world.orch(&["next", "t"]).succeeds();
@@ -55,8 +59,14 @@ fn what_the_driver_cannot_join_is_left_to_people() {
     with_driver(&world);
     // The decision itself is in conflict, and nothing else.
     assert_ne!(Way::Merge.begin(&world).code, 0);
-    assert_eq!(world.git(&["diff", "--name-only", "--diff-filter=U"]), "tasks/t/accept/decision.json\n");
-    world.orch(&["resolve"]).ends(1).says("both sides are finished");
+    assert_eq!(
+        world.git(&["diff", "--name-only", "--diff-filter=U"]),
+        "tasks/t/accept/decision.json\n"
+    );
+    world
+        .orch(&["resolve"])
+        .ends(1)
+        .says("both sides are finished");
     world.orch(&["suggest", "t"]).says("orch resolve t --ours");
     // Another file of that name is merged as text.
     let world = forked("plan_review", |_| {}, |_| {});
@@ -77,7 +87,11 @@ fn what_the_driver_cannot_join_is_left_to_people() {
 #[test]
 fn a_driver_that_is_gone_leaves_a_conflict_that_resolve_settles() {
     let world = forked("plan_review", reviewed, coded);
-    world.git(&["config", "merge.orch.driver", "/nowhere/orch merge-driver %O %A %B %P"]);
+    world.git(&[
+        "config",
+        "merge.orch.driver",
+        "/nowhere/orch merge-driver %O %A %B %P",
+    ]);
     assert_ne!(Way::Merge.begin(&world).code, 0);
     world.orch(&["resolve"]).succeeds();
     Way::Merge.go_on(&world).succeeds();
@@ -89,17 +103,35 @@ fn a_driver_that_is_gone_leaves_a_conflict_that_resolve_settles() {
 fn init_adds_to_attributes_that_are_there() {
     let world = World::new();
     world.write("tasks/.gitattributes", "*.patch -text");
-    world.orch(&["init"]).succeeds().reports("orch init --merge-driver");
+    world
+        .orch(&["init"])
+        .succeeds()
+        .reports("orch init --merge-driver");
     let text = world.read("tasks/.gitattributes");
     assert!(
-        text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch linguist-generated\n"),
+        text.starts_with(
+            "*.patch -text\n\n# orch:begin\nstate.json merge=orch linguist-generated\n"
+        ),
         "{text}"
     );
-    assert_eq!(world.git_ended(&["config", "merge.orch.driver"]).code, 1, "settings are not touched unasked");
-    world.write("tasks/.gitattributes", text.replace("merge=orch", "merge=text"));
-    world.orch(&["init"]).succeeds().says("changed tasks/.gitattributes");
+    assert_eq!(
+        world.git_ended(&["config", "merge.orch.driver"]).code,
+        1,
+        "settings are not touched unasked"
+    );
+    world.write(
+        "tasks/.gitattributes",
+        text.replace("merge=orch", "merge=text"),
+    );
+    world
+        .orch(&["init"])
+        .succeeds()
+        .says("changed tasks/.gitattributes");
     assert_eq!(world.read("tasks/.gitattributes"), text);
-    world.orch(&["init"]).succeeds().says("Everything is already set up.");
+    world
+        .orch(&["init"])
+        .succeeds()
+        .says("Everything is already set up.");
 }
 
 #[test]
@@ -108,8 +140,14 @@ fn init_keeps_prettier_away_from_records_where_it_is_used() {
         (".prettierignore", "dist"),
         (".prettierrc.json", "{}"),
         ("prettier.config.mjs", ""),
-        ("package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}"),
-        (".pre-commit-config.yaml", "repos:\n- hooks: [{id: prettier}]\n"),
+        (
+            "package.json",
+            "{\"devDependencies\": {\"prettier\": \"3\"}}",
+        ),
+        (
+            ".pre-commit-config.yaml",
+            "repos:\n- hooks: [{id: prettier}]\n",
+        ),
     ];
     for (file, text) in uses {
         let world = World::new();
@@ -119,12 +157,19 @@ fn init_keeps_prettier_away_from_records_where_it_is_used() {
         for line in ["/tasks/**/state.json", "/tasks/**/transcript.jsonl"] {
             assert!(ignored.lines().any(|one| one == line), "{ignored}");
         }
-        assert!(file != ".prettierignore" || ignored.starts_with("dist\n"), "{ignored}");
-        world.orch(&["init"]).succeeds().says("Everything is already set up.");
+        assert!(
+            file != ".prettierignore" || ignored.starts_with("dist\n"),
+            "{ignored}"
+        );
+        world
+            .orch(&["init"])
+            .succeeds()
+            .says("Everything is already set up.");
     }
-    for (file, text) in
-        [("package.json", "{\"devDependencies\": {\"eslint\": \"9\"}}"), ("src/.prettierrc", "")]
-    {
+    for (file, text) in [
+        ("package.json", "{\"devDependencies\": {\"eslint\": \"9\"}}"),
+        ("src/.prettierrc", ""),
+    ] {
         let world = World::new();
         world.write(file, text);
         world.orch(&["init"]).succeeds();
@@ -132,7 +177,14 @@ fn init_keeps_prettier_away_from_records_where_it_is_used() {
     }
     let attributes = |world: &World, file: &str| {
         let path = format!("tasks/t/{file}");
-        world.git(&["check-attr", "merge", "linguist-generated", "diff", "--", &path])
+        world.git(&[
+            "check-attr",
+            "merge",
+            "linguist-generated",
+            "diff",
+            "--",
+            &path,
+        ])
     };
     let world = World::ready();
     let said = attributes(&world, "transcript.jsonl");
@@ -140,7 +192,11 @@ fn init_keeps_prettier_away_from_records_where_it_is_used() {
         assert!(said.contains(part), "{said}");
     }
     let said = attributes(&world, "state.json");
-    for part in ["merge: orch", "linguist-generated: set", "diff: unspecified"] {
+    for part in [
+        "merge: orch",
+        "linguist-generated: set",
+        "diff: unspecified",
+    ] {
         assert!(said.contains(part), "{said}");
     }
 }

@@ -27,9 +27,18 @@ fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
     entry.evidence.clear();
     if kind == Kind::Merge {
         entry.reason = "two branches moved this task".to_owned();
-        entry.actor = orch::decide::By { kind: orch::decide::ActorKind::Orch, name: "orch".to_owned() };
+        entry.actor = orch::decide::By {
+            kind: orch::decide::ActorKind::Orch,
+            name: "orch".to_owned(),
+        };
     }
-    state.actors.insert(to.to_owned(), Actor { attempt: 1, ..Actor::default() });
+    state.actors.insert(
+        to.to_owned(),
+        Actor {
+            attempt: 1,
+            ..Actor::default()
+        },
+    );
     state.actors.get_mut("planning").expect("there").status = ActorStatus::Done;
     state.history.push(entry.into());
     (state.rev, state.phase) = (state.rev + 1, Some(to.to_owned()));
@@ -50,7 +59,10 @@ fn a_merge_line_excuses_no_step() {
     let world = started("test");
     world.tests("t", 1, 3);
     world.commit("they fail");
-    tell(&world, &made_up(&world, Kind::Advance, Some("tests-passed"), "accept"));
+    tell(
+        &world,
+        &made_up(&world, Kind::Advance, Some("tests-passed"), "accept"),
+    );
     tell(&world, &made_up(&world, Kind::Merge, None, "accept"));
     world.commit("joined");
     is_forged(&world);
@@ -58,7 +70,10 @@ fn a_merge_line_excuses_no_step() {
     // A step after the line that joins.
     let world = started("test");
     tell(&world, &made_up(&world, Kind::Merge, None, "test"));
-    tell(&world, &made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    tell(
+        &world,
+        &made_up(&world, Kind::Advance, Some("accepted"), "done"),
+    );
     world.commit("joined, and done");
     is_forged(&world);
 }
@@ -79,7 +94,10 @@ fn the_end_of_another_clone_is_not_ours() {
 fn bring_together_choosing(world: &World) {
     assert_ne!(Way::Merge.begin(world).code, 0);
     world.orch(&["resolve", "t", "--ours", "--reason", "it is the better one"]);
-    for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+    for path in world
+        .git(&["diff", "--name-only", "--diff-filter=U"])
+        .lines()
+    {
         world.git(&["checkout", "-q", "--ours", "--", path]);
     }
     world.git(&["add", "-A"]);
@@ -97,9 +115,15 @@ fn no_merge_drops_what_a_side_recorded() {
     world.orch(&["check", "--staged"]).ends(1);
     world.git(&["commit", "-q", "-m", "Merge work"]);
     let audit = world.orch_json(&["audit"]);
-    let last = audit["changes"].as_array().and_then(|changes| changes.last()).expect("a change");
+    let last = audit["changes"]
+        .as_array()
+        .and_then(|changes| changes.last())
+        .expect("a change");
     assert_eq!(last["standing"], "forged", "{audit:#}");
-    assert!(last["why"].as_str().expect("a text").contains("drops"), "{audit:#}");
+    assert!(
+        last["why"].as_str().expect("a text").contains("drops"),
+        "{audit:#}"
+    );
 
     // The record of a side that went on, and a step on top of it.
     let world = forked("test", failed, |world| {
@@ -108,7 +132,10 @@ fn no_merge_drops_what_a_side_recorded() {
     });
     world.git_ended(&["merge", "-q", "--no-commit", "work"]);
     world.git(&["checkout", "-q", "work", "--", "tasks/t"]);
-    tell(&world, &made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    tell(
+        &world,
+        &made_up(&world, Kind::Advance, Some("accepted"), "done"),
+    );
     world.git(&["add", "-A"]);
     world.git(&["commit", "-q", "-m", "Merge work"]);
     is_forged(&world);
@@ -130,8 +157,15 @@ fn a_merge_that_drops_the_send_back_of_a_branch_is_forged_until_it_is_acknowledg
     world.git(&["merge", "-q", "-s", "ours", "-m", "Merge work", "work"]);
     let dropped = "the merge drops events of a merged side: regress to planning";
     world.orch(&["audit"]).ends(1).says(dropped);
-    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says(dropped).says("orch resolve t");
-    world.orch(&["check", "--commit", "HEAD"]).ends(1).says(dropped);
+    world
+        .orch(&["check", "--range", "HEAD~1..HEAD"])
+        .ends(1)
+        .says(dropped)
+        .says("orch resolve t");
+    world
+        .orch(&["check", "--commit", "HEAD"])
+        .ends(1)
+        .says(dropped);
     let merge = world.git(&["rev-parse", "HEAD"]);
     let merge = merge.trim();
     let entry = format!(
@@ -139,20 +173,28 @@ fn a_merge_that_drops_the_send_back_of_a_branch_is_forged_until_it_is_acknowledg
     );
     world.write("orch.toml", format!("{}\n{entry}", world.read("orch.toml")));
     world.commit("acknowledge the merge");
-    world.orch(&["audit"]).succeeds().says("The refusal was a mistake.");
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("The refusal was a mistake.");
     world.orch(&["check", "--range", "HEAD~3..HEAD"]).succeeds();
 }
 
 #[test]
 fn a_merge_rewrites_no_transcript() {
-    let edits: [fn(String) -> String; 2] =
-        [|text| text.replacen("\"Ann\"", "\"Bob\"", 1), |text| text.split_inclusive('\n').skip(1).collect()];
+    let edits: [fn(String) -> String; 2] = [
+        |text| text.replacen("\"Ann\"", "\"Bob\"", 1),
+        |text| text.split_inclusive('\n').skip(1).collect(),
+    ];
     for edit in edits {
         let world = forked("test", failed, elsewhere);
         world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
         world.write(TRANSCRIPT, edit(world.read(TRANSCRIPT)));
         world.git(&["add", "-A"]);
-        world.orch(&["check", "--staged"]).ends(1).says("is not what the rules yield");
+        world
+            .orch(&["check", "--staged"])
+            .ends(1)
+            .says("is not what the rules yield");
         world.git(&["commit", "-q", "-m", "Merge work"]);
         is_forged(&world);
     }
@@ -161,9 +203,15 @@ fn a_merge_rewrites_no_transcript() {
 #[test]
 fn conflict_markers_hide_no_step() {
     let world = started("test");
-    let (before, state) = (world.read(STATE), made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    let (before, state) = (
+        world.read(STATE),
+        made_up(&world, Kind::Advance, Some("accepted"), "done"),
+    );
     tell(&world, &state);
-    let torn = format!("<<<<<<< HEAD\n{before}=======\n{}>>>>>>> work\n", world.read(STATE));
+    let torn = format!(
+        "<<<<<<< HEAD\n{before}=======\n{}>>>>>>> work\n",
+        world.read(STATE)
+    );
     let whole = world.read(STATE);
     world.write(STATE, torn);
     world.commit("a conflict");
@@ -187,7 +235,12 @@ fn two_endings_on_the_same_evidence_need_that_evidence() {
     world.git(&["add", "-A"]);
     world.git(&["commit", "-q", "-m", "Merge work"]);
     let standings = standings(&world);
-    assert!(standings.iter().all(|one| one == "proven" || one == "claimed"), "{standings:?}");
+    assert!(
+        standings
+            .iter()
+            .all(|one| one == "proven" || one == "claimed"),
+        "{standings:?}"
+    );
 }
 
 #[test]
@@ -212,13 +265,19 @@ fn a_branch_that_took_in_the_other_may_be_rebased_upon_it() {
 fn what_others_edited_meanwhile_makes_a_rebased_step_doubtful_and_not_forged() {
     let world = forked("plan_review", reviewed, |world| {
         let plan = world.read("tasks/t/planning/plan.json");
-        world
-            .write("tasks/t/planning/plan.json", plan.replacen("\"title\": \"", "\"title\": \"A ", 1) + "\n");
+        world.write(
+            "tasks/t/planning/plan.json",
+            plan.replacen("\"title\": \"", "\"title\": \"A ", 1) + "\n",
+        );
         world.commit("a word in the plan");
     });
     world.git(&["rebase", "-q", "work"]);
     let told = standings(&world);
-    assert_eq!(told.last().map(String::as_str), Some("unverifiable"), "{told:?}");
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("unverifiable"),
+        "{told:?}"
+    );
     world.orch(&["next", "t"]).succeeds();
     assert_ne!(world.phase("t"), "codegen", "the plan is reviewed again");
     finish(&world);
@@ -253,12 +312,25 @@ fn two_who_resolve_at_once_record_it_once() {
     });
     assert_ne!(Way::Merge.begin(&world).code, 0);
     world.git(&["commit", "-q", "-a", "-m", "a conflict, committed"]);
-    let both = [world.orch_spawn(&["resolve", "t"]), world.orch_spawn(&["resolve", "t"])];
+    let both = [
+        world.orch_spawn(&["resolve", "t"]),
+        world.orch_spawn(&["resolve", "t"]),
+    ];
     let codes: Vec<i32> = both
         .into_iter()
-        .map(|child| child.wait_with_output().expect("ends").status.code().expect("a code"))
+        .map(|child| {
+            child
+                .wait_with_output()
+                .expect("ends")
+                .status
+                .code()
+                .expect("a code")
+        })
         .collect();
-    assert!(codes.contains(&0) && codes.iter().all(|code| [0, 3, 4].contains(code)), "{codes:?}");
+    assert!(
+        codes.contains(&0) && codes.iter().all(|code| [0, 3, 4].contains(code)),
+        "{codes:?}"
+    );
     let lines = world.read(TRANSCRIPT);
     assert_eq!(lines.lines().count(), parsed(&lines).len(), "{lines}");
     standings(&world);

@@ -10,8 +10,14 @@ const LOG: &str = "tasks/t/transcript.jsonl";
 /// The codes of what is said of the task.
 fn codes(world: &World) -> Vec<String> {
     let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
-    let found = suggestion["diagnostics"].as_array().cloned().unwrap_or_default();
-    found.iter().map(|one| one["code"].as_str().unwrap_or_default().to_owned()).collect()
+    let found = suggestion["diagnostics"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    found
+        .iter()
+        .map(|one| one["code"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 fn heads(world: &World) -> usize {
@@ -32,20 +38,37 @@ fn losing_state_json_loses_nothing() {
     assert_eq!(world.phase_suggested("t"), "review");
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds().says("review -> test");
-    assert_eq!((codes(&world).as_slice(), world.dirty().as_str()), (&[][..], ""));
-    assert_eq!(said(&world)["actors"]["planning"], before["actors"]["planning"]);
+    assert_eq!(
+        (codes(&world).as_slice(), world.dirty().as_str()),
+        (&[][..], "")
+    );
+    assert_eq!(
+        said(&world)["actors"]["planning"],
+        before["actors"]["planning"]
+    );
     standings(&world);
 }
 
 #[test]
 fn an_edit_of_state_json_is_told_and_the_log_decides() {
     let world = started("review");
-    world.write(STATE, world.read(STATE).replace("\"phase\": \"review\"", "\"phase\": \"accept\""));
+    world.write(
+        STATE,
+        world
+            .read(STATE)
+            .replace("\"phase\": \"review\"", "\"phase\": \"accept\""),
+    );
     let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     let found = &suggestion["diagnostics"][0];
-    assert_eq!((&found["code"], &suggestion["currentPhase"]), (&"state-edited".into(), &"review".into()));
+    assert_eq!(
+        (&found["code"], &suggestion["currentPhase"]),
+        (&"state-edited".into(), &"review".into())
+    );
     let message = found["message"].as_str().expect("a text");
-    assert!(message.contains("/phase should be \"review\", but is \"accept\""), "{message}");
+    assert!(
+        message.contains("/phase should be \"review\", but is \"accept\""),
+        "{message}"
+    );
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds().says("review -> test");
     assert_eq!(codes(&world), Vec::<String>::new());
@@ -82,7 +105,10 @@ fn a_hosts_merge_without_any_driver_leaves_a_stale_state_and_nothing_else() {
 #[test]
 fn a_squash_holds_the_events_of_both_branches() {
     let world = forked("plan_review", reviewed, coded);
-    assert_ne!(world.git_ended(&["merge", "-q", "--squash", "work"]).code, 0);
+    assert_ne!(
+        world.git_ended(&["merge", "-q", "--squash", "work"]).code,
+        0
+    );
     world.orch(&["resolve"]).succeeds();
     world.git(&["commit", "-q", "-m", "squashed"]);
     assert_eq!((world.phase("t").as_str(), heads(&world)), ("codegen", 2));
@@ -128,7 +154,10 @@ fn lines_that_head_holds_must_not_get_lost() {
     let world = started("review");
     let log = world.read(LOG);
     let lines: Vec<&str> = log.lines().collect();
-    for lost in [format!("{}\n", lines[..lines.len() - 1].join("\n")), String::new()] {
+    for lost in [
+        format!("{}\n", lines[..lines.len() - 1].join("\n")),
+        String::new(),
+    ] {
         world.write(LOG, &lost);
         world.orch(&["next", "t"]).ends(5);
         world.orch(&["recover", "t"]).succeeds().says("commit");
@@ -148,8 +177,14 @@ fn lines_that_head_holds_must_not_get_lost_where_nothing_is_committed() {
     world.orch(&["status"]).succeeds();
     let lines: Vec<&str> = log.lines().collect();
     world.write(LOG, format!("{}\n", lines[..lines.len() - 1].join("\n")));
-    world.orch(&["next", "t"]).ends(5).reports("lost events that are in HEAD");
-    world.orch(&["rollback", "t", "--reason", "x"]).ends(1).reports("lost events that are in HEAD");
+    world
+        .orch(&["next", "t"])
+        .ends(5)
+        .reports("lost events that are in HEAD");
+    world
+        .orch(&["rollback", "t", "--reason", "x"])
+        .ends(1)
+        .reports("lost events that are in HEAD");
     world.git(&["restore", "--", LOG]);
     world.orch(&["rollback", "t", "--reason", "x"]).succeeds();
     world.orch(&["suggest", "t"]).succeeds();

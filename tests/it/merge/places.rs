@@ -20,12 +20,25 @@ fn a_state_in_conflict_is_folded_and_the_answer_says_how_it_is_settled() {
     let task = &world.orch_json(&["suggest", "t"])["suggestions"][0];
     assert_eq!(task["currentPhase"], "codegen", "{task:#}");
     let finding = &task["diagnostics"][0];
-    assert_eq!((&finding["code"], &finding["path"]), (&"state-folded".into(), &STATE.into()), "{task:#}");
+    assert_eq!(
+        (&finding["code"], &finding["path"]),
+        (&"state-folded".into(), &STATE.into()),
+        "{task:#}"
+    );
     assert_eq!(finding["hint"], "orch resolve t");
     // Nothing moves in the middle of a merge.
-    world.orch(&["rollback", "t", "--reason", "r"]).ends(5).reports("merge");
-    world.orch(&["recover", "t"]).ends(5).reports("hint: orch resolve t");
-    world.orch(&["check", "--staged"]).ends(1).says("orch resolve tasks/t");
+    world
+        .orch(&["rollback", "t", "--reason", "r"])
+        .ends(5)
+        .reports("merge");
+    world
+        .orch(&["recover", "t"])
+        .ends(5)
+        .reports("hint: orch resolve t");
+    world
+        .orch(&["check", "--staged"])
+        .ends(1)
+        .says("orch resolve tasks/t");
     // Named by what the hint says, or by id.
     world.orch(&["resolve", "tasks/t"]).succeeds();
     world.orch(&["check", "--staged"]).succeeds();
@@ -38,10 +51,21 @@ fn exactly_the_two_files_are_staged() {
     world.write("mine.txt", "not staged");
     world.write("tasks/t/planning/notes.md", "not staged either\n");
     let ended = world.orch(&["resolve"]).succeeds();
-    assert!(ended.stdout.starts_with("t: codegen + review -> codegen  (merged)\n"), "{ended:?}");
-    assert!(ended.stderr.contains("next: git merge --continue"), "{ended:?}");
+    assert!(
+        ended
+            .stdout
+            .starts_with("t: codegen + review -> codegen  (merged)\n"),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stderr.contains("next: git merge --continue"),
+        "{ended:?}"
+    );
     let dirty = world.dirty();
-    assert!(dirty.contains("?? mine.txt\n") && dirty.contains("?? tasks/t/planning/notes.md\n"), "{dirty}");
+    assert!(
+        dirty.contains("?? mine.txt\n") && dirty.contains("?? tasks/t/planning/notes.md\n"),
+        "{dirty}"
+    );
     assert_eq!(world.git(&["diff", "--name-only", "--diff-filter=U"]), "");
     world.orch(&["resolve"]).ends(3);
     Way::Merge.go_on(&world).succeeds();
@@ -61,11 +85,25 @@ fn a_transcript_united_by_git_is_left_as_it_is() {
         .as_array()
         .expect("entries")
         .iter()
-        .map(|entry| (entry["seq"].as_u64().expect("a number"), entry["kind"].as_str().expect("a kind")))
+        .map(|entry| {
+            (
+                entry["seq"].as_u64().expect("a number"),
+                entry["kind"].as_str().expect("a kind"),
+            )
+        })
         .collect();
     let advance = |seq| (seq, "advance");
     // Both branches took a third step.
-    assert_eq!(told, [(1, "create"), advance(2), advance(3), advance(3), advance(4)]);
+    assert_eq!(
+        told,
+        [
+            (1, "create"),
+            advance(2),
+            advance(3),
+            advance(3),
+            advance(4)
+        ]
+    );
 }
 
 #[test]
@@ -152,9 +190,19 @@ fn a_conflict_in_an_artifact_is_left_to_people() {
     let left = &answer["tasks"][0]["left"];
     assert_eq!(left.as_array().map(Vec::len), Some(1), "{answer:#}");
     assert_eq!(left[0]["path"], "tasks/t/planning/plan.json");
-    assert_eq!((&left[0]["code"], &left[0]["line"]), (&"conflict-markers".into(), &5.into()), "{answer:#}");
-    assert_eq!((&answer["blocked"], &answer["tasks"][0]["settled"]), (&true.into(), &true.into()));
-    assert_eq!(answer["next"], serde_json::json!(["git", "merge", "--continue"]));
+    assert_eq!(
+        (&left[0]["code"], &left[0]["line"]),
+        (&"conflict-markers".into(), &5.into()),
+        "{answer:#}"
+    );
+    assert_eq!(
+        (&answer["blocked"], &answer["tasks"][0]["settled"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(
+        answer["next"],
+        serde_json::json!(["git", "merge", "--continue"])
+    );
     // The record is whole, and the suggestion says what is wrong with the plan.
     world.orch(&["suggest", "t"]).says("conflict markers");
     world.plan("t", 4);
@@ -172,7 +220,9 @@ fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
         world.orch(&["approve", "t"]).succeeds();
     }
     fn ended_otherwise(world: &World) {
-        world.orch(&["rollback", "t", "--to", "codegen", "--reason", "slow"]).succeeds();
+        world
+            .orch(&["rollback", "t", "--to", "codegen", "--reason", "slow"])
+            .succeeds();
         world.patch("t", 9);
         world.orch(&["next", "t"]).succeeds();
         world.code_review("t", true, 9);
@@ -186,30 +236,66 @@ fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
         assert_ne!(Way::Merge.begin(&world).code, 0);
         let before = (world.read(STATE), world.git(&["ls-files", "-s"]));
         let ended = world.orch(&["resolve"]).ends(1);
-        for told in
-            ["both sides are finished", "ours:", "theirs:", "slow", "accept -> done", "--ours --reason WHY"]
-        {
-            assert!(ended.stdout.contains(told) || ended.stderr.contains(told), "{told}: {ended:?}");
+        for told in [
+            "both sides are finished",
+            "ours:",
+            "theirs:",
+            "slow",
+            "accept -> done",
+            "--ours --reason WHY",
+        ] {
+            assert!(
+                ended.stdout.contains(told) || ended.stderr.contains(told),
+                "{told}: {ended:?}"
+            );
         }
-        assert_eq!((world.read(STATE), world.git(&["ls-files", "-s"])), before, "nothing was touched");
+        assert_eq!(
+            (world.read(STATE), world.git(&["ls-files", "-s"])),
+            before,
+            "nothing was touched"
+        );
         let answer = world.orch_json(&["resolve"]);
         fits(&answer);
-        assert_eq!((&answer["tasks"][0]["how"], &answer["blocked"]), (&"disputed".into(), &true.into()));
-        assert_eq!(answer["tasks"][0]["ours"].as_array().map(Vec::len), Some(1), "{answer:#}");
+        assert_eq!(
+            (&answer["tasks"][0]["how"], &answer["blocked"]),
+            (&"disputed".into(), &true.into())
+        );
+        assert_eq!(
+            answer["tasks"][0]["ours"].as_array().map(Vec::len),
+            Some(1),
+            "{answer:#}"
+        );
         let flag = format!("--{side}");
-        world.orch(&["resolve", &flag, "--reason", "faster"]).ends(2);
+        world
+            .orch(&["resolve", &flag, "--reason", "faster"])
+            .ends(2);
         world.orch(&["resolve", "t", &flag]).ends(2);
-        world.orch(&["resolve", "t", &flag, "--reason", " "]).ends(1).reports("reason");
-        world.orch(&["resolve", "t", &flag, "--reason", "faster"]).succeeds().says(&format!("chosen-{side}"));
-        for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+        world
+            .orch(&["resolve", "t", &flag, "--reason", " "])
+            .ends(1)
+            .reports("reason");
+        world
+            .orch(&["resolve", "t", &flag, "--reason", "faster"])
+            .succeeds()
+            .says(&format!("chosen-{side}"));
+        for path in world
+            .git(&["diff", "--name-only", "--diff-filter=U"])
+            .lines()
+        {
             world.git(&["checkout", "-q", &flag, "--", path]);
             world.git(&["add", "--", path]);
         }
         Way::Merge.go_on(&world).succeeds();
         assert_eq!(world.phase("t"), "done", "{phase_of}");
         let audit = world.orch(&["audit"]).succeeds().stdout;
-        assert!(audit.contains("faster") && audit.contains("overridden"), "{audit}");
-        assert_eq!(standings(&world).last().map(String::as_str), Some("overridden"));
+        assert!(
+            audit.contains("faster") && audit.contains("overridden"),
+            "{audit}"
+        );
+        assert_eq!(
+            standings(&world).last().map(String::as_str),
+            Some("overridden")
+        );
         world.orch(&["log", "t"]).says("slow").says("faster");
     }
 }
@@ -222,7 +308,10 @@ fn the_same_end_twice_is_no_conflict() {
     }
     let world = forked("accept", ended, ended);
     assert_ne!(Way::Merge.begin(&world).code, 0);
-    world.orch(&["resolve"]).succeeds().says("done + done -> done");
+    world
+        .orch(&["resolve"])
+        .succeeds()
+        .says("done + done -> done");
     Way::Merge.go_on(&world).succeeds();
     standings(&world);
 }
@@ -261,8 +350,12 @@ fn one_task_does_not_keep_the_others_from_being_settled() {
     let ended = world.orch(&["resolve", "--json"]).ends(1);
     let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     fits(&answer);
-    let hows: Vec<&serde_json::Value> =
-        answer["tasks"].as_array().expect("tasks").iter().map(|one| &one["how"]).collect();
+    let hows: Vec<&serde_json::Value> = answer["tasks"]
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .map(|one| &one["how"])
+        .collect();
     assert_eq!(hows, ["failed", "merged"], "{answer:#}");
     assert_eq!(world.phase("t"), "codegen");
 }
@@ -281,10 +374,16 @@ fn a_stash_that_does_not_fit_is_settled() {
     world.commit("by hand again");
     assert_ne!(world.git_ended(&["stash", "pop", "-q"]).code, 0);
     let answer = world.orch_json(&["resolve"]);
-    assert_eq!((&answer["tasks"][0]["how"], &answer["next"]), (&"merged".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&answer["tasks"][0]["how"], &answer["next"]),
+        (&"merged".into(), &serde_json::Value::Null)
+    );
     assert_eq!(
         (world.phase("t").as_str(), world.dirty().as_str()),
-        ("planning", "M  tasks/t/state.json\nM  tasks/t/transcript.jsonl\n")
+        (
+            "planning",
+            "M  tasks/t/state.json\nM  tasks/t/transcript.jsonl\n"
+        )
     );
     world.commit("joined by hand");
     standings(&world);
@@ -322,12 +421,21 @@ fn a_revert_of_an_older_move_takes_its_files_back_and_no_event() {
     let log = world.read(TRANSCRIPT);
     let ended = world.git_ended(&["revert", "--no-edit", "HEAD~1"]);
     assert_ne!(ended.code, 0, "{ended:?}");
-    world.orch(&["resolve"]).succeeds().reports("git revert --continue");
-    for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+    world
+        .orch(&["resolve"])
+        .succeeds()
+        .reports("git revert --continue");
+    for path in world
+        .git(&["diff", "--name-only", "--diff-filter=U"])
+        .lines()
+    {
         world.git(&["rm", "-q", "--", path]);
     }
     world.git(&["-c", "core.editor=true", "revert", "--continue"]);
-    assert_eq!((world.phase("t").as_str(), world.read(TRANSCRIPT)), ("review", log));
+    assert_eq!(
+        (world.phase("t").as_str(), world.read(TRANSCRIPT)),
+        ("review", log)
+    );
     standings(&world);
 }
 

@@ -55,9 +55,11 @@ fn brought_together(world: &World, way: Way) {
 
 #[test]
 fn two_tasks_under_one_id_are_told_by_every_face_and_nothing_moves() {
-    for titles in
-        [[Some("Login by phone"), Some("Login by mail")], [Some("Login by phone"), None], [None, None]]
-    {
+    for titles in [
+        [Some("Login by phone"), Some("Login by mail")],
+        [Some("Login by phone"), None],
+        [None, None],
+    ] {
         let world = made_twice(titles);
         let log = world.read(LOG);
         assert_ne!(Way::Merge.begin(&world).code, 0);
@@ -73,16 +75,24 @@ fn two_tasks_under_one_id_are_told_by_every_face_and_nothing_moves() {
             let ended = world.orch(arguments);
             for title in titles {
                 let words = title.unwrap_or("without a title");
-                assert!(ended.stdout.contains(words), "{arguments:?}: {words}: {ended:?}");
+                assert!(
+                    ended.stdout.contains(words),
+                    "{arguments:?}: {words}: {ended:?}"
+                );
             }
             if arguments[0] != "status" {
-                assert!(ended.stdout.contains("--rename-theirs"), "{arguments:?}: {ended:?}");
+                assert!(
+                    ended.stdout.contains("--rename-theirs"),
+                    "{arguments:?}: {ended:?}"
+                );
             }
         }
         world.orch(&["resolve"]).ends(1);
-        for arguments in
-            [&["next", "login"][..], &["rollback", "login", "--reason", "again"], &["new", "login"]]
-        {
+        for arguments in [
+            &["next", "login"][..],
+            &["rollback", "login", "--reason", "again"],
+            &["new", "login"],
+        ] {
             assert_ne!(world.orch(arguments).code, 0, "{arguments:?}");
         }
         assert_eq!(world.read(LOG), united);
@@ -90,7 +100,10 @@ fn two_tasks_under_one_id_are_told_by_every_face_and_nothing_moves() {
         world.git(&["add", "-A"]);
         world.git(&["commit", "-q", "-m", "merged"]);
         world.orch(&["check"]).ends(1).says("created-twice");
-        world.orch(&["check", "--commit", "HEAD"]).ends(1).says("created-twice");
+        world
+            .orch(&["check", "--commit", "HEAD"])
+            .ends(1)
+            .says("created-twice");
     }
 }
 
@@ -120,19 +133,46 @@ fn each_of_two_tasks_gets_its_events_and_files_back_whatever_brought_them_togeth
                 // What was checked out before is ours.
                 let is_phone_ours = way != Way::MergeBack;
                 let is_phone_kept = is_phone_ours == (flag == "--rename-theirs");
-                let [phones, mails] = if is_phone_kept { ["login", "other"] } else { ["other", "login"] };
+                let [phones, mails] = if is_phone_kept {
+                    ["login", "other"]
+                } else {
+                    ["other", "login"]
+                };
                 assert_eq!(title(&world, phones), "Login by phone", "{what}");
                 assert_eq!(title(&world, mails), "Login by mail", "{what}");
-                assert_eq!([world.phase(phones), world.phase(mails)], ["planning", "plan_review"], "{what}");
+                assert_eq!(
+                    [world.phase(phones), world.phase(mails)],
+                    ["planning", "plan_review"],
+                    "{what}"
+                );
                 for (task, own) in [(phones, &phone), (mails, &mail)] {
                     let now = events(&world, task);
                     assert!(own.is_subset(&now), "{what}: {task}");
-                    assert_eq!(now.len(), own.len() + usize::from(task == "other"), "{what}: {task}");
+                    assert_eq!(
+                        now.len(),
+                        own.len() + usize::from(task == "other"),
+                        "{what}: {task}"
+                    );
                 }
-                assert!(world.path(&format!("tasks/{mails}/planning/plan.json")).exists(), "{what}");
-                assert_eq!(world.read(&format!("tasks/{mails}/notes.md")), "by mail\n", "{what}");
-                assert!(!world.path(&format!("tasks/{phones}/notes.md")).exists(), "{what}");
-                assert!(!world.path(&format!("tasks/{phones}/planning")).exists(), "{what}");
+                assert!(
+                    world
+                        .path(&format!("tasks/{mails}/planning/plan.json"))
+                        .exists(),
+                    "{what}"
+                );
+                assert_eq!(
+                    world.read(&format!("tasks/{mails}/notes.md")),
+                    "by mail\n",
+                    "{what}"
+                );
+                assert!(
+                    !world.path(&format!("tasks/{phones}/notes.md")).exists(),
+                    "{what}"
+                );
+                assert!(
+                    !world.path(&format!("tasks/{phones}/planning")).exists(),
+                    "{what}"
+                );
                 world.orch(&["check"]).succeeds();
                 world.orch(&["check", "--commit", "HEAD"]).succeeds();
                 standings(&world);
@@ -168,7 +208,10 @@ fn a_file_of_both_tasks_is_as_each_side_has_it_and_an_edited_one_stays() {
             world.git(&["add", "-A"]);
             world.git(&["commit", "-q", "-m", "merged"]);
         }
-        world.orch(&["resolve", "login", "--rename-theirs", "mail"]).succeeds().says("tasks/login/notes.md");
+        world
+            .orch(&["resolve", "login", "--rename-theirs", "mail"])
+            .succeeds()
+            .says("tasks/login/notes.md");
         assert_eq!(world.read("tasks/login/planning/plan.json"), ours);
         assert_eq!(world.read("tasks/mail/planning/plan.json"), theirs);
         assert_eq!(world.read("tasks/login/notes.md"), edited);
@@ -185,7 +228,15 @@ fn a_file_of_both_tasks_is_as_each_side_has_it_and_an_edited_one_stays() {
 fn a_person_may_say_that_two_tasks_are_one() {
     let world = phones_and_mails();
     assert_ne!(Way::Merge.begin(&world).code, 0);
-    world.orch(&["resolve", "login", "--theirs", "--reason", "it is one login"]).succeeds();
+    world
+        .orch(&[
+            "resolve",
+            "login",
+            "--theirs",
+            "--reason",
+            "it is one login",
+        ])
+        .succeeds();
     Way::Merge.go_on(&world).succeeds();
     assert_eq!(
         (world.phase("login"), title(&world, "login")),
@@ -201,9 +252,14 @@ fn tasks_that_say_the_same_of_themselves_are_one_and_that_is_told() {
     assert_ne!(Way::Merge.begin(&world).code, 0);
     let told: Value = world.orch_json(&["suggest", "login"]);
     assert!(told.to_string().contains("--rename-theirs"), "{told:#}");
-    world.orch(&["resolve", "login", "--rename-theirs", "other"]).succeeds();
+    world
+        .orch(&["resolve", "login", "--rename-theirs", "other"])
+        .succeeds();
     Way::Merge.go_on(&world).succeeds();
-    assert_eq!([world.phase("login"), world.phase("other")], ["planning", "plan_review"]);
+    assert_eq!(
+        [world.phase("login"), world.phase("other")],
+        ["planning", "plan_review"]
+    );
     standings(&world);
 }
 
@@ -211,13 +267,23 @@ fn tasks_that_say_the_same_of_themselves_are_one_and_that_is_told() {
 fn a_new_id_is_refused_where_something_is_and_while_git_brings_more_commits() {
     let world = phones_and_mails();
     world.orch(&["new", "taken"]).succeeds();
-    world.orch(&["resolve", "login", "--rename-theirs", "other"]).ends(3);
+    world
+        .orch(&["resolve", "login", "--rename-theirs", "other"])
+        .ends(3);
     assert_ne!(Way::Merge.begin(&world).code, 0);
-    world.orch(&["resolve", "login", "--rename-theirs", "taken"]).reports("there already");
-    world.orch(&["resolve", "login", "--rename-theirs", "no such id"]).ends(2);
-    world.orch(&["resolve", "login", "taken", "--rename-theirs", "other"]).ends(2);
+    world
+        .orch(&["resolve", "login", "--rename-theirs", "taken"])
+        .reports("there already");
+    world
+        .orch(&["resolve", "login", "--rename-theirs", "no such id"])
+        .ends(2);
+    world
+        .orch(&["resolve", "login", "taken", "--rename-theirs", "other"])
+        .ends(2);
     world.git(&["merge", "--abort"]);
     assert_ne!(Way::CherryPick.begin(&world).code, 0);
-    world.orch(&["resolve", "login", "--rename-theirs", "other"]).reports("cherry-pick --continue");
+    world
+        .orch(&["resolve", "login", "--rename-theirs", "other"])
+        .reports("cherry-pick --continue");
     assert!(!world.path("tasks/other").exists());
 }

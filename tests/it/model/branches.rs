@@ -25,15 +25,23 @@ struct Came {
 fn branches_join_in_any_order_and_whoever_works_on_gets_done() {
     let came = Came::default();
     each_history(&|seed| live(seed, &came));
-    let all = [came.one_moved, came.joined, came.criss_cross, came.disputed].map(AtomicU32::into_inner);
-    assert!(all.iter().all(|many| *many > 2) && all[1] > 25, "the histories are too tame: {all:?}");
+    let all =
+        [came.one_moved, came.joined, came.criss_cross, came.disputed].map(AtomicU32::into_inner);
+    assert!(
+        all.iter().all(|many| *many > 2) && all[1] > 25,
+        "the histories are too tame: {all:?}"
+    );
 }
 
 /// Lets some things happen on a branch.
 fn branch(world: &World, chance: &mut Chance, most: u64) -> World {
     let mut world = world.clone();
     for _ in 0..chance.below(most) {
-        if chance.below(3) == 0 { disturb(&mut world, chance).clear() } else { work(&mut world, chance) }
+        if chance.below(3) == 0 {
+            disturb(&mut world, chance).clear()
+        } else {
+            work(&mut world, chance)
+        }
     }
     world
 }
@@ -41,7 +49,14 @@ fn branch(world: &World, chance: &mut Chance, most: u64) -> World {
 /// Somebody writes what is expected, and the task moves on.
 fn work(world: &mut World, chance: &mut Chance) {
     for expected in world.decide().expects {
-        world.write(&expected.path, passing(expected.artifact.as_str(), chance.below(1 << 40), &expected.of));
+        world.write(
+            &expected.path,
+            passing(
+                expected.artifact.as_str(),
+                chance.below(1 << 40),
+                &expected.of,
+            ),
+        );
     }
     settle(world, 0);
     world.approve();
@@ -55,7 +70,10 @@ fn live(seed: u64, came: &Came) {
     }
     let (mut ours, mut theirs) = (branch(&base, &mut chance, 8), branch(&base, &mut chance, 8));
     for round in 0..3 {
-        let (a, b) = (merged(&ours, &theirs, &mut chance, seed), merged(&theirs, &ours, &mut chance, seed));
+        let (a, b) = (
+            merged(&ours, &theirs, &mut chance, seed),
+            merged(&theirs, &ours, &mut chance, seed),
+        );
         assert_eq!(told(&a), told(&b), "seed {seed}: the sides disagree");
         came.count(&ours, &theirs, &a);
         let disputed = matches!(a.reading(), RecordReading::Disputed { .. });
@@ -63,7 +81,10 @@ fn live(seed: u64, came: &Came) {
             return finish(a, &ours, seed);
         }
         // Both sides go on from the same join, so that their next merge has several bases.
-        came.criss_cross.fetch_add(u32::from(round > 0 && a.log().heads().len() > 1), Ordering::Relaxed);
+        came.criss_cross.fetch_add(
+            u32::from(round > 0 && a.log().heads().len() > 1),
+            Ordering::Relaxed,
+        );
         (ours, theirs) = (branch(&a, &mut chance, 5), branch(&b, &mut chance, 5));
     }
     let last = merged(&ours, &theirs, &mut chance, seed);
@@ -92,7 +113,10 @@ fn told(world: &World) -> Result<Option<State>, FoldError> {
 /// A person picks a side where the rules cannot; then the task is brought to its end.
 fn finish(mut world: World, ours: &World, seed: u64) {
     if let RecordReading::Disputed { conflict, heads } = world.reading() {
-        assert!(matches!(conflict, Conflict::Finished { .. }), "seed {seed}: {conflict}");
+        assert!(
+            matches!(conflict, Conflict::Finished { .. }),
+            "seed {seed}: {conflict}"
+        );
         return pick(&mut world, ours, &heads, seed);
     }
     holds(&world, seed, "merge");
@@ -104,8 +128,18 @@ fn finish(mut world: World, ours: &World, seed: u64) {
 fn pick(world: &mut World, ours: &World, heads: &[Digest], seed: u64) {
     let (log, cache) = (world.log(), &mut FoldCache::default());
     let own = ours.log().heads();
-    let others: Vec<Digest> = heads.iter().filter(|head| !own.contains(head)).copied().collect();
-    let state = log.choose(&LIFECYCLE, (&own, &others), "it is the better one", &world.stamp(), cache);
+    let others: Vec<Digest> = heads
+        .iter()
+        .filter(|head| !own.contains(head))
+        .copied()
+        .collect();
+    let state = log.choose(
+        &LIFECYCLE,
+        (&own, &others),
+        "it is the better one",
+        &world.stamp(),
+        cache,
+    );
     // A side that is disputed itself has to be settled first.
     let Ok(state) = state else { return };
     let state = state.expect("chosen");
@@ -114,17 +148,31 @@ fn pick(world: &mut World, ours: &World, heads: &[Digest], seed: u64) {
     let recorded = record_steps(&state, &first, [&state]);
     assert_eq!(recorded[0].event.entry.kind, Kind::Merge, "seed {seed}");
     world.transcript.push_str(&recorded[0].event.line());
-    assert_eq!(told(world), Ok(Some(recorded[0].state.clone())), "seed {seed}");
-    assert!(matches!(world.decide().verdict, Verdict::Done { .. }), "seed {seed}");
+    assert_eq!(
+        told(world),
+        Ok(Some(recorded[0].state.clone())),
+        "seed {seed}"
+    );
+    assert!(
+        matches!(world.decide().verdict, Verdict::Done { .. }),
+        "seed {seed}"
+    );
 }
 
 /// Both sides as git merges them by union, the lines of the log in any order.
 fn merged(ours: &World, theirs: &World, chance: &mut Chance, seed: u64) -> World {
     let mut world = ours.clone();
     world.files = merged_files(ours, theirs);
-    let mut lines: Vec<&str> = ours.transcript.lines().chain(theirs.transcript.lines()).collect();
+    let mut lines: Vec<&str> = ours
+        .transcript
+        .lines()
+        .chain(theirs.transcript.lines())
+        .collect();
     for at in (1..lines.len()).rev() {
-        lines.swap(at, usize::try_from(chance.below(at as u64 + 1)).expect("small"));
+        lines.swap(
+            at,
+            usize::try_from(chance.below(at as u64 + 1)).expect("small"),
+        );
     }
     world.transcript = lines.iter().map(|line| format!("{line}\n")).collect();
     match chance.below(4) {
@@ -139,21 +187,39 @@ fn merged(ours: &World, theirs: &World, chance: &mut Chance, seed: u64) -> World
 
 /// Nothing that was used up is fresh again, nobody is further than before, and everything is told.
 fn joins_both(ours: &World, theirs: &World, merged: &World, seed: u64) {
-    let both: BTreeSet<&str> = ours.transcript.lines().chain(theirs.transcript.lines()).collect();
+    let both: BTreeSet<&str> = ours
+        .transcript
+        .lines()
+        .chain(theirs.transcript.lines())
+        .collect();
     assert_eq!(merged.log().len(), both.len(), "seed {seed}");
-    let (Ok(Some(a)), Ok(Some(b)), Ok(Some(state))) = (told(ours), told(theirs), told(merged)) else {
+    let (Ok(Some(a)), Ok(Some(b)), Ok(Some(state))) = (told(ours), told(theirs), told(merged))
+    else {
         return;
     };
     let used = |state: &State| -> BTreeSet<(String, Digest)> {
         let actors = state.actors.values().flat_map(|actor| &actor.spent);
-        actors.flat_map(|(name, spent)| spent.iter().map(move |digest| (name.to_string(), *digest))).collect()
+        actors
+            .flat_map(|(name, spent)| spent.iter().map(move |digest| (name.to_string(), *digest)))
+            .collect()
     };
     if merged.log().heads().len() > 1 {
-        assert_eq!(used(&state), used(&a).union(&used(&b)).cloned().collect(), "seed {seed}");
-        assert!([&a, &b].iter().any(|side| side.phase == state.phase), "seed {seed}: a phase nobody is in");
+        assert_eq!(
+            used(&state),
+            used(&a).union(&used(&b)).cloned().collect(),
+            "seed {seed}"
+        );
+        assert!(
+            [&a, &b].iter().any(|side| side.phase == state.phase),
+            "seed {seed}: a phase nobody is in"
+        );
     }
     assert_eq!(state.rev, a.rev.max(b.rev), "seed {seed}");
-    assert_eq!(state.history.last().map(|last| last.seq), Some(state.rev), "seed {seed}");
+    assert_eq!(
+        state.history.last().map(|last| last.seq),
+        Some(state.rev),
+        "seed {seed}"
+    );
     any_order(&merged.log(), &state, seed);
 }
 
@@ -171,9 +237,17 @@ fn any_order(log: &EventLog, state: &State, seed: u64) {
     heads.reverse();
     // An event that another follows adds nothing to the heads.
     heads.extend(log.events().next().map(|event| event.id));
-    let again = log.fold(&LIFECYCLE, &heads, &mut cache).expect("joined").expect("a state");
+    let again = log
+        .fold(&LIFECYCLE, &heads, &mut cache)
+        .expect("joined")
+        .expect("a state");
     let text = |state: &State| {
-        write_state(state, &LIFECYCLE.phase_key, "schema", orch::record::LogExtent::default())
+        write_state(
+            state,
+            &LIFECYCLE.phase_key,
+            "schema",
+            orch::record::LogExtent::default(),
+        )
     };
     assert_eq!(text(&again), text(state), "seed {seed}");
 }
@@ -183,7 +257,14 @@ fn merged_files(ours: &World, theirs: &World) -> BTreeMap<String, File> {
     let paths: BTreeSet<&String> = ours.files.keys().chain(theirs.files.keys()).collect();
     let one = |path: &&String| {
         let sides = [ours.files.get(*path), theirs.files.get(*path)];
-        sides.into_iter().flatten().min_by_key(|file| (&file.text, file.refused)).cloned()
+        sides
+            .into_iter()
+            .flatten()
+            .min_by_key(|file| (&file.text, file.refused))
+            .cloned()
     };
-    paths.iter().filter_map(|path| Some(((*path).clone(), one(path)?))).collect()
+    paths
+        .iter()
+        .filter_map(|path| Some(((*path).clone(), one(path)?)))
+        .collect()
 }

@@ -16,7 +16,10 @@ pub struct Chance {
 impl Chance {
     /// The generator of a seed. Seeds lie at another distance than steps, so that no two share a stretch.
     pub fn new(seed: u64) -> Self {
-        Self { seed, state: seed.wrapping_mul(0xd134_2543_de82_ef95) }
+        Self {
+            seed,
+            state: seed.wrapping_mul(0xd134_2543_de82_ef95),
+        }
     }
 
     /// A number below `limit`.
@@ -48,7 +51,11 @@ pub fn disturb(world: &mut World, chance: &mut Chance) -> String {
         92..94 => {
             let expects = world.decide().expects;
             for expected in expects {
-                let text = passing(expected.artifact.as_str(), chance.below(1 << 40), &expected.of);
+                let text = passing(
+                    expected.artifact.as_str(),
+                    chance.below(1 << 40),
+                    &expected.of,
+                );
                 world.write(&expected.path, text);
             }
             "work".to_owned()
@@ -105,15 +112,22 @@ fn judged(
     chance: &mut Chance,
 ) -> BTreeMap<orch::base::ArtifactName, orch::base::Digest> {
     let workflow = Arc::clone(&world.workflow);
-    let writer =
-        workflow.phases.iter().find(|phase| phase.produces.iter().any(|one| one.as_str() == artifact));
-    let needs = writer.map(|phase| phase.needs.as_slice()).unwrap_or_default();
+    let writer = workflow
+        .phases
+        .iter()
+        .find(|phase| phase.produces.iter().any(|one| one.as_str() == artifact));
+    let needs = writer
+        .map(|phase| phase.needs.as_slice())
+        .unwrap_or_default();
     let digest = |need: &orch::base::ArtifactName| match chance.below(5) {
         0 => Some(orch::base::Digest::of_blob(b"another")),
         _ => world.digest(need.as_str()),
     };
     let mut digest = digest;
-    needs.iter().filter_map(|need| Some((need.clone(), digest(need)?))).collect()
+    needs
+        .iter()
+        .filter_map(|need| Some((need.clone(), digest(need)?)))
+        .collect()
 }
 
 /// A text that lets the task not move on, or sends it back.
@@ -121,8 +135,12 @@ pub fn refusing(artifact: &str, n: u64, chance: &mut Chance) -> String {
     match artifact {
         "plan" => json!({"n": n, "questions": ["which?"]}).to_string(),
         "plan_review" => json!({"n": n, "ok": chance.below(2) == 0, "blocking": 1}).to_string(),
-        "code_review" if chance.below(3) == 0 => json!({"n": n, "ok": true, "plan_flawed": true}).to_string(),
-        "test_report" => json!({"n": n, "passed": false, "flaky": chance.below(2) == 0}).to_string(),
+        "code_review" if chance.below(3) == 0 => {
+            json!({"n": n, "ok": true, "plan_flawed": true}).to_string()
+        }
+        "test_report" => {
+            json!({"n": n, "passed": false, "flaky": chance.below(2) == 0}).to_string()
+        }
         "decision" => {
             let verdict = chance.pick(&["needs_work", "retest", "replan", "revert", "perhaps"]);
             json!({"n": n, "verdict": verdict}).to_string()
@@ -153,10 +171,16 @@ fn ordered(world: &mut World, chance: &mut Chance) -> String {
     let to = (chance.below(3) > 0).then_some(phase.as_str());
     let artifact = chance.pick(&workflow.artifacts).name.to_string();
     let (what, order_given) = match chance.below(4) {
-        0 => ("override", override_to(&workflow, &state, &facts, to, "hurry")),
+        0 => (
+            "override",
+            override_to(&workflow, &state, &facts, to, "hurry"),
+        ),
         1 => ("rollback", rollback(&workflow, &state, &facts, to, "again")),
         2 => ("reopen", reopen(&workflow, &state, &facts, to, "a fault")),
-        _ => ("confirm", confirm(&workflow, &state, &facts, &artifact, "it is right")),
+        _ => (
+            "confirm",
+            confirm(&workflow, &state, &facts, &artifact, "it is right"),
+        ),
     };
     match order_given {
         Ok(transition) => {
@@ -182,7 +206,12 @@ fn break_state(world: &mut World, chance: &mut Chance) -> String {
     match chance.below(3) {
         0 => world.state = None,
         1 => world.state = Some("<<<<<<< HEAD".to_owned()),
-        _ => world.state = world.state.take().map(|text| text.replace("\"attempt\": 1", "\"attempt\": 9")),
+        _ => {
+            world.state = world
+                .state
+                .take()
+                .map(|text| text.replace("\"attempt\": 1", "\"attempt\": 9"))
+        }
     }
     "break the state".to_owned()
 }
@@ -192,7 +221,16 @@ fn foreign(world: &mut World, chance: &mut Chance) -> String {
     if world.state.is_some() || !world.transcript.is_empty() {
         return "nothing".to_owned();
     }
-    let names = ["planning_done", "codegen", "test_run", "review", "accept", "revert", "plan_review", "done"];
+    let names = [
+        "planning_done",
+        "codegen",
+        "test_run",
+        "review",
+        "accept",
+        "revert",
+        "plan_review",
+        "done",
+    ];
     let phase = *chance.pick(&names);
     world.state = Some(json!({"phase": phase, "ticket": "A-1"}).to_string());
     format!("foreign {phase}")

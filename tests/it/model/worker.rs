@@ -15,25 +15,38 @@ pub fn finish(world: &mut World, seed: u64) -> u32 {
     for round in 0..ROUNDS {
         settle(world, seed);
         let decision = world.decide();
-        story.push(format!("{:?}#{}: {}", decision.phase, decision.attempt, decision.reason));
+        story.push(format!(
+            "{:?}#{}: {}",
+            decision.phase, decision.attempt, decision.reason
+        ));
         let stuck = || format!("seed {seed} is stuck:\n{}\n{decision:#?}", story.join("\n"));
         match &decision.verdict {
             Verdict::Done { .. } => return round,
             Verdict::Transition(transition) => {
                 assert!(transition.by_human, "{}", stuck());
                 assert!(
-                    decision.options.iter().any(|option| option.id == "approve" && option.by == Owner::Human),
+                    decision
+                        .options
+                        .iter()
+                        .any(|option| option.id == "approve" && option.by == Owner::Human),
                     "{}",
                     stuck()
                 );
                 world.approve();
             }
             Verdict::Handover { .. } => {
-                let option = decision.options.first().unwrap_or_else(|| panic!("{}", stuck()));
+                let option = decision
+                    .options
+                    .first()
+                    .unwrap_or_else(|| panic!("{}", stuck()));
                 choose(world, option, seed);
             }
             Verdict::Error { .. } => {
-                assert!(decision.options.iter().any(|option| option.id == "recover"), "{}", stuck());
+                assert!(
+                    decision.options.iter().any(|option| option.id == "recover"),
+                    "{}",
+                    stuck()
+                );
                 assert!(world.recover(), "{}", stuck());
             }
             Verdict::Wait { .. } | Verdict::Inconsistent { .. } => {
@@ -44,7 +57,9 @@ pub fn finish(world: &mut World, seed: u64) -> u32 {
                     world.write(&expected.path, text);
                 }
             }
-            Verdict::Run(_) | Verdict::Choose(_) | Verdict::Livelock { .. } => panic!("{}", stuck()),
+            Verdict::Run(_) | Verdict::Choose(_) | Verdict::Livelock { .. } => {
+                panic!("{}", stuck())
+            }
         }
     }
     panic!("seed {seed} spins:\n{}", story.join("\n"));
@@ -53,11 +68,20 @@ pub fn finish(world: &mut World, seed: u64) -> u32 {
 /// Types the command of an option.
 fn choose(world: &mut World, option: &Choice, seed: u64) {
     let workflow = Arc::clone(&world.workflow);
-    let to = option.argv.iter().skip_while(|word| *word != "--to").nth(1).map(String::as_str);
+    let to = option
+        .argv
+        .iter()
+        .skip_while(|word| *word != "--to")
+        .nth(1)
+        .map(String::as_str);
     let (state, facts) = (world.known(), world.facts());
     let transition = match option.id {
         "rollback" => rollback(&workflow, &state, &facts, to, "once more"),
         _ => override_to(&workflow, &state, &facts, to, "once more"),
     };
-    order(world, &transition.unwrap_or_else(|refusal| panic!("seed {seed}: {option:?}: {refusal}")), seed);
+    order(
+        world,
+        &transition.unwrap_or_else(|refusal| panic!("seed {seed}: {option:?}: {refusal}")),
+        seed,
+    );
 }

@@ -12,7 +12,10 @@ pub const ROWS: [Row; 11] = [
     ("`core.fileMode = false`", no_modes),
     ("clean and smudge filters on artifacts", filters),
     ("artifacts in Git LFS or similar", large_files),
-    ("a filter that matches `state.json` or `transcript.jsonl`", own_files_filtered),
+    (
+        "a filter that matches `state.json` or `transcript.jsonl`",
+        own_files_filtered,
+    ),
     ("symbolic link in the place of an artifact", linked_artifact),
     ("symbolic link in the place of a task", linked_task),
     ("a log that lost events HEAD holds", cut_transcript),
@@ -38,7 +41,10 @@ fn line_endings() {
         assert!(world.read("tasks/t/state.json").contains("\r\n"));
         world.orch(&["check"]).succeeds();
         world.plan_review("t", true, 1);
-        world.orch(&["next", "t"]).succeeds().says("plan_review -> codegen");
+        world
+            .orch(&["next", "t"])
+            .succeeds()
+            .says("plan_review -> codegen");
         assert_eq!(world.dirty(), "", "{attributes}");
         let held = world.git(&["show", "HEAD:tasks/t/transcript.jsonl"]);
         assert!(!held.contains('\r') && held.lines().count() == 3, "{held}");
@@ -57,7 +63,10 @@ fn safe_line_endings() {
     let refused = world.git_ended(&["add", "tasks/t/planning/plan.json"]);
     assert_eq!(refused.code, 128, "{refused:?}");
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t"]).ends(70).reports("CRLF would be replaced by LF");
+    world
+        .orch(&["next", "t"])
+        .ends(70)
+        .reports("CRLF would be replaced by LF");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.write("tasks/t/planning/plan.json", plan);
     world.orch(&["next", "t"]).succeeds();
@@ -71,7 +80,10 @@ fn ignore_case() {
     world.orch(&["new", "t"]).succeeds();
     // As git stores it: another name is another file.
     world.write("tasks/t/planning/PLAN.json", "{}");
-    world.orch(&["suggest", "t"]).succeeds().says("planning/plan.json is missing");
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("planning/plan.json is missing");
     world.remove("tasks/t/planning/PLAN.json");
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
@@ -94,12 +106,26 @@ fn precompose() {
     for name in ["caf\u{e9}", "cafe\u{301}"] {
         world.orch(&["new", name]).succeeds();
         world.plan(name, 1);
-        world.orch(&["next", name]).succeeds().says("planning -> plan_review");
+        world
+            .orch(&["next", name])
+            .succeeds()
+            .says("planning -> plan_review");
     }
     assert_eq!(world.dirty(), "");
     assert_eq!(world.git(&["fsck", "--strict"]), "");
-    let held = world.git(&["-c", "core.quotePath=false", "ls-tree", "-z", "--name-only", "HEAD", "tasks/"]);
-    assert!(held.contains("tasks/caf\u{e9}\0") && held.contains("tasks/cafe\u{301}\0"), "{held:?}");
+    let held = world.git(&[
+        "-c",
+        "core.quotePath=false",
+        "ls-tree",
+        "-z",
+        "--name-only",
+        "HEAD",
+        "tasks/",
+    ]);
+    assert!(
+        held.contains("tasks/caf\u{e9}\0") && held.contains("tasks/cafe\u{301}\0"),
+        "{held:?}"
+    );
 }
 
 #[test]
@@ -110,7 +136,11 @@ fn no_modes() {
     world.plan("t", 1);
     executable(&world.path("tasks/t/planning/plan.json"));
     world.orch(&["next", "t"]).succeeds();
-    assert!(world.git(&["ls-tree", "HEAD", "tasks/t/planning/"]).starts_with("100644 blob"));
+    assert!(
+        world
+            .git(&["ls-tree", "HEAD", "tasks/t/planning/"])
+            .starts_with("100644 blob")
+    );
     assert_eq!(world.dirty(), "");
 }
 
@@ -129,16 +159,26 @@ fn filters() {
     world.commit("Filter");
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "review");
-    assert!(world.git(&["show", "HEAD:tasks/t/code/diff.patch"]).contains("LOGIN.RS"));
+    assert!(
+        world
+            .git(&["show", "HEAD:tasks/t/code/diff.patch"])
+            .contains("LOGIN.RS")
+    );
     assert!(world.read("tasks/t/code/diff.patch").contains("login.rs"));
     assert_eq!(world.dirty(), "");
     let moved = world.git(&["rev-parse", "HEAD:tasks/t/code/diff.patch"]);
-    assert!(world.read("tasks/t/state.json").contains(moved.trim()), "the record names what git stores");
+    assert!(
+        world.read("tasks/t/state.json").contains(moved.trim()),
+        "the record names what git stores"
+    );
     // A filter that fails is told, and nothing moves.
     world.code_review("t", true, 1);
     world.git(&["config", "filter.shout.clean", "false"]);
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t"]).ends(70).reports("clean filter 'shout' failed");
+    world
+        .orch(&["next", "t"])
+        .ends(70)
+        .reports("clean filter 'shout' failed");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     shouting(&world);
     world.orch(&["next", "t"]).succeeds();
@@ -155,13 +195,20 @@ fn large_files() {
     let clean = world.path("../clean.sh");
     fs::write(&clean, format!("#!/bin/sh\nt=$(mktemp '{at}/new.XXXXXX'); cat >$t; h=$(sha256sum <$t | cut -c1-64); mv $t '{at}/'$h; printf 'version 1\\noid sha256:%s\\n' $h\n")).expect("written");
     let smudge = world.path("../smudge.sh");
-    fs::write(&smudge, format!("#!/bin/sh\nread v; IFS=: read o h; cat '{at}/'$h\n")).expect("written");
+    fs::write(
+        &smudge,
+        format!("#!/bin/sh\nread v; IFS=: read o h; cat '{at}/'$h\n"),
+    )
+    .expect("written");
     executable(&clean);
     executable(&smudge);
     world.git(&["config", "filter.large.clean", &clean.to_string_lossy()]);
     world.git(&["config", "filter.large.smudge", &smudge.to_string_lossy()]);
     world.git(&["config", "filter.large.required", "true"]);
-    world.write(".gitattributes", "tasks/**/code/* filter=large diff=large merge=large -text\n");
+    world.write(
+        ".gitattributes",
+        "tasks/**/code/* filter=large diff=large merge=large -text\n",
+    );
     world.commit("Large files");
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "review");
@@ -191,10 +238,21 @@ fn own_files_filtered() {
         made.stderr.contains("own-file-filtered") || made.stdout.contains("own-file-filtered"),
         "{made:?}"
     );
-    let finding = world.orch(&["check", "t"]).ends(1).says("own-file-filtered").says("tasks/t/state.json");
-    let line = finding.stdout.split("end of .gitattributes: ").nth(1).and_then(|rest| rest.lines().next());
+    let finding = world
+        .orch(&["check", "t"])
+        .ends(1)
+        .says("own-file-filtered")
+        .says("tasks/t/state.json");
+    let line = finding
+        .stdout
+        .split("end of .gitattributes: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
     assert_eq!(line, Some("state.json -filter -ident"), "{finding:?}");
-    assert_eq!(world.dirty(), " M tasks/t/state.json\n M tasks/t/transcript.jsonl\n");
+    assert_eq!(
+        world.dirty(),
+        " M tasks/t/state.json\n M tasks/t/transcript.jsonl\n"
+    );
     // What is committed is what was sealed, and goes on being read.
     let held = world.git(&["show", "HEAD:tasks/t/state.json"]);
     assert_eq!(held, world.read("tasks/t/state.json"));
@@ -211,20 +269,35 @@ fn own_files_filtered() {
     assert!(!moved.stderr.contains("own-file-filtered"), "{moved:?}");
     assert_eq!(world.dirty(), "");
     // What the filter makes of the settings is no fault of theirs as long as they are as committed.
-    world.orch(&["rollback", "t", "--to", "planning", "--reason", "no"]).succeeds();
+    world
+        .orch(&["rollback", "t", "--to", "planning", "--reason", "no"])
+        .succeeds();
     world.write("orch.toml", world.read("orch.toml") + "# more\n");
-    world.orch(&["rollback", "t", "--reason", "no"]).ends(2).reports("in HEAD: unknown key");
+    world
+        .orch(&["rollback", "t", "--reason", "no"])
+        .ends(2)
+        .reports("in HEAD: unknown key");
 }
 
 #[test]
 fn linked_artifact() {
     let world = started("planning");
     world.plan("t", 1);
-    fs::rename(world.path("tasks/t/planning/plan.json"), world.path("elsewhere.json")).expect("moved");
-    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t/planning/plan.json"))
-        .expect("linked");
+    fs::rename(
+        world.path("tasks/t/planning/plan.json"),
+        world.path("elsewhere.json"),
+    )
+    .expect("moved");
+    std::os::unix::fs::symlink(
+        "../../../elsewhere.json",
+        world.path("tasks/t/planning/plan.json"),
+    )
+    .expect("linked");
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["check", "t"]).ends(1).says("git stores the link, not its target");
+    world
+        .orch(&["check", "t"])
+        .ends(1)
+        .says("git stores the link, not its target");
     world.orch(&["next", "t"]).ends(3);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }
@@ -235,8 +308,14 @@ fn linked_task() {
     fs::rename(world.path("tasks/t"), world.path("../elsewhere")).expect("moved");
     std::os::unix::fs::symlink("../../elsewhere", world.path("tasks/t")).expect("linked");
     world.write("../elsewhere/planning/plan.json", "{}");
-    let (head, state) = (world.git(&["rev-parse", "HEAD"]), world.read("../elsewhere/state.json"));
-    world.orch(&["next", "t"]).ends(2).reports("there is no task `t`");
+    let (head, state) = (
+        world.git(&["rev-parse", "HEAD"]),
+        world.read("../elsewhere/state.json"),
+    );
+    world
+        .orch(&["next", "t"])
+        .ends(2)
+        .reports("there is no task `t`");
     world.orch(&["new", "t"]).ends(2).reports("symbolic link");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(world.read("../elsewhere/state.json"), state);
@@ -249,12 +328,19 @@ fn cut_transcript() {
     let first = told.lines().next().expect("a line");
     world.patch("t", 1);
     let head = world.git(&["rev-parse", "HEAD"]);
-    for cut in [String::new(), format!("{first}\n"), told.replacen(first, "", 1)] {
+    for cut in [
+        String::new(),
+        format!("{first}\n"),
+        told.replacen(first, "", 1),
+    ] {
         world.write("tasks/t/transcript.jsonl", &cut);
         world.orch(&["next", "t"]).ends(5).reports("orch recover t");
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{cut}");
     }
     world.git(&["restore", "tasks/t/transcript.jsonl"]);
-    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("codegen -> review");
     assert_eq!(world.dirty(), "");
 }

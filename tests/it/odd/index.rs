@@ -12,7 +12,10 @@ pub const ROWS: [Row; 9] = [
     ("index version 4", version_4),
     ("`core.fsmonitor` and the untracked cache", extensions),
     ("packed refs and objects", packed),
-    ("`feature.manyFiles`, `index.threads`, `index.skipHash`", many_files),
+    (
+        "`feature.manyFiles`, `index.threads`, `index.skipHash`",
+        many_files,
+    ),
 ];
 
 /// A repository with a task `old` in `phase`, and much beside it.
@@ -36,12 +39,21 @@ fn sparse_checkout() {
     assert!(!world.path("tasks/old").exists());
     works(&world, ".");
     // What is not checked out is not seen, and not made anew.
-    world.orch(&["suggest", "old"]).ends(2).reports("there is no task `old`");
-    world.orch(&["new", "old"]).ends(2).reports("task `old` already exists");
+    world
+        .orch(&["suggest", "old"])
+        .ends(2)
+        .reports("there is no task `old`");
+    world
+        .orch(&["new", "old"])
+        .ends(2)
+        .reports("task `old` already exists");
     assert_eq!(world.dirty(), "");
     world.git(&["sparse-checkout", "add", "tasks/old"]);
     world.patch("old", 1);
-    world.orch(&["next", "old"]).succeeds().says("codegen -> review");
+    world
+        .orch(&["next", "old"])
+        .succeeds()
+        .says("codegen -> review");
     assert_eq!(world.dirty(), "");
 }
 
@@ -51,12 +63,27 @@ fn sparse_part() {
     let whole = world.orch_json(&["suggest", "old"]);
     let held = world.git(&["ls-tree", "-r", "--name-only", "HEAD", "tasks/old"]);
     world.git(&["sparse-checkout", "set", "tasks/old/code"]);
-    assert!(!world.path("tasks/old/planning").exists() && world.path("tasks/old/state.json").exists());
-    assert_eq!(world.orch_json(&["suggest", "old"])["suggestions"], whole["suggestions"], "the same verdict");
-    world.orch(&["next", "old", "--override", "It is small."]).succeeds();
-    assert_eq!(world.git(&["ls-tree", "-r", "--name-only", "HEAD", "tasks/old"]), held, "nothing is deleted");
+    assert!(
+        !world.path("tasks/old/planning").exists() && world.path("tasks/old/state.json").exists()
+    );
+    assert_eq!(
+        world.orch_json(&["suggest", "old"])["suggestions"],
+        whole["suggestions"],
+        "the same verdict"
+    );
+    world
+        .orch(&["next", "old", "--override", "It is small."])
+        .succeeds();
+    assert_eq!(
+        world.git(&["ls-tree", "-r", "--name-only", "HEAD", "tasks/old"]),
+        held,
+        "nothing is deleted"
+    );
     assert_eq!(world.dirty(), "");
-    assert!(!world.path("tasks/old/planning").exists(), "what is left out stays out");
+    assert!(
+        !world.path("tasks/old/planning").exists(),
+        "what is left out stays out"
+    );
     assert_eq!(world.git(&["fsck", "--strict"]), "");
     // Without its own files a task can be judged, but not moved.
     world.git(&[
@@ -71,9 +98,20 @@ fn sparse_part() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.tests("old", 0, 1);
     world.orch(&["suggest", "old"]).succeeds().says("accept");
-    let refused = world.orch(&["next", "old"]).ends(5).reports("git sparse-checkout add tasks/old");
-    assert!(refused.stderr.contains("tasks/old/state.json is not checked out"), "{refused:?}");
-    assert_eq!(world.orch_json(&["next", "old"])["error"]["code"], "evidence-sparse");
+    let refused = world
+        .orch(&["next", "old"])
+        .ends(5)
+        .reports("git sparse-checkout add tasks/old");
+    assert!(
+        refused
+            .stderr
+            .contains("tasks/old/state.json is not checked out"),
+        "{refused:?}"
+    );
+    assert_eq!(
+        world.orch_json(&["next", "old"])["error"]["code"],
+        "evidence-sparse"
+    );
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.git(&["sparse-checkout", "disable"]);
     world.orch(&["next", "old"]).succeeds();
@@ -88,8 +126,16 @@ fn skip_worktree() {
     world.git(&["update-index", "--skip-worktree", path]);
     world.remove(path);
     world.patch("old", 1);
-    let refused = world.orch(&["next", "old", "--override", "why"]).ends(5).reports(path);
-    assert!(refused.stderr.contains("git update-index --no-skip-worktree"), "{refused:?}");
+    let refused = world
+        .orch(&["next", "old", "--override", "why"])
+        .ends(5)
+        .reports(path);
+    assert!(
+        refused
+            .stderr
+            .contains("git update-index --no-skip-worktree"),
+        "{refused:?}"
+    );
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.git(&["update-index", "--no-skip-worktree", path]);
     world.git(&["restore", path]);
@@ -100,20 +146,43 @@ fn skip_worktree() {
 #[test]
 fn sparse_index() {
     let world = with_task("codegen");
-    world.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "tasks"]);
+    world.git(&[
+        "sparse-checkout",
+        "set",
+        "--cone",
+        "--sparse-index",
+        "tasks",
+    ]);
     let entries = world.git(&["ls-files", "--sparse", "-s"]);
-    assert!(entries.contains("040000 "), "whole directories stand in it: {entries}");
+    assert!(
+        entries.contains("040000 "),
+        "whole directories stand in it: {entries}"
+    );
     works(&world, ".");
     world.patch("old", 1);
-    world.orch(&["next", "old"]).succeeds().says("codegen -> review");
+    world
+        .orch(&["next", "old"])
+        .succeeds()
+        .says("codegen -> review");
     assert_eq!(world.dirty(), "");
-    assert!(world.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("src/deep/er/a.txt"));
+    assert!(
+        world
+            .git(&["ls-tree", "-r", "--name-only", "HEAD"])
+            .contains("src/deep/er/a.txt")
+    );
     // Also where a part of a task is a whole directory in it.
     world.git(&["sparse-checkout", "set", "--sparse-index", "tasks/old/code"]);
     world.code_review("old", true, 1);
     world.git(&["sparse-checkout", "add", "tasks/old/review"]);
-    world.orch(&["next", "old"]).succeeds().says("review -> test");
-    assert!(world.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("tasks/old/planning/plan.json"));
+    world
+        .orch(&["next", "old"])
+        .succeeds()
+        .says("review -> test");
+    assert!(
+        world
+            .git(&["ls-tree", "-r", "--name-only", "HEAD"])
+            .contains("tasks/old/planning/plan.json")
+    );
     assert_eq!(world.dirty(), "");
 }
 
@@ -121,7 +190,11 @@ fn sparse_index() {
 fn split_index() {
     let world = World::ready();
     world.git(&["update-index", "--split-index"]);
-    assert!(world.git(&["ls-files", "--", "orch.toml"]).contains("orch.toml"));
+    assert!(
+        world
+            .git(&["ls-files", "--", "orch.toml"])
+            .contains("orch.toml")
+    );
     works(&world, ".");
     world.write("mine.txt", "mine\n");
     world.git(&["add", "mine.txt"]);
@@ -145,7 +218,10 @@ fn version_4() {
 
 fn sound_again(world: &World) {
     assert_eq!(
-        (world.dirty(), world.git(&["fsck", "--strict", "--no-dangling"])),
+        (
+            world.dirty(),
+            world.git(&["fsck", "--strict", "--no-dangling"])
+        ),
         (String::new(), String::new())
     );
 }
@@ -163,7 +239,10 @@ fn extensions() {
     world.dirty();
     let index = std::fs::read(world.path(".git/index")).expect("an index");
     for extension in [b"FSMN", b"UNTR"] {
-        assert!(index.windows(4).any(|window| window == extension), "the index has the extension");
+        assert!(
+            index.windows(4).any(|window| window == extension),
+            "the index has the extension"
+        );
     }
     works(&world, ".");
     world.write("mine.txt", "mine\n");
@@ -182,13 +261,21 @@ fn packed() {
     world.git(&["repack", "-q", "-a", "-d"]);
     sound_again(&world);
     world.orch(&["log", "old"]).succeeds().says("plan-ready");
-    assert!(world.git(&["log", "--format=%s"]).starts_with("orch(old): planning -> plan_review\n"));
+    assert!(
+        world
+            .git(&["log", "--format=%s"])
+            .starts_with("orch(old): planning -> plan_review\n")
+    );
 }
 
 #[test]
 fn many_files() {
     let world = World::ready();
-    for setting in [["feature.manyFiles", "true"], ["index.threads", "2"], ["index.skipHash", "true"]] {
+    for setting in [
+        ["feature.manyFiles", "true"],
+        ["index.threads", "2"],
+        ["index.skipHash", "true"],
+    ] {
         world.git(&["config", setting[0], setting[1]]);
     }
     world.git(&["update-index", "--force-write-index"]);

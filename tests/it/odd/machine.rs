@@ -15,22 +15,43 @@ pub const ROWS: [Row; 5] = [
 #[test]
 fn outside_git() {
     let world = World::without_git();
-    let note = "note[no-repository]: not a git repository: transitions are applied but not committed";
-    world.orch(&["status"]).succeeds().says("There are no tasks yet.").reports(note);
+    let note =
+        "note[no-repository]: not a git repository: transitions are applied but not committed";
+    world
+        .orch(&["status"])
+        .succeeds()
+        .says("There are no tasks yet.")
+        .reports(note);
     works_by(&world, ".", |arguments| world.orch(arguments));
-    world.orch(&["status"]).succeeds().says(note).says("plan_review");
+    world
+        .orch(&["status"])
+        .succeeds()
+        .says(note)
+        .says("plan_review");
     world.plan_review("t", true, 1);
-    world.orch(&["next", "t", "--dry-run"]).succeeds().reports(note);
+    world
+        .orch(&["next", "t", "--dry-run"])
+        .succeeds()
+        .reports(note);
     let moved = world.orch_json(&["next", "t"]);
     assert_eq!(moved["diagnostics"][0]["code"], "no-repository");
     assert_eq!(moved["transitions"][0]["commit"], serde_json::Value::Null);
-    assert_eq!(world.orch_json(&["status"])["diagnostics"][0]["code"], "no-repository");
-    world.orch(&["watch", "--once"]).succeeds().says("not committed");
+    assert_eq!(
+        world.orch_json(&["status"])["diagnostics"][0]["code"],
+        "no-repository"
+    );
+    world
+        .orch(&["watch", "--once"])
+        .succeeds()
+        .says("not committed");
     // From here on it is one, and what was done is adopted.
     world.git(&["init", "-q", "-b", "main"]);
     world.orch(&["new", "t"]).succeeds();
     let status = world.orch(&["status"]).succeeds();
-    assert!(!format!("{status:?}").contains("no-repository"), "{status:?}");
+    assert!(
+        !format!("{status:?}").contains("no-repository"),
+        "{status:?}"
+    );
 }
 
 #[test]
@@ -47,9 +68,17 @@ fn no_git() {
     }
     // Signing is git's, whatever else may do without it.
     world.git(&["config", "commit.gpgSign", "true"]);
-    let refused = orch(&["next", "t"]).ends(70).reports("`git` is not on the PATH");
-    assert!(refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\""));
-    assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\":\"no-git\""));
+    let refused = orch(&["next", "t"])
+        .ends(70)
+        .reports("`git` is not on the PATH");
+    assert!(
+        refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\"")
+    );
+    assert!(
+        orch(&["next", "t", "--json"])
+            .stdout
+            .contains("\"code\":\"no-git\"")
+    );
     world.git(&["config", "commit.gpgSign", "false"]);
     assert_eq!(world.phase("t"), "planning");
     world.orch(&["next", "t"]).succeeds();
@@ -60,7 +89,10 @@ fn no_git() {
 fn foreign_owner() {
     let world = started("planning");
     world.plan("t", 1);
-    let before = (world.git(&["rev-parse", "HEAD"]), world.read("tasks/t/state.json"));
+    let before = (
+        world.git(&["rev-parse", "HEAD"]),
+        world.read("tasks/t/state.json"),
+    );
     let own_all = |user: u32| {
         let mut open = vec![world.root()];
         while let Some(path) = open.pop() {
@@ -82,15 +114,25 @@ fn foreign_owner() {
         command.env("GIT_CONFIG_GLOBAL", &config);
         world.end(command.output().expect("orch runs"))
     };
-    for arguments in [&["next", "t"][..], &["-C", "tasks/t", "suggest"], &["status"]] {
+    for arguments in [
+        &["next", "t"][..],
+        &["-C", "tasks/t", "suggest"],
+        &["status"],
+    ] {
         let refused = orch(arguments).ends(2).reports("belongs to another user");
         // The command that the hint names is the one that helps, from wherever it was typed.
         assert!(
-            refused.stderr.contains("hint: git config --global --add safe.directory [ROOT]\n"),
+            refused
+                .stderr
+                .contains("hint: git config --global --add safe.directory [ROOT]\n"),
             "{refused:?}"
         );
     }
-    fs::write(&config, format!("[safe]\n\tdirectory = {}\n", world.root().display())).expect("written");
+    fs::write(
+        &config,
+        format!("[safe]\n\tdirectory = {}\n", world.root().display()),
+    )
+    .expect("written");
     orch(&["status"]).succeeds().says("planning");
     assert_eq!(world.read("tasks/t/state.json"), before.1);
     orch(&["next", "t"]).succeeds();
@@ -107,7 +149,13 @@ fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
     let allow = |mode| fs::set_permissions(&git, fs::Permissions::from_mode(mode)).expect("set");
     // Root reads everything, unless it gives the capabilities away.
     let caps = "-dac_override,-dac_read_search";
-    let refused = ["--bounding-set", caps, "--inh-caps", caps, env!("CARGO_BIN_EXE_orch")];
+    let refused = [
+        "--bounding-set",
+        caps,
+        "--inh-caps",
+        caps,
+        env!("CARGO_BIN_EXE_orch"),
+    ];
     let orch = |arguments: &[&str]| {
         let mut command = world.command("setpriv");
         command.args(refused).args(arguments);
@@ -116,12 +164,26 @@ fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
     for mode in [0o000, 0o600] {
         allow(mode);
         let is_root = git.read_dir().is_ok() && git.join("HEAD").exists();
-        let status = if is_root { orch(&["status"]) } else { Some(world.orch(&["status"])) };
-        let new = if is_root { orch(&["new", "u"]) } else { Some(world.orch(&["new", "u"])) };
+        let status = if is_root {
+            orch(&["status"])
+        } else {
+            Some(world.orch(&["status"]))
+        };
+        let new = if is_root {
+            orch(&["new", "u"])
+        } else {
+            Some(world.orch(&["new", "u"]))
+        };
         allow(0o755);
-        let (Some(status), Some(new)) = (status, new) else { return skipped("there is no setpriv") };
+        let (Some(status), Some(new)) = (status, new) else {
+            return skipped("there is no setpriv");
+        };
         for ended in [status, new] {
-            ended.ends(70).reports(".git").reports("Permission denied").reports("check its owner");
+            ended
+                .ends(70)
+                .reports(".git")
+                .reports("Permission denied")
+                .reports("check its owner");
         }
         assert!(!world.path("tasks/u").exists());
     }
@@ -135,8 +197,15 @@ fn a_damaged_repository_is_told_and_nothing_moves() {
     let record = world.read("tasks/t/state.json");
     let head = world.read(".git/HEAD");
     world.remove(".git/HEAD");
-    for arguments in [&["next", "t"][..], &["suggest", "t"], &["next", "t", "--override", "because"]] {
-        world.orch(arguments).ends(70).reports(".git/HEAD: No such file");
+    for arguments in [
+        &["next", "t"][..],
+        &["suggest", "t"],
+        &["next", "t", "--override", "because"],
+    ] {
+        world
+            .orch(arguments)
+            .ends(70)
+            .reports(".git/HEAD: No such file");
     }
     assert_eq!(world.read("tasks/t/state.json"), record);
     world.write(".git/HEAD", &head);
@@ -167,7 +236,10 @@ fn settings_that_the_machine_fails_to_read_are_a_fault() {
         world.remove(file);
         symlink(memory, world.path(file)).expect("a link");
         for command in ["suggest", "status"] {
-            world.orch(&[command]).ends(70).reports(&format!("cannot read {file}: Input/output"));
+            world
+                .orch(&[command])
+                .ends(70)
+                .reports(&format!("cannot read {file}: Input/output"));
             assert_eq!(world.orch_json(&[command])["error"]["code"], "io");
         }
         world.remove(file);
@@ -175,7 +247,12 @@ fn settings_that_the_machine_fails_to_read_are_a_fault() {
         world.write(&format!("{file}/x"), &text);
         world.orch(&["suggest"]).ends(2).reports(file);
         let error = &world.orch_json(&["suggest"])["error"];
-        assert!(error["code"].as_str().is_some_and(|code| code.ends_with("unreadable")), "{error}");
+        assert!(
+            error["code"]
+                .as_str()
+                .is_some_and(|code| code.ends_with("unreadable")),
+            "{error}"
+        );
     }
 }
 
@@ -186,12 +263,19 @@ fn init_writes_through_no_link() {
     fs::remove_dir_all(world.path("system")).expect("removed");
     fs::create_dir(world.path("../out")).expect("a directory");
     symlink("../out", world.path("system")).expect("a link");
-    world.orch(&["init"]).ends(2).reports("error: system is a symbolic link");
+    world
+        .orch(&["init"])
+        .ends(2)
+        .reports("error: system is a symbolic link");
     assert_eq!(world.path("../out").read_dir().expect("listed").count(), 0);
     world.orch(&["init", "--no-system"]).succeeds();
     world.remove("system");
     world.orch(&["init"]).succeeds();
-    assert!(world.path("system/workflows/global-state-machine.md").is_file());
+    assert!(
+        world
+            .path("system/workflows/global-state-machine.md")
+            .is_file()
+    );
 }
 
 /// Runs a shell script where it may mount; `None` where nobody may.
@@ -203,7 +287,9 @@ fn apart(world: &World, script: &str) -> Option<Ended> {
         return None;
     }
     let mut command = world.command("unshare");
-    command.args(["-rm", "sh", "-c", script]).env("ORCH", env!("CARGO_BIN_EXE_orch"));
+    command
+        .args(["-rm", "sh", "-c", script])
+        .env("ORCH", env!("CARGO_BIN_EXE_orch"));
     Some(world.end(command.output().expect("a shell")))
 }
 
@@ -220,8 +306,13 @@ fn read_only() {
         "$ORCH" watch --once; echo "code $?"
         "$ORCH" doctor; echo "ill $?"
     "#;
-    let Some(ended) = apart(&world, script) else { return };
-    let ended = ended.succeeds().says("hint: the file system is read-only").says("ill 1");
+    let Some(ended) = apart(&world, script) else {
+        return;
+    };
+    let ended = ended
+        .succeeds()
+        .says("hint: the file system is read-only")
+        .says("ill 1");
     assert!(ended.stdout.contains("[io]"), "{ended:?}");
     assert_eq!(ended.stdout.matches("code 70").count(), 3, "{ended:?}");
     assert_eq!(world.git(&["status", "--porcelain", "-uall"]), seen);
@@ -260,9 +351,18 @@ fn full_disk() {
             cd "$OLDPWD"
         done
     "#;
-    let Some(ended) = apart(&world, script) else { return };
+    let Some(ended) = apart(&world, script) else {
+        return;
+    };
     let ended = ended.succeeds();
-    let wrong: Vec<&str> = ended.stdout.lines().filter(|line| !line.starts_with("ended ")).collect();
+    let wrong: Vec<&str> = ended
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("ended "))
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(ended.stdout.contains("ended 70") && ended.stdout.contains("ended 0"), "{ended:?}");
+    assert!(
+        ended.stdout.contains("ended 70") && ended.stdout.contains("ended 0"),
+        "{ended:?}"
+    );
 }

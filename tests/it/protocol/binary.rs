@@ -13,8 +13,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// The calls by which the steps show.
-const CALLS: [&str; 9] =
-    ["openat", "write", "fsync", "rename", "renameat", "link", "linkat", "unlink", "unlinkat"];
+const CALLS: [&str; 9] = [
+    "openat", "write", "fsync", "rename", "renameat", "link", "linkat", "unlink", "unlinkat",
+];
 
 /// A step that a trace shows, with the call at which it begins: the name, and how many of this name its thread made
 /// until then.
@@ -74,17 +75,32 @@ fn steps_in(trace: &str, step_of: fn(&str, &str) -> Option<Step>) -> Vec<Seen> {
     let mut found: Vec<Seen> = Vec::new();
     let mut made = std::collections::HashMap::new();
     for line in trace.lines().filter(|line| !line.contains("resumed>")) {
-        let Some((thread, rest)) = line.split_once(' ') else { continue };
-        let called =
-            |call: &&str| rest.trim_start().strip_prefix(call).is_some_and(|rest| rest.starts_with('('));
-        let Some(call) = calls.clone().find(called) else { continue };
+        let Some((thread, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        let called = |call: &&str| {
+            rest.trim_start()
+                .strip_prefix(call)
+                .is_some_and(|rest| rest.starts_with('('))
+        };
+        let Some(call) = calls.clone().find(called) else {
+            continue;
+        };
         let is_beside = call == "openat" && line.contains(BESIDE_JOURNAL);
-        let so_far = made.entry((thread.to_owned(), call, is_beside)).or_insert(0);
+        let so_far = made
+            .entry((thread.to_owned(), call, is_beside))
+            .or_insert(0);
         *so_far += 1;
-        let Some(step) = step_of(call, line) else { continue };
+        let Some(step) = step_of(call, line) else {
+            continue;
+        };
         // A reference that a process gave up, or a second answer, is no further step.
         if found.iter().all(|seen| seen.step != step) {
-            found.push(Seen { step, call, nth: *so_far });
+            found.push(Seen {
+                step,
+                call,
+                nth: *so_far,
+            });
         }
     }
     found
@@ -118,7 +134,10 @@ impl Left {
         let events = |state: &str, log: &str| {
             let state: serde_json::Value = serde_json::from_str(state).expect("a state");
             let rev = state["rev"].as_u64().expect("a number of events");
-            (usize::try_from(rev).expect("few") - 1, log.lines().count() - 1)
+            (
+                usize::try_from(rev).expect("few") - 1,
+                log.lines().count() - 1,
+            )
         };
         let held = |at: &str| {
             let [state, log] = ["state.json", "transcript.jsonl"]
@@ -128,7 +147,10 @@ impl Left {
         Self {
             head: held("HEAD"),
             index: held(""),
-            work: events(&world.read("tasks/t/state.json"), &world.read("tasks/t/transcript.jsonl")),
+            work: events(
+                &world.read("tasks/t/state.json"),
+                &world.read("tasks/t/transcript.jsonl"),
+            ),
             has_journal: world.path(".git/orch/journal.json").exists(),
             has_index_lock: world.path(".git/index.lock").exists(),
             has_branch_lock: world.path(".git/refs/heads/main.lock").exists(),
@@ -144,7 +166,12 @@ struct Alone {
 
 impl Alone {
     fn new() -> Self {
-        let model = Protocol { processes: vec![Role::Mover], edits: 0, kills: 2, ..movers() };
+        let model = Protocol {
+            processes: vec![Role::Mover],
+            edits: 0,
+            kills: 2,
+            ..movers()
+        };
         let now = model.init_states().remove(0);
         Self { model, now }
     }
@@ -157,7 +184,10 @@ impl Alone {
     fn run_to(&mut self, last: Option<Step>) -> Vec<Step> {
         let id = self.now.processes.len() - 1;
         let mut taken = Vec::new();
-        while let Some(step) = self.now.processes[id].step.filter(|step| Some(*step) != last) {
+        while let Some(step) = self.now.processes[id]
+            .step
+            .filter(|step| Some(*step) != last)
+        {
             self.act(Action::Orch(id, step));
             taken.push(step);
         }
@@ -178,7 +208,12 @@ fn traced_order() -> (World, Vec<Seen>) {
     template.plan("t", 1);
     let world = copy(&template);
     sleep(SETTLED);
-    let (run, trace) = traced(&world, &["next", "t"], (&[&CALLS[..], &["flock"]].concat(), None), |_| {});
+    let (run, trace) = traced(
+        &world,
+        &["next", "t"],
+        (&[&CALLS[..], &["flock"]].concat(), None),
+        |_| {},
+    );
     assert_eq!(run.code, Some(0), "{run:?}");
     (template, steps_in(&trace, step_of))
 }
@@ -193,7 +228,12 @@ fn killed_at(world: &World, arguments: &[&str], seen: &Seen) {
         _ => (None, seen.nth),
     };
     sleep(SETTLED);
-    let fault = Fault { call: seen.call, effect: Effect::Kill, nth, only };
+    let fault = Fault {
+        call: seen.call,
+        effect: Effect::Kill,
+        nth,
+        only,
+    };
     let (_, trace) = traced(world, arguments, (&[], Some(fault)), |_| {});
     assert!(hit(&trace, fault).is_some(), "no kill at {seen:?}\n{trace}");
 }
@@ -208,11 +248,18 @@ fn the_binary_takes_the_steps_of_the_model_in_its_order() {
     // What a process only reads or waits for does not show, and other threads begin the second round sooner or later.
     let hidden = [Step::Look, Step::Check, Step::BeginSync, Step::SyncSecond];
     let shows = |step: &&Step| !hidden.contains(*step);
-    let expected: Vec<Step> = [Step::Lock].iter().chain(COMMIT.iter().filter(shows)).copied().collect();
+    let expected: Vec<Step> = [Step::Lock]
+        .iter()
+        .chain(COMMIT.iter().filter(shows))
+        .copied()
+        .collect();
     assert_eq!(taken, expected);
     let modelled = Alone::new().run_to(None);
     let shows = |step: &&Step| shows(step) && **step != Step::ClearIndex;
-    assert_eq!(modelled.iter().filter(shows).copied().collect::<Vec<_>>(), expected);
+    assert_eq!(
+        modelled.iter().filter(shows).copied().collect::<Vec<_>>(),
+        expected
+    );
 }
 
 #[test]
@@ -228,14 +275,29 @@ fn where_the_binary_is_killed_the_repository_is_that_of_the_model() {
         let world = copy(&template);
         killed_at(&world, &["next", "t"], seen);
         model.kill();
-        assert_eq!(Left::of(&world), Left::by(&model.now.disk), "killed at {:?}", seen.step);
+        assert_eq!(
+            Left::of(&world),
+            Left::by(&model.now.disk),
+            "killed at {:?}",
+            seen.step
+        );
         model.act(Action::NextCommand);
         model.run_to(None);
         world.orch(&["status"]).succeeds();
-        assert_eq!(Left::of(&world), Left::by(&model.now.disk), "healed, killed at {:?}", seen.step);
-        world.orch(&["next", "t", "--expect", "plan_review"]).succeeds();
+        assert_eq!(
+            Left::of(&world),
+            Left::by(&model.now.disk),
+            "healed, killed at {:?}",
+            seen.step
+        );
+        world
+            .orch(&["next", "t", "--expect", "plan_review"])
+            .succeeds();
         world.orch(&["audit"]).succeeds();
-        assert_eq!((world.phase("t"), world.dirty()), ("plan_review".to_owned(), String::new()));
+        assert_eq!(
+            (world.phase("t"), world.dirty()),
+            ("plan_review".to_owned(), String::new())
+        );
     }
 }
 
@@ -245,7 +307,10 @@ fn the_binary_heals_in_the_order_of_the_model() {
         return;
     }
     let (template, seen) = traced_order();
-    for seen in seen.iter().filter(|seen| seen.step > Step::WriteJournal && seen.step != Step::Report) {
+    for seen in seen
+        .iter()
+        .filter(|seen| seen.step > Step::WriteJournal && seen.step != Step::Report)
+    {
         let mut model = Alone::new();
         model.run_to(Some(seen.step));
         let world = copy(&template);
@@ -263,7 +328,10 @@ fn the_binary_heals_in_the_order_of_the_model() {
             }
         }
         let (_, trace) = traced(&world, &["status"], (&CALLS, None), |_| {});
-        let taken: Vec<Step> = steps_in(&trace, healing_step_of).iter().map(|seen| seen.step).collect();
+        let taken: Vec<Step> = steps_in(&trace, healing_step_of)
+            .iter()
+            .map(|seen| seen.step)
+            .collect();
         assert_eq!(taken, expected, "killed at {:?}\n{trace}", seen.step);
     }
 }
@@ -275,8 +343,14 @@ fn a_git_command_does_not_write_back_the_index_from_before_a_step() {
         return;
     }
     let (template, seen) = traced_order();
-    let at = seen.iter().find(|seen| seen.step == Step::WriteIndex).expect("the index is written");
-    let commands = [&["git", "commit", "-m", "mine"][..], &["git", "reset", "-q", "--", "mine.txt"]];
+    let at = seen
+        .iter()
+        .find(|seen| seen.step == Step::WriteIndex)
+        .expect("the index is written");
+    let commands = [
+        &["git", "commit", "-m", "mine"][..],
+        &["git", "reset", "-q", "--", "mine.txt"],
+    ];
     for command in commands {
         let world = copy(&template);
         world.write("mine.txt", "mine");
@@ -284,22 +358,48 @@ fn a_git_command_does_not_write_back_the_index_from_before_a_step() {
         sleep(SETTLED);
         let delayed = |inject: &str, path: &[&str], command: &[&str]| {
             let mut strace = world.command("strace");
-            strace.args(["-f", "-qq", "-o", "/dev/null", "-e", inject]).args(path).args(command);
-            strace.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("strace runs")
+            strace
+                .args(["-f", "-qq", "-o", "/dev/null", "-e", inject])
+                .args(path)
+                .args(command);
+            strace
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("strace runs")
         };
         let inject = format!("inject={}:delay_enter=2000000:when={}", at.call, at.nth);
         let mut step = delayed(&inject, &[], &[&program(), "next", "t"]);
-        eventually("the index is about to be written", || world.path(".git/refs/heads/main.lock").exists());
-        let lock = world.root().canonicalize().expect("a root").join(".git/index.lock");
+        eventually("the index is about to be written", || {
+            world.path(".git/refs/heads/main.lock").exists()
+        });
+        let lock = world
+            .root()
+            .canonicalize()
+            .expect("a root")
+            .join(".git/index.lock");
         let lock = lock.to_string_lossy();
-        let late = delayed("inject=openat:delay_enter=2300000:when=1", &["-P", &lock], command);
+        let late = delayed(
+            "inject=openat:delay_enter=2300000:when=1",
+            &["-P", &lock],
+            command,
+        );
         let late = late.wait_with_output().expect("git ends");
         assert!(step.wait().expect("orch ends").success());
         let told = String::from_utf8_lossy(&late.stderr).into_owned();
-        assert!(!late.status.success() && told.contains("index.lock"), "{command:?}: {told}");
-        assert_eq!((world.phase("t"), world.dirty()), ("plan_review".to_owned(), "A  mine.txt\n".to_owned()));
+        assert!(
+            !late.status.success() && told.contains("index.lock"),
+            "{command:?}: {told}"
+        );
+        assert_eq!(
+            (world.phase("t"), world.dirty()),
+            ("plan_review".to_owned(), "A  mine.txt\n".to_owned())
+        );
         world.git(&["commit", "-m", "mine"]);
-        assert_eq!(world.git(&["show", "--format=", "--name-only"]), "mine.txt\n");
+        assert_eq!(
+            world.git(&["show", "--format=", "--name-only"]),
+            "mine.txt\n"
+        );
         world.orch(&["audit"]).succeeds();
     }
 }
@@ -311,8 +411,15 @@ fn a_power_failure_that_takes_back_the_branch_takes_back_the_files() {
         return;
     }
     let (template, seen) = traced_order();
-    let before = (template.git(&["rev-parse", "HEAD"]), Left::of(&template), template.dirty());
-    let last = seen.iter().find(|seen| seen.step == Step::RemoveJournal).expect("a journal");
+    let before = (
+        template.git(&["rev-parse", "HEAD"]),
+        Left::of(&template),
+        template.dirty(),
+    );
+    let last = seen
+        .iter()
+        .find(|seen| seen.step == Step::RemoveJournal)
+        .expect("a journal");
     for lost in ["none", "state.json", "transcript.jsonl"] {
         let world = copy(&template);
         killed_at(&world, &["next", "t"], last);
@@ -322,9 +429,15 @@ fn a_power_failure_that_takes_back_the_branch_takes_back_the_files() {
             world.write(&format!("tasks/t/{lost}"), old);
         }
         world.orch(&["status"]).succeeds();
-        let after = (world.git(&["rev-parse", "HEAD"]), Left::of(&world), world.dirty());
+        let after = (
+            world.git(&["rev-parse", "HEAD"]),
+            Left::of(&world),
+            world.dirty(),
+        );
         assert_eq!(after, before, "{lost} is old");
-        world.orch(&["next", "t", "--expect", "plan_review"]).succeeds();
+        world
+            .orch(&["next", "t", "--expect", "plan_review"])
+            .succeeds();
         world.orch(&["audit"]).succeeds();
     }
 }
@@ -337,7 +450,10 @@ fn where_the_next_command_is_killed_too_the_one_after_it_heals() {
     }
     let (template, seen) = traced_order();
     let mut below = choices();
-    for seen in seen.iter().filter(|seen| seen.step >= Step::WriteJournal && seen.step != Step::Report) {
+    for seen in seen
+        .iter()
+        .filter(|seen| seen.step >= Step::WriteJournal && seen.step != Step::Report)
+    {
         let broken = copy(&template);
         killed_at(&broken, &["next", "t"], seen);
         let mut model = Alone::new();
@@ -347,22 +463,39 @@ fn where_the_next_command_is_killed_too_the_one_after_it_heals() {
         model.run_to(None);
         let healed = Left::by(&model.now.disk);
         let (_, trace) = traced(&copy(&broken), &["status"], (&CALLS, None), |_| {});
-        let changes =
-            |call: &&str| ["rename", "renameat", "link", "linkat", "unlink", "unlinkat"].contains(call);
+        let changes = |call: &&str| {
+            ["rename", "renameat", "link", "linkat", "unlink", "unlinkat"].contains(call)
+        };
         let points: Vec<(&'static str, usize)> = CALLS
             .into_iter()
             .filter(changes)
             .flat_map(|call| (1..=count(&trace, call)).map(move |nth| (call, nth)))
             .collect();
         assert!(!points.is_empty(), "nothing to heal after {:?}", seen.step);
-        let chosen = if is_whole() { points } else { vec![points[below(points.len())]] };
+        let chosen = if is_whole() {
+            points
+        } else {
+            vec![points[below(points.len())]]
+        };
         for (call, nth) in chosen {
             let world = copy(&broken);
-            let fault = Fault { call, effect: Effect::Kill, nth, only: None };
+            let fault = Fault {
+                call,
+                effect: Effect::Kill,
+                nth,
+                only: None,
+            };
             traced(&world, &["status"], (&[], Some(fault)), |_| {});
             world.orch(&["status"]).succeeds();
-            assert_eq!(Left::of(&world), healed, "killed at {:?}, then at {fault:?}", seen.step);
-            world.orch(&["next", "t", "--expect", "plan_review"]).succeeds();
+            assert_eq!(
+                Left::of(&world),
+                healed,
+                "killed at {:?}, then at {fault:?}",
+                seen.step
+            );
+            world
+                .orch(&["next", "t", "--expect", "plan_review"])
+                .succeeds();
             world.orch(&["audit"]).succeeds();
         }
     }

@@ -49,7 +49,10 @@ pub type Branch = Vec<Commit>;
 
 /// The tree of the last commit.
 pub fn tree_of(branch: &Branch) -> Tree {
-    branch.last().map(|commit| commit.tree.clone()).unwrap_or_default()
+    branch
+        .last()
+        .map(|commit| commit.tree.clone())
+        .unwrap_or_default()
 }
 
 /// Who holds a lock file. That of an `orch` process stays when it is killed.
@@ -125,7 +128,13 @@ pub enum LostBranch {
 impl Disk {
     /// All that a power failure may take away now.
     pub fn losses(&self) -> Vec<Lost> {
-        let either = |is_open: bool| if is_open { vec![false, true] } else { vec![false] };
+        let either = |is_open: bool| {
+            if is_open {
+                vec![false, true]
+            } else {
+                vec![false]
+            }
+        };
         let open = &self.unsynced;
         let branches = match &open.branch {
             Some(_) => vec![LostBranch::Kept, LostBranch::Old, LostBranch::Torn],
@@ -138,7 +147,14 @@ impl Disk {
                     for branch in &branches {
                         for state in either(open.state.is_some()) {
                             for log in either(open.log.is_some()) {
-                                losses.push(Lost { objects, journal, removal, branch: *branch, state, log });
+                                losses.push(Lost {
+                                    objects,
+                                    journal,
+                                    removal,
+                                    branch: *branch,
+                                    state,
+                                    log,
+                                });
                             }
                         }
                     }
@@ -158,7 +174,10 @@ impl Disk {
             (LostBranch::Torn, Some(_)) => disk.is_torn = true,
             _ => {}
         }
-        disk.is_corrupt |= lost.objects && open.objects.is_some_and(|new| disk.branch.starts_with(&new));
+        disk.is_corrupt |= lost.objects
+            && open
+                .objects
+                .is_some_and(|new| disk.branch.starts_with(&new));
         if lost.journal {
             disk.journal = None;
         } else if lost.removal {

@@ -33,8 +33,16 @@ fn movers() -> Protocol {
 
 /// The names of the properties that do not hold.
 fn violated(protocol: Protocol) -> (Vec<&'static str>, usize) {
-    let found = protocol.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let mut names: Vec<_> = found.discoveries().into_keys().filter(|name| *name != DONE).collect();
+    let found = protocol
+        .checker()
+        .finish_when(HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+        .join();
+    let mut names: Vec<_> = found
+        .discoveries()
+        .into_keys()
+        .filter(|name| *name != DONE)
+        .collect();
     names.sort_unstable();
     (names, found.unique_state_count())
 }
@@ -42,11 +50,24 @@ fn violated(protocol: Protocol) -> (Vec<&'static str>, usize) {
 /// Checks all states; prints how many there are.
 fn holds(name: &str, protocol: Protocol) {
     let found = protocol.checker().spawn_bfs().join();
-    told(&format!("{name:<48} {:>9} states", found.unique_state_count()));
-    if let Some((property, path)) = found.discoveries().into_iter().find(|(property, _)| *property != DONE) {
-        panic!("{name}: not true that {property}: {:#?}", path.into_actions());
+    told(&format!(
+        "{name:<48} {:>9} states",
+        found.unique_state_count()
+    ));
+    if let Some((property, path)) = found
+        .discoveries()
+        .into_iter()
+        .find(|(property, _)| *property != DONE)
+    {
+        panic!(
+            "{name}: not true that {property}: {:#?}",
+            path.into_actions()
+        );
     }
-    assert!(found.discovery(DONE).is_some(), "{name}: no two steps were ever reported");
+    assert!(
+        found.discovery(DONE).is_some(),
+        "{name}: no two steps were ever reported"
+    );
 }
 
 /// Whether the long runs were asked for.
@@ -56,15 +77,41 @@ fn is_long() -> bool {
 
 #[test]
 fn processes_that_are_killed_lose_nothing() {
-    holds("two movers, 2 kills", Protocol { kills: 2, ..movers() });
+    holds(
+        "two movers, 2 kills",
+        Protocol {
+            kills: 2,
+            ..movers()
+        },
+    );
     let processes = vec![Role::Mover, Role::Override(2)];
-    holds("a mover and an override, 1 kill", Protocol { processes, kills: 1, ..movers() });
+    holds(
+        "a mover and an override, 1 kill",
+        Protocol {
+            processes,
+            kills: 1,
+            ..movers()
+        },
+    );
 }
 
 #[test]
 fn a_power_failure_loses_nothing_that_was_reported() {
-    holds("two movers, 2 power failures", Protocol { power_failures: 2, ..movers() });
-    holds("two movers, 1 kill, 1 power failure", Protocol { kills: 1, power_failures: 1, ..movers() });
+    holds(
+        "two movers, 2 power failures",
+        Protocol {
+            power_failures: 2,
+            ..movers()
+        },
+    );
+    holds(
+        "two movers, 1 kill, 1 power failure",
+        Protocol {
+            kills: 1,
+            power_failures: 1,
+            ..movers()
+        },
+    );
 }
 
 #[test]
@@ -76,20 +123,39 @@ fn a_commit_of_the_user_undoes_nothing() {
         ("update-ref", Kind::Plumbing),
     ] {
         let users = vec![kind];
-        holds(&format!("two movers, {name}, 1 kill"), Protocol { users, kills: 1, ..movers() });
+        holds(
+            &format!("two movers, {name}, 1 kill"),
+            Protocol {
+                users,
+                kills: 1,
+                ..movers()
+            },
+        );
     }
     // A user who commits after a power failure, and before any other command, needs the hook.
     let (users, has_hook) = (vec![Kind::All], true);
     holds(
         "two movers, commit -a, 1 power failure",
-        Protocol { users, has_hook, power_failures: 1, ..movers() },
+        Protocol {
+            users,
+            has_hook,
+            power_failures: 1,
+            ..movers()
+        },
     );
 }
 
 #[test]
 fn the_hook_lets_no_forged_step_pass() {
     let users = vec![Kind::Forged, Kind::Staged];
-    holds("two movers, a forged commit, the hook", Protocol { users, has_hook: true, ..movers() });
+    holds(
+        "two movers, a forged commit, the hook",
+        Protocol {
+            users,
+            has_hook: true,
+            ..movers()
+        },
+    );
 }
 
 /// `make protocol`: larger bounds, for minutes.
@@ -100,33 +166,83 @@ fn larger_bounds() {
     }
     let both = vec![Kind::Staged, Kind::All];
     let three = vec![Role::Mover, Role::Mover, Role::Override(2)];
-    holds("two movers, both commits, 2 kills", Protocol { users: both.clone(), kills: 2, ..movers() });
+    holds(
+        "two movers, both commits, 2 kills",
+        Protocol {
+            users: both.clone(),
+            kills: 2,
+            ..movers()
+        },
+    );
     let users = vec![Kind::Plumbing, Kind::Staged];
-    holds("two movers, update-ref, git commit, 2 kills", Protocol { users, kills: 2, ..movers() });
+    holds(
+        "two movers, update-ref, git commit, 2 kills",
+        Protocol {
+            users,
+            kills: 2,
+            ..movers()
+        },
+    );
     let users = vec![Kind::Plumbing, Kind::All];
-    let failures = Protocol { kills: 1, power_failures: 1, has_hook: true, ..movers() };
+    let failures = Protocol {
+        kills: 1,
+        power_failures: 1,
+        has_hook: true,
+        ..movers()
+    };
     holds(
         "two movers, update-ref, commit -a, a kill, a power failure",
-        Protocol { users, ..failures.clone() },
+        Protocol {
+            users,
+            ..failures.clone()
+        },
     );
     holds(
         "three processes, a kill, 2 power failures",
-        Protocol { processes: three.clone(), users: Vec::new(), power_failures: 2, edits: 2, ..failures },
+        Protocol {
+            processes: three.clone(),
+            users: Vec::new(),
+            power_failures: 2,
+            edits: 2,
+            ..failures
+        },
     );
     holds(
         "three processes, both commits, a kill",
-        Protocol { processes: three, users: both, kills: 1, ..movers() },
+        Protocol {
+            processes: three,
+            users: both,
+            kills: 1,
+            ..movers()
+        },
     );
 }
 
 /// Each mistake, where it shows, and what it breaks.
 #[test]
 fn each_mistake_in_the_protocol_is_found() {
-    let killed = Protocol { kills: 1, ..movers() };
-    let dark = Protocol { power_failures: 1, ..movers() };
-    let beside = |kind| Protocol { users: vec![kind], ..movers() };
-    let all_killed = Protocol { users: vec![Kind::All], kills: 1, ..movers() };
-    let forged = Protocol { users: vec![Kind::Forged], has_hook: true, ..movers() };
+    let killed = Protocol {
+        kills: 1,
+        ..movers()
+    };
+    let dark = Protocol {
+        power_failures: 1,
+        ..movers()
+    };
+    let beside = |kind| Protocol {
+        users: vec![kind],
+        ..movers()
+    };
+    let all_killed = Protocol {
+        users: vec![Kind::All],
+        kills: 1,
+        ..movers()
+    };
+    let forged = Protocol {
+        users: vec![Kind::Forged],
+        has_hook: true,
+        ..movers()
+    };
     let mistakes = [
         (Mistake::NoCompare, beside(Kind::Plumbing), KEPT),
         (Mistake::IndexBeforeJournal, killed.clone(), HEALED),
@@ -134,7 +250,14 @@ fn each_mistake_in_the_protocol_is_found() {
         (Mistake::IndexAfterUnlock, beside(Kind::Staged), NOT_UNDONE),
         (Mistake::UnlockedBeside, beside(Kind::Staged), HEALED),
         (Mistake::UnlockedBeside, beside(Kind::Reset), HEALED),
-        (Mistake::UnlockedBeside, Protocol { users: vec![Kind::Staged; 2], ..movers() }, NOT_UNDONE),
+        (
+            Mistake::UnlockedBeside,
+            Protocol {
+                users: vec![Kind::Staged; 2],
+                ..movers()
+            },
+            NOT_UNDONE,
+        ),
         (Mistake::ReportedEarly, killed.clone(), KEPT),
         (Mistake::NoJournal, killed.clone(), HEALED),
         (Mistake::NoFirstSync, dark.clone(), KEPT),
@@ -147,8 +270,18 @@ fn each_mistake_in_the_protocol_is_found() {
         (Mistake::NoLock, movers(), HEALED),
     ];
     for (mistake, protocol, broken) in mistakes {
-        let (found, states) = violated(Protocol { mistake: Some(mistake), ..protocol });
-        told(&format!("{:<48} {states:>9} states: {}", format!("{mistake:?}"), found.join("; ")));
-        assert!(found.contains(&broken), "{mistake:?} breaks {found:?}, not {broken:?}");
+        let (found, states) = violated(Protocol {
+            mistake: Some(mistake),
+            ..protocol
+        });
+        told(&format!(
+            "{:<48} {states:>9} states: {}",
+            format!("{mistake:?}"),
+            found.join("; ")
+        ));
+        assert!(
+            found.contains(&broken),
+            "{mistake:?} breaks {found:?}, not {broken:?}"
+        );
     }
 }

@@ -50,7 +50,9 @@ pub enum Action {
 impl Everything {
     /// Whether no process runs.
     fn is_quiet(&self) -> bool {
-        self.processes.iter().all(|process| matches!(process.step, None | Some(Step::Lock)))
+        self.processes
+            .iter()
+            .all(|process| matches!(process.step, None | Some(Step::Lock)))
             && !self.users.iter().any(Git::is_running)
     }
 
@@ -70,7 +72,13 @@ impl Model for Protocol {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Everything> {
-        let disk = Disk { work: Tree { artifact: 1, ..Default::default() }, ..Disk::default() };
+        let disk = Disk {
+            work: Tree {
+                artifact: 1,
+                ..Default::default()
+            },
+            ..Disk::default()
+        };
         vec![Everything {
             disk,
             processes: self.processes.iter().copied().map(Process::of).collect(),
@@ -91,16 +99,26 @@ impl Model for Protocol {
                 actions.push(Action::Kill(id));
             }
         }
-        let users = now.users.iter().enumerate().filter(|(_, user)| user.step.is_some());
+        let users = now
+            .users
+            .iter()
+            .enumerate()
+            .filter(|(_, user)| user.step.is_some());
         actions.extend(users.map(|(id, _)| Action::User(id)));
         if now.edits > 0 {
-            let other = [0, 1, 2].into_iter().filter(|content| *content != now.disk.work.artifact);
+            let other = [0, 1, 2]
+                .into_iter()
+                .filter(|content| *content != now.disk.work.artifact);
             actions.extend(other.map(Action::Edit));
         }
         if now.power_failures > 0 {
             actions.extend(now.disk.losses().into_iter().map(Action::PowerFailure));
         }
-        let looks = now.processes.iter().filter(|process| process.role == Role::Looker).count();
+        let looks = now
+            .processes
+            .iter()
+            .filter(|process| process.role == Role::Looker)
+            .count();
         let failures = (self.kills - now.kills) + (self.power_failures - now.power_failures);
         if now.is_quiet() && looks < usize::from(failures) && !now.is_healed() {
             actions.push(Action::NextCommand);
@@ -114,12 +132,18 @@ impl Model for Protocol {
                 let is_commit_open = now.users.iter().any(Git::is_open);
                 let is_index_read = now.users.iter().any(Git::may_hold_index);
                 let reported = &mut now.reported;
-                let mut around = Around { mistake: self.mistake, is_commit_open, is_index_read, reported };
+                let mut around = Around {
+                    mistake: self.mistake,
+                    is_commit_open,
+                    is_index_read,
+                    reported,
+                };
                 steps::advance(&mut now.disk, id, &mut now.processes[id], &mut around)?;
             }
             Action::User(id) => {
                 let rules = (self.has_hook, self.mistake);
-                now.made += usize::from(users::advance(&mut now.disk, id, &mut now.users[id], rules));
+                now.made +=
+                    usize::from(users::advance(&mut now.disk, id, &mut now.users[id], rules));
             }
             Action::Edit(content) => {
                 now.edits -= 1;
@@ -135,8 +159,16 @@ impl Model for Protocol {
                 now.disk = now.disk.after_power_failure(lost);
                 // git does not sync references, so what it said does not count after this.
                 let is_torn = lost.branch == LostBranch::Torn;
-                now.made = if is_torn { 0 } else { now.made.min(made_by_user(&now.disk)) };
-                for process in now.processes.iter_mut().filter(|process| process.step != Some(Step::Lock)) {
+                now.made = if is_torn {
+                    0
+                } else {
+                    now.made.min(made_by_user(&now.disk))
+                };
+                for process in now
+                    .processes
+                    .iter_mut()
+                    .filter(|process| process.step != Some(Step::Lock))
+                {
                     *process = Process::ended(process.role);
                 }
                 for user in now.users.iter_mut().filter(|user| user.is_running()) {
@@ -153,7 +185,9 @@ impl Model for Protocol {
             Property::always(PROVED, |_, now: &Everything| {
                 let trees = now.disk.branch.iter().map(|commit| &commit.tree);
                 let before = std::iter::once(Tree::default()).chain(trees.clone().cloned());
-                before.zip(trees).all(|(before, after)| before.log == after.log || is_sound(&before, after))
+                before
+                    .zip(trees)
+                    .all(|(before, after)| before.log == after.log || is_sound(&before, after))
             }),
             Property::always(KEPT, |_, now: &Everything| {
                 let held = tree_of(&now.disk.branch).log;
@@ -175,7 +209,10 @@ impl Model for Protocol {
                 let mut actions = Vec::new();
                 model.actions(now, &mut actions);
                 // The last word: nobody does anything any more, and no failure is to come.
-                !actions.into_iter().all(|action| model.next_state(now, action).is_none()) || now.is_healed()
+                !actions
+                    .into_iter()
+                    .all(|action| model.next_state(now, action).is_none())
+                    || now.is_healed()
             }),
             Property::sometimes(DONE, |_, now: &Everything| now.reported.len() == 2),
         ]
@@ -184,7 +221,10 @@ impl Model for Protocol {
 
 /// The commits of the user on the branch.
 fn made_by_user(disk: &Disk) -> usize {
-    disk.branch.iter().filter(|commit| commit.by == By::User).count()
+    disk.branch
+        .iter()
+        .filter(|commit| commit.by == By::User)
+        .count()
 }
 
 /// No phase is skipped without an override, and each step has its evidence in its own commit.

@@ -59,13 +59,22 @@ pub enum Step {
 
 use Step::{
     AdoptIndex, BeginSync, Check, ClearIndex, FinishLog, FinishState, FinishSync, Lock, LockBranch,
-    LockIndex, Look, MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState, ReleaseIndex, RemoveJournal,
-    RemoveLeftJournal, Report, SyncFirst, SyncSecond, UnlockIndex, WriteIndex, WriteJournal, WriteObjects,
+    LockIndex, Look, MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState, ReleaseIndex,
+    RemoveJournal, RemoveLeftJournal, Report, SyncFirst, SyncSecond, UnlockIndex, WriteIndex,
+    WriteJournal, WriteObjects,
 };
 
 /// What a process does about a journal that it finds.
-const MEND: [Step; 8] =
-    [MendBranch, AdoptIndex, FinishState, FinishLog, FinishSync, MendIndex, ReleaseIndex, RemoveLeftJournal];
+const MEND: [Step; 8] = [
+    MendBranch,
+    AdoptIndex,
+    FinishState,
+    FinishLog,
+    FinishSync,
+    MendIndex,
+    ReleaseIndex,
+    RemoveLeftJournal,
+];
 
 /// A commit, from the look to the answer.
 pub const COMMIT: [Step; 16] = [
@@ -124,7 +133,10 @@ pub fn commit_with(mistake: Option<Mistake>) -> Vec<Step> {
     let mut steps = COMMIT.to_vec();
     let mut put = |step: Step, before: Step| {
         steps.retain(|one| *one != step);
-        let at = steps.iter().position(|one| *one == before).expect("a step of a commit");
+        let at = steps
+            .iter()
+            .position(|one| *one == before)
+            .expect("a step of a commit");
         steps.insert(at, step);
     };
     match mistake {
@@ -132,7 +144,9 @@ pub fn commit_with(mistake: Option<Mistake>) -> Vec<Step> {
         Some(Mistake::UnlockedEarly) => put(UnlockIndex, MoveBranch),
         Some(Mistake::IndexAfterUnlock) => put(WriteIndex, SyncSecond),
         Some(Mistake::ReportedEarly) => put(Report, MoveBranch),
-        Some(Mistake::NoJournal) => steps.retain(|one| !matches!(one, WriteJournal | RemoveJournal)),
+        Some(Mistake::NoJournal) => {
+            steps.retain(|one| !matches!(one, WriteJournal | RemoveJournal))
+        }
         Some(Mistake::NoFirstSync) => steps.retain(|one| *one != SyncFirst),
         Some(Mistake::NoSecondSync) => steps.retain(|one| *one != SyncSecond),
         _ => {}
@@ -169,12 +183,22 @@ pub struct Process {
 impl Process {
     pub fn of(role: Role) -> Self {
         let (base, seen) = (Branch::new(), Tree::default());
-        Self { role, step: Some(Lock), base, seen, new: None, may_retry: true }
+        Self {
+            role,
+            step: Some(Lock),
+            base,
+            seen,
+            new: None,
+            may_retry: true,
+        }
     }
 
     /// One that ended, or was ended.
     pub fn ended(role: Role) -> Self {
-        Self { step: None, ..Self::of(role) }
+        Self {
+            step: None,
+            ..Self::of(role)
+        }
     }
 
     /// The branch with the new commit.
@@ -195,7 +219,12 @@ pub struct Around<'a> {
 }
 
 /// Lets a process take its step. Returns `None` if it cannot take it now.
-pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut Around<'_>) -> Option<()> {
+pub fn advance(
+    disk: &mut Disk,
+    id: usize,
+    process: &mut Process,
+    around: &mut Around<'_>,
+) -> Option<()> {
     let mistake = around.mistake;
     let path = commit_with(mistake);
     let step = process.step?;
@@ -249,7 +278,11 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             let index = &mut disk.index;
             mend(&mut index.state, (&from.state, &to.state), &head.state);
             mend(&mut index.log, (&from.log, &to.log), &head.log);
-            mend(&mut index.artifact, (&from.artifact, &to.artifact), &head.artifact);
+            mend(
+                &mut index.artifact,
+                (&from.artifact, &to.artifact),
+                &head.artifact,
+            );
         }
         RemoveLeftJournal => {
             disk.unsynced.removed = disk.journal.take();
@@ -258,7 +291,11 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
         }
         ClearIndex => {
             disk.index_lock = disk.index_lock.filter(|owner| *owner != Owner::Orch);
-            next = if process.role == Role::Looker { None } else { Some(Look) };
+            next = if process.role == Role::Looker {
+                None
+            } else {
+                Some(Look)
+            };
         }
         Look => {
             if disk.index_lock.is_some() {
@@ -282,7 +319,10 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
             Some(_) => next = again(process),
         },
         WriteJournal => {
-            disk.journal = Some(Journal { from: process.base.clone(), to: process.moved() });
+            disk.journal = Some(Journal {
+                from: process.base.clone(),
+                to: process.moved(),
+            });
             disk.unsynced.journal = true;
             disk.unsynced.removed = None;
         }
@@ -322,14 +362,20 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
         }
         PlaceState => {
             let to = tree_of(&process.moved()).state;
-            disk.unsynced.state.get_or_insert(std::mem::replace(&mut disk.work.state, to));
+            disk.unsynced
+                .state
+                .get_or_insert(std::mem::replace(&mut disk.work.state, to));
         }
         PlaceLog => {
             let to = tree_of(&process.moved()).log;
-            disk.unsynced.log.get_or_insert(std::mem::replace(&mut disk.work.log, to));
+            disk.unsynced
+                .log
+                .get_or_insert(std::mem::replace(&mut disk.work.log, to));
         }
         // It may have read the old index, and would write it back. Until it ends, it finds the lock.
-        UnlockIndex | ReleaseIndex if around.is_index_read && mistake != Some(Mistake::UnlockedBeside) => {
+        UnlockIndex | ReleaseIndex
+            if around.is_index_read && mistake != Some(Mistake::UnlockedBeside) =>
+        {
             return None;
         }
         UnlockIndex | ReleaseIndex => disk.index_lock = None,
@@ -339,7 +385,10 @@ pub fn advance(disk: &mut Disk, id: usize, process: &mut Process, around: &mut A
         }
         RemoveJournal => disk.unsynced.removed = disk.journal.take(),
         Report => {
-            let event = process.new.as_ref().and_then(|new| new.tree.log.last().copied());
+            let event = process
+                .new
+                .as_ref()
+                .and_then(|new| new.tree.log.last().copied());
             around.reported.extend(event);
         }
     }
@@ -358,19 +407,35 @@ pub fn release(disk: &mut Disk, id: usize) {
 
 /// The commit of the step that is due.
 fn decide(process: &Process, mistake: Option<Mistake>) -> Option<Commit> {
-    let Tree { state, log, artifact } = &process.seen;
+    let Tree {
+        state,
+        log,
+        artifact,
+    } = &process.seen;
     let head = tree_of(&process.base);
     // A record that lost lines that HEAD holds is an error; a state of other heads is folded anew.
     let is_sound = log.starts_with(&head.log) && state == log;
     let from = phase(log);
     let is_met = *artifact == due_at(from) || mistake == Some(Mistake::NoEvidence);
     let event = match process.role {
-        Role::Mover if is_met && from < 2 => Event { from, to: from + 1, evidence: Some(*artifact) },
-        Role::Override(to) if from < to => Event { from, to, evidence: None },
+        Role::Mover if is_met && from < 2 => Event {
+            from,
+            to: from + 1,
+            evidence: Some(*artifact),
+        },
+        Role::Override(to) if from < to => Event {
+            from,
+            to,
+            evidence: None,
+        },
         _ => return None,
     };
     let record: Vec<Event> = log.iter().copied().chain([event]).collect();
-    let tree = Tree { state: record.clone(), log: record, artifact: *artifact };
+    let tree = Tree {
+        state: record.clone(),
+        log: record,
+        artifact: *artifact,
+    };
     is_sound.then_some(Commit { by: By::Orch, tree })
 }
 

@@ -108,10 +108,17 @@ impl Turns {
             }
             Step::ReadRun => {
                 file = now.saved;
-                Some(if file.work.is_some() { Step::EndLeft } else { persist })
+                Some(if file.work.is_some() {
+                    Step::EndLeft
+                } else {
+                    persist
+                })
             }
             Step::EndLeft => {
-                let left = file.work.map(|work| work.turn).filter(|_| !is(Mistake::LeftRunning));
+                let left = file
+                    .work
+                    .map(|work| work.turn)
+                    .filter(|_| !is(Mistake::LeftRunning));
                 now.running.retain(|turn| Some(*turn) != left);
                 Some(Step::Settle)
             }
@@ -119,14 +126,21 @@ impl Turns {
                 let work = file.work?;
                 let is_recorded = now.recorded.len() > work.done && !is(Mistake::RecordedBlindly);
                 let has_result = now.results.contains(&work.turn) && !is(Mistake::ResultForgotten);
-                Some(if has_result && !is_recorded { Step::Record } else { persist })
+                Some(if has_result && !is_recorded {
+                    Step::Record
+                } else {
+                    persist
+                })
             }
             // The two steps of a turn, in the order that the mistake gives.
             Step::Persist | Step::Start if step == persist && file.turns == self.most => None,
             Step::Persist => {
                 if step == persist {
                     file.turns += 1;
-                    file.work = Some(Work { turn: file.turns, done: now.recorded.len() });
+                    file.work = Some(Work {
+                        turn: file.turns,
+                        done: now.recorded.len(),
+                    });
                 }
                 now.saved = file;
                 Some(if step == persist { start } else { Step::Await })
@@ -134,14 +148,21 @@ impl Turns {
             Step::Start => {
                 if step == persist {
                     file.turns += 1;
-                    file.work = Some(Work { turn: file.turns, done: now.recorded.len() });
+                    file.work = Some(Work {
+                        turn: file.turns,
+                        done: now.recorded.len(),
+                    });
                 }
                 now.running.push(file.turns);
                 now.started.push(file.turns);
                 Some(if step == persist { start } else { Step::Await })
             }
             Step::Await if now.running.contains(&file.turns) => return None,
-            Step::Await => Some(if now.results.contains(&file.turns) { Step::Record } else { persist }),
+            Step::Await => Some(if now.results.contains(&file.turns) {
+                Step::Record
+            } else {
+                persist
+            }),
             Step::Record => {
                 now.recorded.push(file.work?.turn);
                 Some(persist)
@@ -151,13 +172,20 @@ impl Turns {
             now.lock = now.lock.filter(|holder| *holder != id);
             now.saved.work = None;
         }
-        now.runners[id] = Runner { step: next, has_ended_well: next.is_none(), file };
+        now.runners[id] = Runner {
+            step: next,
+            has_ended_well: next.is_none(),
+            file,
+        };
         Some(())
     }
 }
 
 fn is_distinct(turns: &[u8]) -> bool {
-    turns.iter().enumerate().all(|(at, turn)| !turns[..at].contains(turn))
+    turns
+        .iter()
+        .enumerate()
+        .all(|(at, turn)| !turns[..at].contains(turn))
 }
 
 const ONE: &str = "one executor works on a task";
@@ -171,9 +199,17 @@ impl Model for Turns {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Everything> {
-        let runner = Runner { step: Some(Step::LockTask), has_ended_well: false, file: RunFile::default() };
+        let runner = Runner {
+            step: Some(Step::LockTask),
+            has_ended_well: false,
+            file: RunFile::default(),
+        };
         let runners = vec![runner; self.runners];
-        vec![Everything { runners, kills: self.kills, ..Everything::default() }]
+        vec![Everything {
+            runners,
+            kills: self.kills,
+            ..Everything::default()
+        }]
     }
 
     fn actions(&self, now: &Everything, actions: &mut Vec<Action>) {
@@ -185,7 +221,9 @@ impl Model for Turns {
             }
         }
         actions.extend(
-            now.running.iter().flat_map(|turn| [Action::Ends(*turn, true), Action::Ends(*turn, false)]),
+            now.running
+                .iter()
+                .flat_map(|turn| [Action::Ends(*turn, true), Action::Ends(*turn, false)]),
         );
     }
 
@@ -200,7 +238,11 @@ impl Model for Turns {
             Action::Kill(id) => {
                 now.kills -= 1;
                 now.lock = now.lock.filter(|holder| *holder != id);
-                now.runners[id] = Runner { step: None, has_ended_well: false, file: RunFile::default() };
+                now.runners[id] = Runner {
+                    step: None,
+                    has_ended_well: false,
+                    file: RunFile::default(),
+                };
             }
         }
         Some(now)
@@ -229,10 +271,23 @@ impl Model for Turns {
 #[test]
 fn turns_are_counted_and_results_are_recorded_once_whoever_is_killed() {
     for (runners, kills) in [(1, 0), (2, 1), (3, 2)] {
-        let found = Turns { runners, kills, most: 3, mistake: None }.checker().spawn_bfs().join();
-        told(&format!("{runners} runners, {kills} kills, 3 turns{:>32} states", found.unique_state_count()));
-        if let Some((property, path)) =
-            found.discoveries().into_iter().find(|(property, _)| *property != DONE)
+        let found = Turns {
+            runners,
+            kills,
+            most: 3,
+            mistake: None,
+        }
+        .checker()
+        .spawn_bfs()
+        .join();
+        told(&format!(
+            "{runners} runners, {kills} kills, 3 turns{:>32} states",
+            found.unique_state_count()
+        ));
+        if let Some((property, path)) = found
+            .discoveries()
+            .into_iter()
+            .find(|(property, _)| *property != DONE)
         {
             panic!("not true that {property}: {:#?}", path.into_actions());
         }
@@ -249,9 +304,23 @@ fn each_mistake_in_a_turn_is_found() {
         (Mistake::RecordedBlindly, ONCE),
         (Mistake::ResultForgotten, KEPT),
     ] {
-        let model = Turns { runners: 2, kills: 1, most: 2, mistake: Some(mistake) };
-        let found: Vec<&str> = model.checker().spawn_bfs().join().discoveries().into_keys().collect();
-        assert!(found.contains(&broken), "{mistake:?} breaks {found:?}, not {broken:?}");
+        let model = Turns {
+            runners: 2,
+            kills: 1,
+            most: 2,
+            mistake: Some(mistake),
+        };
+        let found: Vec<&str> = model
+            .checker()
+            .spawn_bfs()
+            .join()
+            .discoveries()
+            .into_keys()
+            .collect();
+        assert!(
+            found.contains(&broken),
+            "{mistake:?} breaks {found:?}, not {broken:?}"
+        );
     }
 }
 
@@ -261,7 +330,14 @@ fn the_binary_takes_the_steps_of_a_turn_in_the_order_of_the_model() {
         return;
     }
     let world = loops::started();
-    let calls = ["flock", "fsync", "fdatasync", "rename", "renameat", "execve"];
+    let calls = [
+        "flock",
+        "fsync",
+        "fdatasync",
+        "rename",
+        "renameat",
+        "execve",
+    ];
     let (run, trace) = traced(&world, &["run", "t", "--auto"], (&calls, None), |command| {
         command.stdin(world.keyboard());
     });
@@ -287,7 +363,18 @@ fn the_binary_takes_the_steps_of_a_turn_in_the_order_of_the_model() {
     assert_eq!(taken[0], Step::LockTask, "{taken:?}");
     // Two turns, each of which is on the disk before its executor starts, and then recorded.
     let turn = [Step::Persist, Step::Start, Step::Record];
-    let first = taken.iter().position(|step| *step == Step::Start).expect("a turn");
-    assert_eq!(taken[first - 1..first + 5], [turn, turn].concat(), "{taken:?}");
-    assert_eq!(taken.iter().filter(|step| **step == Step::Start).count(), 2, "{taken:?}");
+    let first = taken
+        .iter()
+        .position(|step| *step == Step::Start)
+        .expect("a turn");
+    assert_eq!(
+        taken[first - 1..first + 5],
+        [turn, turn].concat(),
+        "{taken:?}"
+    );
+    assert_eq!(
+        taken.iter().filter(|step| **step == Step::Start).count(),
+        2,
+        "{taken:?}"
+    );
 }

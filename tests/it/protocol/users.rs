@@ -49,12 +49,20 @@ pub struct Git {
 
 impl Git {
     pub fn of(kind: Kind) -> Self {
-        Self { kind, step: Some(GitStep::Start), head: Branch::new(), tree: Tree::default() }
+        Self {
+            kind,
+            step: Some(GitStep::Start),
+            head: Branch::new(),
+            tree: Tree::default(),
+        }
     }
 
     /// One that ended, or was ended.
     pub fn ended(kind: Kind) -> Self {
-        Self { step: None, ..Self::of(kind) }
+        Self {
+            step: None,
+            ..Self::of(kind)
+        }
     }
 
     /// Whether a `git commit` runs.
@@ -88,7 +96,11 @@ pub fn advance(
         GitStep::ReadHead => {
             git.head.clone_from(&disk.branch);
             git.tree = tree_of(&git.head);
-            Some(if git.kind == Kind::Plumbing { GitStep::Move } else { GitStep::ReadIndex })
+            Some(if git.kind == Kind::Plumbing {
+                GitStep::Move
+            } else {
+                GitStep::ReadIndex
+            })
         }
         GitStep::ReadIndex => {
             git.tree.clone_from(&disk.index);
@@ -105,13 +117,24 @@ pub fn advance(
                 Kind::Staged | Kind::Plumbing | Kind::Reset => disk.index.clone_from(&git.tree),
                 Kind::All => {
                     disk.index_lock = Some(Owner::User(id));
-                    let artifact = if git.tree.artifact == 0 { 0 } else { disk.work.artifact };
-                    git.tree = Tree { artifact, ..disk.work.clone() };
+                    let artifact = if git.tree.artifact == 0 {
+                        0
+                    } else {
+                        disk.work.artifact
+                    };
+                    git.tree = Tree {
+                        artifact,
+                        ..disk.work.clone()
+                    };
                 }
                 Kind::Forged => {
                     let mut record = disk.index.log.clone();
                     let from = phase(&record);
-                    record.push(Event { from, to: from + 1, evidence: Some(due_at(from)) });
+                    record.push(Event {
+                        from,
+                        to: from + 1,
+                        evidence: Some(due_at(from)),
+                    });
                     disk.index.state.clone_from(&record);
                     disk.index.log = record;
                     git.tree.clone_from(&disk.index);
@@ -120,13 +143,24 @@ pub fn advance(
             Some(GitStep::Hook)
         }
         GitStep::Hook => {
-            let judged = if mistake == Some(Mistake::HookOnWorkTree) { &disk.work } else { &git.tree };
+            let judged = if mistake == Some(Mistake::HookOnWorkTree) {
+                &disk.work
+            } else {
+                &git.tree
+            };
             let is_refused = has_hook && !is_sound(&tree_of(&git.head), judged);
-            if is_refused { None } else { Some(GitStep::Move) }
+            if is_refused {
+                None
+            } else {
+                Some(GitStep::Move)
+            }
         }
         GitStep::Move if disk.branch_lock.is_some() || disk.branch != git.head => None,
         GitStep::Move => {
-            disk.branch.push(Commit { by: By::User, tree: git.tree.clone() });
+            disk.branch.push(Commit {
+                by: By::User,
+                tree: git.tree.clone(),
+            });
             is_made = true;
             (git.kind == Kind::All).then_some(GitStep::WriteIndex)
         }
@@ -144,11 +178,15 @@ pub fn advance(
 
 /// Whether the record of a tree may follow that of another: each new step has its evidence in the tree.
 pub fn is_sound(before: &Tree, after: &Tree) -> bool {
-    let Some(new) = after.log.strip_prefix(before.log.as_slice()) else { return false };
+    let Some(new) = after.log.strip_prefix(before.log.as_slice()) else {
+        return false;
+    };
     let mut at = phase(&before.log);
     let is_step = |event: &Event| {
         let is_met = match event.evidence {
-            Some(evidence) => event.to == at + 1 && evidence == due_at(at) && after.artifact == evidence,
+            Some(evidence) => {
+                event.to == at + 1 && evidence == due_at(at) && after.artifact == evidence
+            }
             None => event.to > at,
         };
         let follows = event.from == at && is_met;

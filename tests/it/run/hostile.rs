@@ -5,8 +5,9 @@ use serde_json::json;
 
 /// A loop whose first try of `improve` does something else, and whose further ones do the work.
 fn at_first(workflow: &str, body: &str) -> Loop {
-    let script =
-        format!("if [ $ORCH_ACTION = improve ] && mkdir .git/tried 2> /dev/null; then\n{body}\nfi\n{GOOD}");
+    let script = format!(
+        "if [ $ORCH_ACTION = improve ] && mkdir .git/tried 2> /dev/null; then\n{body}\nfi\n{GOOD}"
+    );
     Loop::with(workflow, &script)
 }
 
@@ -20,14 +21,21 @@ fn what_nobody_could_read_again_is_refused() {
     let lists = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let path = |levels: usize| format!("{{\"score{}\": 1}}", ".a".repeat(levels));
     for (updates, told) in [
-        (format!("{{\"notes\": {}}}", lists(100)), "`notes` would nest deeper than 100 levels"),
+        (
+            format!("{{\"notes\": {}}}", lists(100)),
+            "`notes` would nest deeper than 100 levels",
+        ),
         (path(100), "nests deeper than 100 levels"),
         (path(30_000), "nests deeper than 100 levels"),
-        (format!("{{\"notes\": [\"{}\"]}}", "x".repeat(30_000)), "but at most 30000 can be read"),
+        (
+            format!("{{\"notes\": [\"{}\"]}}", "x".repeat(30_000)),
+            "but at most 30000 can be read",
+        ),
     ] {
         let task = at_first(LOOP, &result(&updates));
         let toml = task.world.read("orch.toml");
-        task.world.write("orch.toml", format!("limit_bytes = 30000\n{toml}"));
+        task.world
+            .write("orch.toml", format!("limit_bytes = 30000\n{toml}"));
         task.world.commit("a limit");
         task.run().succeeds().reports(told);
         assert_eq!(task.state()["status"], "done", "{told}");
@@ -44,7 +52,11 @@ fn what_git_ignores_may_be_cleaned_away() {
     for cleans in ["git clean -fdxq", "rm -rf tasks/t/.orch", "git stash -aq"] {
         let task = at_first(LOOP, &format!("{cleans}\n{said}"));
         let report = task.run_json();
-        assert_eq!((&report["ending"], &report["turns"]), (&"completed".into(), &3.into()), "{report:#}");
+        assert_eq!(
+            (&report["ending"], &report["turns"]),
+            (&"completed".into(), &3.into()),
+            "{report:#}"
+        );
         task.world.orch(&["runs"]).says("completed");
         task.is_clean();
     }
@@ -62,18 +74,24 @@ fn a_task_that_is_gone_ends_its_run() {
 
 #[test]
 fn a_transcript_that_was_cut_is_not_committed() {
-    for cuts in
-        ["rm tasks/t/transcript.jsonl", "sed -i 1d tasks/t/transcript.jsonl", ": > tasks/t/transcript.jsonl"]
-    {
+    for cuts in [
+        "rm tasks/t/transcript.jsonl",
+        "sed -i 1d tasks/t/transcript.jsonl",
+        ": > tasks/t/transcript.jsonl",
+    ] {
         let task = at_first(LOOP, cuts);
         let head = || task.world.git(&["show", "HEAD:tasks/t/transcript.jsonl"]);
         let ended = task.run();
         assert_ne!(ended.code, 0, "{cuts}: {ended:?}");
         let before = head();
         task.world.orch(&["suggest", "t"]).says("orch recover t");
-        task.world.git(&["restore", "--", "tasks/t/transcript.jsonl"]);
+        task.world
+            .git(&["restore", "--", "tasks/t/transcript.jsonl"]);
         task.run().succeeds();
-        assert!(head().starts_with(&before), "{cuts}: what was recorded is still there");
+        assert!(
+            head().starts_with(&before),
+            "{cuts}: what was recorded is still there"
+        );
         task.is_clean();
     }
 }
@@ -85,12 +103,25 @@ fn a_result_is_not_recorded_where_its_rule_is_not_due() {
     // Another branch, where the score is reached already.
     world.git(&["checkout", "-q", "-b", "ahead"]);
     world.write(".git/tried/x", "");
-    world.orch(&["run", "t", "--auto", "--max-turns", "3"]).ends(1);
-    assert_eq!((&task.state()["score"], &task.state()["polished"]), (&100.into(), &false.into()));
+    world
+        .orch(&["run", "t", "--auto", "--max-turns", "3"])
+        .ends(1);
+    assert_eq!(
+        (&task.state()["score"], &task.state()["polished"]),
+        (&100.into(), &false.into())
+    );
     world.git(&["checkout", "-q", "main"]);
     std::fs::remove_dir_all(world.path(".git/tried")).expect("removed");
-    task.run().succeeds().reports("the step from which the work started is not in it");
-    assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
+    task.run()
+        .succeeds()
+        .reports("the step from which the work started is not in it");
+    assert_eq!(
+        task.story()
+            .iter()
+            .filter(|step| *step == "run improve")
+            .count(),
+        2
+    );
     task.is_clean();
 }
 
@@ -99,19 +130,29 @@ fn a_state_that_its_schema_refuses_ends_the_run_before_anybody_is_started() {
     let task = Loop::new("exit 1\n");
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     let schema = json!({"type": "object", "properties": {"rounds": {"maximum": 1}}});
-    task.world.write("system/schemas/loop-state.schema.json", schema.to_string());
+    task.world
+        .write("system/schemas/loop-state.schema.json", schema.to_string());
     task.world.commit("a stricter schema");
-    task.run().ends(1).says("t: error after 0 turns").says("rejects /rounds");
+    task.run()
+        .ends(1)
+        .says("t: error after 0 turns")
+        .says("rejects /rounds");
     task.world.orch(&["runs"]).says("error");
 }
 
 #[test]
 fn a_cost_beyond_all_numbers_stays_one() {
-    let costs = GOOD.replace(r#"\"summary\": \"better\""#, r#"\"cost\": 1e308"#).replace("0.25", "1e308");
+    let costs = GOOD
+        .replace(r#"\"summary\": \"better\""#, r#"\"cost\": 1e308"#)
+        .replace("0.25", "1e308");
     assert_eq!(costs.matches("1e308").count(), 2);
     let task = Loop::new(&costs);
     let report = task.run_json();
-    assert_eq!((&report["ending"], &report["cost"]), (&"completed".into(), &json!(f64::MAX)), "{report:#}");
+    assert_eq!(
+        (&report["ending"], &report["cost"]),
+        (&"completed".into(), &json!(f64::MAX)),
+        "{report:#}"
+    );
     task.world.orch(&["runs"]).says("completed");
     task.is_clean();
 }
@@ -148,7 +189,10 @@ fn where_an_action_is_due_the_way_on_is_named() {
     };
     task.world.orch(&["answer", "t", "rounds=1"]).succeeds();
     assert_eq!(first_option(), json!(["orch", "run", "t"]));
-    task.world.orch(&["run", "t", "--max-turns", "1"]).ends(1).says("exhausted");
+    task.world
+        .orch(&["run", "t", "--max-turns", "1"])
+        .ends(1)
+        .says("exhausted");
     assert_eq!(first_option(), json!(["orch", "run", "t"]));
     // What came to nothing is not offered once more.
     task.run().ends(1).says("stalled");
@@ -174,7 +218,11 @@ fn links_that_were_committed_into_the_directory_of_runs_are_not_followed() {
         let place = task.world.path(&format!("tasks/t/.orch{link}"));
         let _ = std::fs::remove_dir_all(task.world.path("tasks/t/.orch"));
         std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
-        let target = if ["", "/logs"].contains(&link) { outside.clone() } else { outside.join("file") };
+        let target = if ["", "/logs"].contains(&link) {
+            outside.clone()
+        } else {
+            outside.join("file")
+        };
         std::os::unix::fs::symlink(&target, &place).expect("a link");
         let ended = task.run();
         assert_eq!(ended.code, ends, "{link}: {ended:?}");
@@ -184,7 +232,11 @@ fn links_that_were_committed_into_the_directory_of_runs_are_not_followed() {
             .collect();
         assert_eq!(names.len(), 4, "{link}: {names:?}");
         for name in names {
-            assert_eq!(std::fs::read_to_string(outside.join(name)).expect("read"), "keep me\n", "{link}");
+            assert_eq!(
+                std::fs::read_to_string(outside.join(name)).expect("read"),
+                "keep me\n",
+                "{link}"
+            );
         }
     }
 }

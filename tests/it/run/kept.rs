@@ -23,9 +23,18 @@ fn with(does: &str, limits: &str) -> Loop {
 fn goes_on(task: &Loop) {
     let report = task.run_json();
     assert_eq!(report["ending"], "completed", "{report:#}");
-    assert_eq!(report["turns"], 4, "an answer, two improvements, one polish: {report:#}");
+    assert_eq!(
+        report["turns"], 4,
+        "an answer, two improvements, one polish: {report:#}"
+    );
     assert_eq!(task.world.read("polished").lines().count(), 1);
-    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    assert_eq!(
+        task.story()
+            .iter()
+            .filter(|step| *step == "run polish")
+            .count(),
+        1
+    );
     assert_eq!(report["cost"], 0.25);
     task.is_clean();
 }
@@ -33,7 +42,10 @@ fn goes_on(task: &Loop) {
 #[test]
 fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
     let task = with("    git checkout -q --detach\n", "time = \"4s\"");
-    task.run().ends(1).reports("cannot record the step yet: ").says("exhausted");
+    task.run()
+        .ends(1)
+        .reports("cannot record the step yet: ")
+        .says("exhausted");
     assert!(!task.story().contains(&"run polish".to_owned()));
     task.world.git(&["checkout", "-q", "main"]);
     // Its time is used up; the result was paid for within it.
@@ -47,22 +59,41 @@ fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
 fn a_stop_ends_a_run_that_is_held_and_keeps_the_result() {
     let task = with("    touch .git/index.lock\n", "");
     let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
-    let kept = || task.world.path("tasks/t/.orch/logs").read_dir().expect("logs").flatten();
+    let kept = || {
+        task.world
+            .path("tasks/t/.orch/logs")
+            .read_dir()
+            .expect("logs")
+            .flatten()
+    };
     eventually("polish has ended", || {
         task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
     });
     assert!(kept().count() > 0);
-    task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
+    task.world
+        .orch(&["stop", "t"])
+        .succeeds()
+        .says("sent the stop request to process");
     assert_eq!(child.wait().expect("ends").code(), Some(3));
-    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
-    assert_eq!(task.state()["status"], "running", "nothing could be recorded");
+    assert_eq!(
+        task.world.orch_json(&["runs"])["runs"][0]["state"],
+        "stopped"
+    );
+    assert_eq!(
+        task.state()["status"],
+        "running",
+        "nothing could be recorded"
+    );
     task.world.remove(".git/index.lock");
     goes_on(&task);
 }
 
 #[test]
 fn a_signature_that_fails_ends_the_run_at_once() {
-    let task = with("    git config commit.gpgSign true; git config gpg.program false\n", "");
+    let task = with(
+        "    git config commit.gpgSign true; git config gpg.program false\n",
+        "",
+    );
     task.run().ends(5).reports("cannot sign the commit");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "error");
     task.world.git(&["config", "commit.gpgSign", "false"]);
@@ -91,7 +122,13 @@ fn a_branch_on_which_the_task_stands_elsewhere_takes_no_result() {
     task.world.write("executor.sh", script);
     task.world.commit("elsewhere");
     let ended = task.run();
-    assert!(ended.stderr.contains("the step from which the work started is not in it"), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains("the step from which the work started is not in it"),
+        "{}",
+        ended.stderr
+    );
     task.world.orch(&["audit"]).succeeds();
 }
 
@@ -106,7 +143,10 @@ fn an_executor_that_cleans_up_neither_ends_the_run_nor_gives_its_budget_back() {
         assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
         assert_eq!(report["turns"], 4, "{cleans}");
         let runs = task.world.orch_json(&["runs"]);
-        assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["turns"]), (&"completed".into(), &4.into()));
+        assert_eq!(
+            (&runs["runs"][0]["state"], &runs["runs"][0]["turns"]),
+            (&"completed".into(), &4.into())
+        );
         assert_eq!(task.world.read("tasks/t/.orch/.gitignore"), "*\n");
     }
 }
@@ -118,11 +158,21 @@ fn what_answers_to_an_order_is_recorded_once_what_held_it_is_gone() {
     eventually("polish has ended", || {
         task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
     });
-    task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
+    task.world
+        .orch(&["stop", "t"])
+        .succeeds()
+        .says("sent the stop request to process");
     task.world.remove(".git/index.lock");
     assert_eq!(child.wait().expect("ends").code(), Some(3));
-    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
-    assert_eq!(task.state()["status"], "failed", "the rule that answers to a stop was applied");
+    assert_eq!(
+        task.world.orch_json(&["runs"])["runs"][0]["state"],
+        "stopped"
+    );
+    assert_eq!(
+        task.state()["status"],
+        "failed",
+        "the rule that answers to a stop was applied"
+    );
 }
 
 const CLEANS: [&str; 3] = [
@@ -136,14 +186,22 @@ const CLEANS: [&str; 3] = [
 fn whoever_cleans_up_can_still_be_seen_and_stopped() {
     for cleans in CLEANS {
         let (task, mut child) = begun_by(cleans, "");
-        eventually("it is written down again", || task.world.path("tasks/t/.orch/run.json").exists());
+        eventually("it is written down again", || {
+            task.world.path("tasks/t/.orch/run.json").exists()
+        });
         let runs = task.world.orch_json(&["runs"]);
         assert_eq!(
             (&runs["runs"][0]["state"], &runs["runs"][0]["work"]),
             (&"running".into(), &"polish".into())
         );
-        task.world.orch(&["run", "t"]).ends(4).reports("another process runs task `t`");
-        task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
+        task.world
+            .orch(&["run", "t"])
+            .ends(4)
+            .reports("another process runs task `t`");
+        task.world
+            .orch(&["stop", "t"])
+            .succeeds()
+            .says("sent the stop request to process");
         assert_eq!(child.wait().expect("ends").code(), Some(3), "{cleans}");
         task.is_clean();
     }
@@ -155,13 +213,18 @@ fn a_killed_run_of_somebody_who_cleans_up_is_taken_up() {
         // Only the first time: who removes the directory of results and writes at once finds no directory.
         let once = format!("if [ ! -e began ]; then {cleans}; fi");
         let (task, mut child) = begun_by(&once, "");
-        eventually("it is written down again", || task.world.path("tasks/t/.orch/run.json").exists());
+        eventually("it is written down again", || {
+            task.world.path("tasks/t/.orch/run.json").exists()
+        });
         child.kill().expect("killed");
         child.wait().expect("ends");
         may_end(&task.world);
         let report = task.run_json();
         assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
-        assert!(report["turns"].as_u64() >= Some(4), "nothing is given back: {report:#}");
+        assert!(
+            report["turns"].as_u64() >= Some(4),
+            "nothing is given back: {report:#}"
+        );
         task.is_clean();
     }
 }
@@ -169,9 +232,15 @@ fn a_killed_run_of_somebody_who_cleans_up_is_taken_up() {
 #[test]
 fn the_time_of_a_killed_executor_is_not_given_back() {
     let (task, mut child) = begun_by("", "time = \"1h\"");
-    let spent = || task.world.json("tasks/t/.orch/run.json")["milliseconds"].as_u64().expect("a number");
+    let spent = || {
+        task.world.json("tasks/t/.orch/run.json")["milliseconds"]
+            .as_u64()
+            .expect("a number")
+    };
     let before = spent();
-    eventually("it is written down while it works", || spent() > before + 1_000);
+    eventually("it is written down while it works", || {
+        spent() > before + 1_000
+    });
     let known = spent();
     child.kill().expect("killed");
     child.wait().expect("ends");
@@ -187,9 +256,15 @@ fn an_order_to_an_interrupted_run_records_first_what_was_finished() {
         child.kill().expect("killed");
         child.wait().expect("ends");
         may_end(&task.world);
-        eventually("the executor has ended", || processes_in(&task.world.root()).is_empty());
+        eventually("the executor has ended", || {
+            processes_in(&task.world.root()).is_empty()
+        });
         task.world.orch(&[order, "t"]).succeeds();
-        assert!(task.story().contains(&"run polish".to_owned()), "{:?}", task.story());
+        assert!(
+            task.story().contains(&"run polish".to_owned()),
+            "{:?}",
+            task.story()
+        );
         assert_eq!(task.state()["status"], status);
         task.is_clean();
     }
@@ -197,7 +272,13 @@ fn an_order_to_an_interrupted_run_records_first_what_was_finished() {
 
 /// What there is of runs in the git directory.
 fn copies(task: &Loop) -> Vec<OsString> {
-    let entries = task.world.path(".git/orch/runs").read_dir().into_iter().flatten().flatten();
+    let entries = task
+        .world
+        .path(".git/orch/runs")
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten();
     entries.map(|entry| entry.file_name()).collect()
 }
 

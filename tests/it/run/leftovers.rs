@@ -40,8 +40,13 @@ fn killed_in_polish() -> Loop {
 }
 
 fn kill(pid: &str) {
-    #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
-    let sent = std::process::Command::new("kill").args(["-s", "KILL", "--", pid]).status();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests send the signals that users send"
+    )]
+    let sent = std::process::Command::new("kill")
+        .args(["-s", "KILL", "--", pid])
+        .status();
     assert!(sent.expect("kill runs").success());
 }
 
@@ -69,10 +74,16 @@ fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
 fn a_dead_executor_is_not_waited_for() {
     let task = killed_in_polish();
     kill(task.world.read("daemon").trim());
-    eventually("nothing runs", || processes_in(&task.world.root()).is_empty());
+    eventually("nothing runs", || {
+        processes_in(&task.world.root()).is_empty()
+    });
     // Whoever has to lay the dead to rest may take its time.
     let ended = task.run().succeeds();
-    assert!(!ended.stderr.contains("was still running"), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains("was still running"),
+        "{}",
+        ended.stderr
+    );
     task.is_clean();
 }
 
@@ -82,9 +93,19 @@ fn git_does_its_maintenance_before_a_commit_of_an_executor_ends() {
     let commits = "  polish)\n    git commit -q --allow-empty -m work\n    git config --get-regexp autodetach > ../said\n";
     let task = Loop::new(&GOOD.replace("  polish)\n", commits));
     let ended = task.run().succeeds();
-    assert!(!ended.stderr.contains("left processes behind"), "{}", ended.stderr);
-    assert_eq!(task.world.git(&["log", "--format=%s", "--grep=^work$"]), "work\n");
-    assert_eq!(task.world.read("../said"), "maintenance.autodetach false\ngc.autodetach false\n");
+    assert!(
+        !ended.stderr.contains("left processes behind"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        task.world.git(&["log", "--format=%s", "--grep=^work$"]),
+        "work\n"
+    );
+    assert_eq!(
+        task.world.read("../said"),
+        "maintenance.autodetach false\ngc.autodetach false\n"
+    );
     task.is_clean();
 }
 
@@ -104,9 +125,16 @@ fn what_the_recording_of_a_step_starts_is_left_alone() {
     world.git(&["config", "gpg.program", &signer.to_string_lossy()]);
     world.git(&["config", "commit.gpgSign", "true"]);
     let ended = task.run().succeeds();
-    assert!(!ended.stderr.contains("left processes behind"), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains("left processes behind"),
+        "{}",
+        ended.stderr
+    );
     let pid = fs::read_to_string(&agent).expect("it was started");
-    assert!(Path::new(&format!("/proc/{}", pid.trim())).exists(), "it was ended");
+    assert!(
+        Path::new(&format!("/proc/{}", pid.trim())).exists(),
+        "it was ended"
+    );
     kill(pid.trim());
     assert_eq!(world.dirty(), "");
 }
@@ -114,7 +142,11 @@ fn what_the_recording_of_a_step_starts_is_left_alone() {
 /// Where the control group of version 2 of this process may be.
 fn own_groups() -> [PathBuf; 2] {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("..").to_owned();
+    let own = groups
+        .lines()
+        .find_map(|line| line.strip_prefix("0::/"))
+        .unwrap_or("..")
+        .to_owned();
     ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(|mount| Path::new(mount).join(&own))
 }
 
@@ -122,15 +154,23 @@ fn own_groups() -> [PathBuf; 2] {
 fn has_control_groups() -> bool {
     own_groups().iter().any(|own| {
         let probe = own.join(format!("probe-{}", std::process::id()));
-        own.join("cgroup.procs").exists() && fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
+        own.join("cgroup.procs").exists()
+            && fs::create_dir(&probe).is_ok()
+            && fs::remove_dir(&probe).is_ok()
     })
 }
 
 /// The control groups that a process of `orch` has made and left.
 pub fn left_groups(process: u32) -> Vec<String> {
-    let entries = own_groups().into_iter().filter_map(|own| fs::read_dir(own).ok()).flatten().flatten();
+    let entries = own_groups()
+        .into_iter()
+        .filter_map(|own| fs::read_dir(own).ok())
+        .flatten()
+        .flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with(&format!("orch-{process}-"))).collect()
+    names
+        .filter(|name| name.starts_with(&format!("orch-{process}-")))
+        .collect()
 }
 
 /// Each link of the chain has a session and a parent that is gone, and lives for less time than it takes to find it. The
@@ -163,7 +203,11 @@ fn a_chain_of_processes_that_nobody_could_find_in_time_is_ended_at_once() {
     task.world.write("chain.pl", CHAIN);
     task.world.commit("a chain");
     task.run().succeeds().reports("left processes behind");
-    let links = || fs::metadata(task.world.path("../links")).expect("the chain began").len();
+    let links = || {
+        fs::metadata(task.world.path("../links"))
+            .expect("the chain began")
+            .len()
+    };
     let before = links();
     sleep(Duration::from_millis(300));
     let after = links();
@@ -187,8 +231,14 @@ const IN_GROUP: &str = r#"
 const GROUPS: [(&str, &str); 4] = [
     ("it makes them", ""),
     ("it freezes one", "echo 1 > \"$own/a/cgroup.freeze\""),
-    ("it freezes itself", "echo 1 > \"$own/cgroup.freeze\"; sleep 600"),
-    ("it makes very many", "for n in $(seq 300); do mkdir -p \"$own/$n/x/y/z\"; done"),
+    (
+        "it freezes itself",
+        "echo 1 > \"$own/cgroup.freeze\"; sleep 600",
+    ),
+    (
+        "it makes very many",
+        "for n in $(seq 300); do mkdir -p \"$own/$n/x/y/z\"; done",
+    ),
 ];
 
 #[test]
@@ -197,12 +247,21 @@ fn groups_below_the_one_of_an_executor_hide_nothing_and_do_not_stay() {
         return skipped("this process may not make control groups");
     }
     for (what, then) in GROUPS {
-        let task = Loop::new(&GOOD.replace("  polish)\n", &format!("  polish)\n{IN_GROUP}    {then}\n")));
+        let task =
+            Loop::new(&GOOD.replace("  polish)\n", &format!("  polish)\n{IN_GROUP}    {then}\n")));
         let path = "system/workflows/loop.md";
-        task.world.write(path, task.world.read(path).replace("timeout = \"10s\"", "timeout = \"3s\""));
+        task.world.write(
+            path,
+            task.world
+                .read(path)
+                .replace("timeout = \"10s\"", "timeout = \"3s\""),
+        );
         task.world.commit("a short time");
         let ended = task.run();
-        assert!(ended.stderr.contains("left processes behind") || ended.code != 0, "{what}: {ended:?}");
+        assert!(
+            ended.stderr.contains("left processes behind") || ended.code != 0,
+            "{what}: {ended:?}"
+        );
         assert!(task.world.path("../group").exists(), "{what}: {ended:?}");
         let group = task.world.read("../group");
         assert!(!task.world.lives("../daemon"), "{what}: {ended:?}");

@@ -51,10 +51,25 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
         .as_array()
         .expect("a list")
         .iter()
-        .map(|step| format!("{} {}", step["to"].as_str().expect("a phase"), step["commit"].is_string()))
+        .map(|step| {
+            format!(
+                "{} {}",
+                step["to"].as_str().expect("a phase"),
+                step["commit"].is_string()
+            )
+        })
         .collect();
-    let expected = ["plan_review", "codegen", "review", "test", "codegen", "review", "test", "accept"]
-        .map(|to| format!("{to} true"));
+    let expected = [
+        "plan_review",
+        "codegen",
+        "review",
+        "test",
+        "codegen",
+        "review",
+        "test",
+        "accept",
+    ]
+    .map(|to| format!("{to} true"));
     assert_eq!(moves, expected);
     world.orch(&["approve", "t1"]).succeeds();
     let report = run(&world);
@@ -64,10 +79,17 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
         "{report:#}"
     );
     let audit = world.orch_json(&["audit"]);
-    let standings: Vec<&Value> =
-        audit["changes"].as_array().expect("a list").iter().map(|change| &change["standing"]).collect();
+    let standings: Vec<&Value> = audit["changes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|change| &change["standing"])
+        .collect();
     assert_eq!(standings.len(), 10);
-    assert!(standings.iter().all(|standing| **standing == "proven"), "{audit:#}");
+    assert!(
+        standings.iter().all(|standing| **standing == "proven"),
+        "{audit:#}"
+    );
     assert_eq!(world.dirty(), "");
     assert_eq!(processes_in(&world.root()), Vec::<String>::new());
 }
@@ -83,9 +105,15 @@ fn an_agent_whose_report_never_counts_has_failed_whatever_it_writes() {
         "{report:#}"
     );
     // The first report at least made a stale one of a missing one.
-    assert_eq!(report["turns"], 7, "three before it, and four tries: {report:#}");
+    assert_eq!(
+        report["turns"], 7,
+        "three before it, and four tries: {report:#}"
+    );
     let reason = report["reason"].as_str().expect("a text");
-    assert!(reason.contains("3 times in a row; review/code-review.json is stale"), "{reason}");
+    assert!(
+        reason.contains("3 times in a row; review/code-review.json is stale"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -93,14 +121,23 @@ fn an_agent_whose_files_move_the_task_has_not_failed_however_it_ended() {
     let world = world(&format!("{AGENT}exit 1\n"));
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
     let place = (&report["ending"], &report["currentPhase"], &report["turns"]);
-    assert_eq!(place, (&"waiting".into(), &"accept".into(), &8.into()), "{report:#}");
+    assert_eq!(
+        place,
+        (&"waiting".into(), &"accept".into(), &8.into()),
+        "{report:#}"
+    );
 }
 
 #[test]
 fn an_agent_that_only_says_so_gets_nowhere() {
-    let world = world("cat > /dev/null; echo '{\"status\": \"success\", \"summary\": \"planned\"}'\n");
+    let world =
+        world("cat > /dev/null; echo '{\"status\": \"success\", \"summary\": \"planned\"}'\n");
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
-    assert_eq!((&report["ending"], &report["turns"]), (&"stalled".into(), &1.into()), "{report:#}");
+    assert_eq!(
+        (&report["ending"], &report["turns"]),
+        (&"stalled".into(), &1.into()),
+        "{report:#}"
+    );
     assert_eq!(world.phase("t1"), "planning");
     assert_eq!(world.dirty(), "");
 }
@@ -109,7 +146,11 @@ fn an_agent_that_only_says_so_gets_nowhere() {
 fn an_agent_that_keeps_failing_ends_the_run_and_leaves_its_cause() {
     let world = world("echo no credit; exit 1\n");
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
-    assert_eq!((&report["ending"], &report["turns"]), (&"failed".into(), &3.into()), "{report:#}");
+    assert_eq!(
+        (&report["ending"], &report["turns"]),
+        (&"failed".into(), &3.into()),
+        "{report:#}"
+    );
     assert_eq!(world.dirty(), "");
     // Every later look says why, also one without the record of the run, until something happens to the task.
     std::fs::remove_dir_all(world.path("tasks/t1/.orch")).expect("removed");
@@ -117,12 +158,23 @@ fn an_agent_that_keeps_failing_ends_the_run_and_leaves_its_cause() {
     let told = findings()[0].clone();
     assert_eq!(told["code"], "run-failed", "{told:#}");
     let message = told["message"].as_str().expect("a text");
-    assert!(message.starts_with("the last run failed: `planner` has failed 3 times in a row"), "{message}");
-    assert!(message.ends_with("it exited with code 1: no credit"), "{message}");
+    assert!(
+        message.starts_with("the last run failed: `planner` has failed 3 times in a row"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("it exited with code 1: no credit"),
+        "{message}"
+    );
     for face in ["suggest", "explain"] {
-        world.orch(&[face, "t1"]).says("it exited with code 1: no credit");
+        world
+            .orch(&[face, "t1"])
+            .says("it exited with code 1: no credit");
     }
-    world.orch(&["log", "t1"]).says("the run ended as failed").says("no credit");
+    world
+        .orch(&["log", "t1"])
+        .says("the run ended as failed")
+        .says("no credit");
     world.write("agent.sh", AGENT);
     world.orch(&["run", "t1", "--max-turns", "1", "--", "sh", "agent.sh"]);
     assert_eq!(findings(), json!([]));
@@ -132,7 +184,10 @@ fn an_agent_that_keeps_failing_ends_the_run_and_leaves_its_cause() {
 fn without_git_it_runs_as_well() {
     let world = World::without_git();
     world.write("agent.sh", AGENT);
-    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n");
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n",
+    );
     world.orch(&["new", "t1"]).succeeds();
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
     assert_eq!(

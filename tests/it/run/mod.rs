@@ -214,7 +214,9 @@ impl Loop {
     /// Every kind of step that is recorded, with its action.
     pub fn story(&self) -> Vec<String> {
         let text = self.world.read("tasks/t/transcript.jsonl");
-        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         lines
             .map(|line| {
                 let kind = line["kind"].as_str().expect("a kind");
@@ -237,22 +239,40 @@ impl Loop {
         assert_eq!(world.dirty(), "");
         let left = processes_in(&world.root());
         assert!(left.is_empty(), "left running: {left:?}");
-        assert!(!world.path(".git/index.lock").exists(), "the index is still locked");
-        let own = fs::read_dir(world.path("tasks/t/.orch")).into_iter().flatten().flatten();
-        let own: Vec<_> = own.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        assert!(!own.iter().any(|name| name.contains("tmp")), "left behind: {own:?}");
+        assert!(
+            !world.path(".git/index.lock").exists(),
+            "the index is still locked"
+        );
+        let own = fs::read_dir(world.path("tasks/t/.orch"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let own: Vec<_> = own
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        assert!(
+            !own.iter().any(|name| name.contains("tmp")),
+            "left behind: {own:?}"
+        );
         let task = fs::File::open(world.path("tasks/t")).expect("the task");
         assert!(task.try_lock().is_ok(), "somebody still holds the task");
         let schema = crate::harness::project().join("system/schemas/state.schema.json");
-        let schema =
-            Schema::compile("state", &fs::read_to_string(schema).expect("readable")).expect("a schema");
+        let schema = Schema::compile("state", &fs::read_to_string(schema).expect("readable"))
+            .expect("a schema");
         assert_eq!(schema.validate(&self.state()), []);
         let own = self.state();
         let keys = ["score", "rounds", "notes", "polished"];
-        let own: serde_json::Map<String, Value> =
-            keys.iter().filter_map(|key| Some(((*key).to_owned(), own.get(*key)?.clone()))).collect();
+        let own: serde_json::Map<String, Value> = keys
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), own.get(*key)?.clone())))
+            .collect();
         let schema = world.read("system/schemas/loop-state.schema.json");
-        assert_eq!(Schema::compile("loop", &schema).expect("a schema").validate(&Value::Object(own)), []);
+        assert_eq!(
+            Schema::compile("loop", &schema)
+                .expect("a schema")
+                .validate(&Value::Object(own)),
+            []
+        );
         world.orch(&["audit"]).succeeds();
     }
 }
@@ -264,12 +284,20 @@ pub fn processes_in(directory: &std::path::Path) -> Vec<String> {
     let mark = format!("ORCH_STATE={}/", directory.display());
     let is_ours = |process: &std::path::Path| {
         let environment = fs::read(process.join("environ")).unwrap_or_default();
-        let is_marked = environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(mark.as_bytes()));
+        let is_marked = environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(mark.as_bytes()));
         is_marked || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&directory))
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .bytes()
+                .all(|byte| byte.is_ascii_digit())
+        })
         .filter(|entry| is_ours(&entry.path()))
         .filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok())
         .map(|line| line.replace('\0', " "))

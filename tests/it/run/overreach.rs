@@ -20,27 +20,78 @@ use Outcome::{Forgotten, Refused, Told, Undone};
 
 /// What the second action of a run does beside its work.
 const CHANGES: [(&str, Outcome); 24] = [
-    ("echo '# x' >> orch.toml", Told("goes on by those that it began with: orch.toml")),
-    ("echo >> system/workflows/loop.md", Told("it began with: system/workflows/loop.md")),
-    ("echo >> system/schemas/loop-state.schema.json", Told("with: system/schemas/loop-state.schema.json")),
-    ("echo >> system/agents/improver.md", Told("with: system/agents/improver.md")),
-    ("cp system/workflows/loop.md system/workflows/other.md", Told("with: system/workflows/other.md")),
-    ("git config alias.x '!true'", Told("uses them from now on: .git/config")),
-    ("mkdir -p .git/hooks; echo : > .git/hooks/pre-commit", Told("from now on: .git/hooks/pre-commit")),
-    ("mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", Told(": .git/info/attributes")),
-    ("echo x > .git/orch/journal.json", Told("its journal could not be read; it is kept as")),
+    (
+        "echo '# x' >> orch.toml",
+        Told("goes on by those that it began with: orch.toml"),
+    ),
+    (
+        "echo >> system/workflows/loop.md",
+        Told("it began with: system/workflows/loop.md"),
+    ),
+    (
+        "echo >> system/schemas/loop-state.schema.json",
+        Told("with: system/schemas/loop-state.schema.json"),
+    ),
+    (
+        "echo >> system/agents/improver.md",
+        Told("with: system/agents/improver.md"),
+    ),
+    (
+        "cp system/workflows/loop.md system/workflows/other.md",
+        Told("with: system/workflows/other.md"),
+    ),
+    (
+        "git config alias.x '!true'",
+        Told("uses them from now on: .git/config"),
+    ),
+    (
+        "mkdir -p .git/hooks; echo : > .git/hooks/pre-commit",
+        Told("from now on: .git/hooks/pre-commit"),
+    ),
+    (
+        "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes",
+        Told(": .git/info/attributes"),
+    ),
+    (
+        "echo x > .git/orch/journal.json",
+        Told("its journal could not be read; it is kept as"),
+    ),
     (
         "sed -i 's/\"score\": 100/\"score\": 79/' tasks/t/state.json",
         Undone("tasks/t/state.json changed while `polish`"),
     ),
-    ("rm tasks/t/state.json", Undone("tasks/t/state.json changed while `polish`")),
-    ("echo '{}' > tasks/t/.orch/run.json", Undone("the record of the run changed while `polish`")),
-    ("rm tasks/t/.orch/logs/*improve.log", Undone("logs of the run were cut or removed while `polish`")),
-    ("for log in tasks/t/.orch/logs/*improve.log; do : > $log; done", Undone("logs of the run were cut")),
-    ("rm tasks/t/.orch/run.json", Undone("the record of the run changed while `polish`")),
-    ("echo '{}' >> tasks/t/transcript.jsonl", Refused("the line does not begin with `id`")),
-    (": > tasks/t/transcript.jsonl", Refused("transcript.jsonl, the record of this task, is missing")),
-    ("sed -i 's/created/made/' tasks/t/transcript.jsonl", Refused("the line was changed")),
+    (
+        "rm tasks/t/state.json",
+        Undone("tasks/t/state.json changed while `polish`"),
+    ),
+    (
+        "echo '{}' > tasks/t/.orch/run.json",
+        Undone("the record of the run changed while `polish`"),
+    ),
+    (
+        "rm tasks/t/.orch/logs/*improve.log",
+        Undone("logs of the run were cut or removed while `polish`"),
+    ),
+    (
+        "for log in tasks/t/.orch/logs/*improve.log; do : > $log; done",
+        Undone("logs of the run were cut"),
+    ),
+    (
+        "rm tasks/t/.orch/run.json",
+        Undone("the record of the run changed while `polish`"),
+    ),
+    (
+        "echo '{}' >> tasks/t/transcript.jsonl",
+        Refused("the line does not begin with `id`"),
+    ),
+    (
+        ": > tasks/t/transcript.jsonl",
+        Refused("transcript.jsonl, the record of this task, is missing"),
+    ),
+    (
+        "sed -i 's/created/made/' tasks/t/transcript.jsonl",
+        Refused("the line was changed"),
+    ),
     (
         "mkdir -p .git/orch/valid-0.1.0; echo x > .git/orch/valid-0.1.0/zz",
         Forgotten(".git/orch/valid-0.1.0/zz"),
@@ -50,7 +101,10 @@ const CHANGES: [(&str, Outcome); 24] = [
         Forgotten(".git/orch/looks/status/zz"),
     ),
     ("echo x > .git/orch/proven", Forgotten(".git/orch/proven")),
-    ("echo x > .git/orch/removals", Forgotten(".git/orch/removals")),
+    (
+        "echo x > .git/orch/removals",
+        Forgotten(".git/orch/removals"),
+    ),
     (
         "mkdir -p .git/orch/newest-changes; echo x > .git/orch/newest-changes/zz",
         Forgotten(".git/orch/newest-changes/zz"),
@@ -89,8 +143,11 @@ fn what_an_executor_may_not_change_is_told_of_and_undone_or_refused() {
 
 #[test]
 fn what_an_executor_may_change_is_not_told_of() {
-    for does in ["git config --get user.name", "orch status; orch suggest t", "git status; git add -N tasks"]
-    {
+    for does in [
+        "git config --get user.name",
+        "orch status; orch suggest t",
+        "git status; git add -N tasks",
+    ] {
         let does = does.replace("orch ", &format!("'{}' ", env!("CARGO_BIN_EXE_orch")));
         let first = format!("  polish)\n    {{ {does}; }} > /dev/null 2>&1\n");
         let task = Loop::new(&GOOD.replace("  polish)\n", &first));

@@ -7,7 +7,10 @@ use crate::terminal::Terminal;
 
 fn start(task: &Loop, arguments: &[&str]) -> Terminal {
     let mut command = task.world.orch_command(arguments);
-    command.env_remove("ORCH_NOW").env("TERM", "xterm").env("NO_COLOR", "1");
+    command
+        .env_remove("ORCH_NOW")
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1");
     Terminal::start(command)
 }
 
@@ -25,8 +28,15 @@ fn a_line_turns_while_an_executor_works_and_is_gone_afterwards() {
     assert_eq!(terminal.ends(), Some(0));
     terminal.shows("t: completed after 4 turns");
     let shown = terminal.shown();
-    let (_, after) = shown.rsplit_once("polish (turn 4 of 20) ").expect("it turned");
-    assert!(after.split_once("\r\u{1b}[2K").is_some_and(|(left, _)| left.ends_with('s')), "{shown:?}");
+    let (_, after) = shown
+        .rsplit_once("polish (turn 4 of 20) ")
+        .expect("it turned");
+    assert!(
+        after
+            .split_once("\r\u{1b}[2K")
+            .is_some_and(|(left, _)| left.ends_with('s')),
+        "{shown:?}"
+    );
     task.is_clean();
 }
 
@@ -39,7 +49,9 @@ fn a_question_is_asked_until_the_answer_fits_and_the_run_goes_on() {
     }
     terminal.types("7\n");
     terminal.shows("7 is not an option for /rounds: 1, 2, 3");
-    eventually("it asks again", || terminal.shown().matches("rounds = ").count() == 2);
+    eventually("it asks again", || {
+        terminal.shown().matches("rounds = ").count() == 2
+    });
     terminal.types("2\n");
     terminal.shows("rounds=2");
     assert_eq!(terminal.ends(), Some(0));
@@ -51,14 +63,19 @@ fn a_question_is_asked_until_the_answer_fits_and_the_run_goes_on() {
 /// An answer that does not fit is asked for again; the answers before it stand.
 #[test]
 fn a_slip_asks_only_the_wrong_question_again() {
-    let two = LOOP.replace("writes = [\"/rounds\"]", "writes = [\"/rounds\", \"/score\"]");
+    let two = LOOP.replace(
+        "writes = [\"/rounds\"]",
+        "writes = [\"/rounds\", \"/score\"]",
+    );
     let task = Loop::with(&two, GOOD);
     let mut terminal = start(&task, &["run", "t"]);
     terminal.shows("rounds = ");
     terminal.types("2\n");
     terminal.shows("score = ");
     terminal.types("many\n");
-    eventually("it asks again", || terminal.shown().matches("score = ").count() == 2);
+    eventually("it asks again", || {
+        terminal.shown().matches("score = ").count() == 2
+    });
     terminal.types("70\n");
     terminal.shows("score=70");
     assert_eq!(terminal.ends(), Some(0));
@@ -70,9 +87,10 @@ fn a_slip_asks_only_the_wrong_question_again() {
 #[test]
 fn an_order_given_while_a_person_is_asked_counts_more_than_the_answer() {
     let bare = LOOP.replace("on = \"stop\"\n", "when = \"false\"\n");
-    for (workflow, order, ending, status) in
-        [(bare.as_str(), "stop", "stopped", "running"), (LOOP, "pause", "waiting", "paused")]
-    {
+    for (workflow, order, ending, status) in [
+        (bare.as_str(), "stop", "stopped", "running"),
+        (LOOP, "pause", "waiting", "paused"),
+    ] {
         let task = Loop::with(workflow, GOOD);
         let mut terminal = start(&task, &["run", "t"]);
         terminal.shows("rounds = ");
@@ -81,7 +99,11 @@ fn an_order_given_while_a_person_is_asked_counts_more_than_the_answer() {
         terminal.types("3\n");
         terminal.shows(&format!("t: {ending} after 0 turns"));
         assert_eq!(terminal.ends(), Some(3));
-        assert_eq!((task.story(), &task.state()["status"]), (told, &status.into()), "{order}");
+        assert_eq!(
+            (task.story(), &task.state()["status"]),
+            (told, &status.into()),
+            "{order}"
+        );
         task.is_clean();
     }
 }
@@ -98,10 +120,18 @@ fn an_action_is_picked_by_its_number_or_its_name() {
     terminal.types("1\n");
     terminal.shows("  1. improve  make it better\r\n");
     terminal.types("1\n");
-    eventually("it asks again", || terminal.shown().matches("which one?").count() == 2);
+    eventually("it asks again", || {
+        terminal.shown().matches("which one?").count() == 2
+    });
     terminal.types("improve\n");
     assert_eq!(terminal.ends(), Some(0));
-    assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
+    assert_eq!(
+        task.story()
+            .iter()
+            .filter(|step| *step == "run improve")
+            .count(),
+        2
+    );
     task.is_clean();
 }
 
@@ -126,7 +156,10 @@ fn an_interrupt_while_it_asks_ends_it_at_once() {
     terminal.shows("rounds = ");
     signal(&terminal.child, "INT");
     assert_eq!(terminal.ends(), Some(130));
-    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "waiting");
+    assert_eq!(
+        task.world.orch_json(&["runs"])["runs"][0]["state"],
+        "waiting"
+    );
     task.is_clean();
 }
 

@@ -27,9 +27,14 @@ pub fn world(propose: &str) -> World {
     world.write("executor.sh", DEVELOPS);
     world.write("propose.sh", propose);
     let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\ngrace = \"300ms\"\n";
-    world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));
+    world.write(
+        "orch.toml",
+        format!("{}\n{executor}", world.read("orch.toml")),
+    );
     world.commit("an executor");
-    world.orch(&["new", "l", "--workflow", "ccw-loop", "--title", "Fix it"]).succeeds();
+    world
+        .orch(&["new", "l", "--workflow", "ccw-loop", "--title", "Fix it"])
+        .succeeds();
     world.orch(&["run", "l", "--auto"]).ends(3);
     world.orch(&["pause", "l"]).succeeds();
     assert_eq!(descriptions(&world), ["one"]);
@@ -39,8 +44,14 @@ pub fn world(propose: &str) -> World {
 /// The descriptions of the tasks in the list.
 pub fn descriptions(world: &World) -> Vec<String> {
     let state = world.json("tasks/l/state.json");
-    let tasks = state["skill_state"]["develop"]["tasks"].as_array().expect("a list").clone();
-    tasks.iter().map(|task| task["description"].as_str().expect("a text").to_owned()).collect()
+    let tasks = state["skill_state"]["develop"]["tasks"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    tasks
+        .iter()
+        .map(|task| task["description"].as_str().expect("a text").to_owned())
+        .collect()
 }
 
 /// A script that prints an answer.
@@ -74,13 +85,23 @@ fn proposed_tasks_are_added_to_the_list_in_one_commit() {
     let head = world.git(&["rev-parse", "HEAD"]);
     let document = world.orch_json(&["generate", "l", "--count", "2", "--tool", "codex"]);
     fits(&document);
-    assert_eq!(world.git(&["rev-list", "--count", &format!("{}..HEAD", head.trim())]).trim(), "1");
+    assert_eq!(
+        world
+            .git(&["rev-list", "--count", &format!("{}..HEAD", head.trim())])
+            .trim(),
+        "1"
+    );
     assert_eq!(descriptions(&world), ["one", "two", "three"]);
     let state = world.json("tasks/l/state.json");
-    let (second, third) =
-        (&state["skill_state"]["develop"]["tasks"][1], &state["skill_state"]["develop"]["tasks"][2]);
+    let (second, third) = (
+        &state["skill_state"]["develop"]["tasks"][1],
+        &state["skill_state"]["develop"]["tasks"][2],
+    );
     assert_eq!(document["added"], json!([second["id"], third["id"]]));
-    assert_eq!((&second["tool"], &second["status"]), (&json!("codex"), &json!("pending")));
+    assert_eq!(
+        (&second["tool"], &second["status"]),
+        (&json!("codex"), &json!("pending"))
+    );
     assert_eq!(
         (&third["tool"], &third["command"], &third["on_error"]),
         (&json!("bash"), &json!("make"), &json!("pause"))
@@ -107,31 +128,61 @@ fn an_answer_that_does_not_fit_adds_nothing() {
     let head = world.git(&["rev-parse", "HEAD"]);
     for (script, told) in [
         ("".to_owned(), "printed no JSON object"),
-        ("echo 'I would do this and that.'\n".to_owned(), "printed no JSON object"),
-        ("echo '{\"tasks\": ['\n".to_owned(), "printed no JSON object"),
-        ("echo '{\"tasks\": [' > \"$ORCH_RESULT\"\n".to_owned(), "not JSON"),
+        (
+            "echo 'I would do this and that.'\n".to_owned(),
+            "printed no JSON object",
+        ),
+        (
+            "echo '{\"tasks\": ['\n".to_owned(),
+            "printed no JSON object",
+        ),
+        (
+            "echo '{\"tasks\": [' > \"$ORCH_RESULT\"\n".to_owned(),
+            "not JSON",
+        ),
         (prints(&json!({"tasks": []})), "at `/tasks`"),
-        (prints(&json!({"tasks": [{"description": "x"}]})), "at `/tasks/0`"),
+        (
+            prints(&json!({"tasks": [{"description": "x"}]})),
+            "at `/tasks/0`",
+        ),
         (
             prints(&json!({"tasks": [{"description": "x", "mode": "m", "prompt_template": "p"}]})),
             "/tasks/0/mode",
         ),
-        (prints(&json!({"tasks": [task("x")], "stateUpdates": {"phase": "completed"}})), "stateUpdates"),
+        (
+            prints(&json!({"tasks": [task("x")], "stateUpdates": {"phase": "completed"}})),
+            "stateUpdates",
+        ),
         (prints(&json!({"tasks": many})), "at most 5 were asked for"),
-        ("echo '{\"tasks\": []}'; exit 3\n".to_owned(), "exited with code 3"),
+        (
+            "echo '{\"tasks\": []}'; exit 3\n".to_owned(),
+            "exited with code 3",
+        ),
         ("kill -KILL $$\n".to_owned(), "signal 9"),
     ] {
         world.write("propose.sh", &script);
-        world.orch(&["generate", "l"]).ends(1).reports(told).reports("generate.log");
+        world
+            .orch(&["generate", "l"])
+            .ends(1)
+            .reports(told)
+            .reports("generate.log");
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{script}");
     }
     // A limit ends an executor that hangs, with what it has started.
     world.write("propose.sh", "echo $$ > ../pid\nsleep 600 & wait\n");
-    let limits =
-        world.read("orch.toml").replace("grace = \"300ms\"", "timeout = \"300ms\"\ngrace = \"300ms\"");
+    let limits = world.read("orch.toml").replace(
+        "grace = \"300ms\"",
+        "timeout = \"300ms\"\ngrace = \"300ms\"",
+    );
     world.write("orch.toml", limits);
-    world.orch(&["generate", "l"]).ends(1).reports("took longer than 300ms");
-    assert!(world.path("../pid").exists() && !world.lives("../pid"), "it has ended");
+    world
+        .orch(&["generate", "l"])
+        .ends(1)
+        .reports("took longer than 300ms");
+    assert!(
+        world.path("../pid").exists() && !world.lives("../pid"),
+        "it has ended"
+    );
     assert_eq!(descriptions(&world), ["one"]);
 }
 
@@ -147,18 +198,35 @@ fn what_cannot_take_tasks_starts_no_executor() {
     }
     world.orch(&["new", "t"]).succeeds();
     world.orch(&["generate", "t"]).ends(1).reports("is no loop");
-    world.orch(&["new", "m", "--workflow", "ccw-loop"]).succeeds();
-    world.orch(&["generate", "m"]).ends(1).reports("has no plan yet");
+    world
+        .orch(&["new", "m", "--workflow", "ccw-loop"])
+        .succeeds();
+    world
+        .orch(&["generate", "m"])
+        .ends(1)
+        .reports("has no plan yet");
     // Nobody has trusted the executor, and an agent may not wave it through.
     let untrusted = |arguments: &[&str]| {
         let mut command = world.orch_command(arguments);
-        world.end(command.env_remove("ORCH_TRUST_ONCE").output().expect("orch runs"))
+        world.end(
+            command
+                .env_remove("ORCH_TRUST_ONCE")
+                .output()
+                .expect("orch runs"),
+        )
     };
-    untrusted(&["generate", "l"]).ends(6).reports("nobody has trusted");
-    world.orch_by_agent(&["generate", "l", "--trust-once"]).ends(6);
+    untrusted(&["generate", "l"])
+        .ends(6)
+        .reports("nobody has trusted");
+    world
+        .orch_by_agent(&["generate", "l", "--trust-once"])
+        .ends(6);
     world.orch(&["resume", "l", "--", "false"]);
     world.orch(&["generate", "l"]).ends(1);
-    assert!(!world.path("../started").exists(), "no executor was started");
+    assert!(
+        !world.path("../started").exists(),
+        "no executor was started"
+    );
 }
 
 #[test]
@@ -175,7 +243,10 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
     let mut events = server.listen("events", None);
     let (mut stream, head) = open_socket(&server);
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
-    assert_eq!(refused(&ask(&server, "GET", "/l/generate", &Value::Null)), (404, "unknown-task".to_owned()));
+    assert_eq!(
+        refused(&ask(&server, "GET", "/l/generate", &Value::Null)),
+        (404, "unknown-task".to_owned())
+    );
     for (body, status) in [
         (json!({"count": 0}), 400),
         (json!({"count": 21}), 400),
@@ -186,18 +257,35 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
         assert_eq!(refused(&generate(&server, &body)).0, status, "{body}");
     }
     let begun = generate(&server, &json!({"count": 3}));
-    assert_eq!((begun.status, begun.header("location")), (202, Some("/api/loops/v2/l/generate")));
-    assert_eq!((&data(&begun)["status"], &data(&begun)["tasks"]), (&json!("running"), &json!([])));
+    assert_eq!(
+        (begun.status, begun.header("location")),
+        (202, Some("/api/loops/v2/l/generate"))
+    );
+    assert_eq!(
+        (&data(&begun)["status"], &data(&begun)["tasks"]),
+        (&json!("running"), &json!([]))
+    );
     // Meanwhile nothing else drives the loop, and other requests are answered.
     assert_eq!(refused(&generate(&server, &json!({}))).0, 503);
-    assert_eq!(refused(&ask(&server, "POST", "/l/start", &Value::Null)).0, 503);
+    assert_eq!(
+        refused(&ask(&server, "POST", "/l/start", &Value::Null)).0,
+        503
+    );
     // A task that is added meanwhile is kept.
-    let other = json!({"description": "other", "tool": "t", "mode": "write", "prompt_template": "p"});
+    let other =
+        json!({"description": "other", "tool": "t", "mode": "write", "prompt_template": "p"});
     data(&ask(&server, "POST", "/l/tasks", &other));
     world.write("../may-end", "");
     let last = ended(&server);
-    assert_eq!((&last["status"], &last["error"]), (&json!("completed"), &Value::Null), "{last}");
-    assert_eq!((&last["tasks"][0]["description"], &last["tasks"][0]["order"]), (&json!("two"), &json!(2)));
+    assert_eq!(
+        (&last["status"], &last["error"]),
+        (&json!("completed"), &Value::Null),
+        "{last}"
+    );
+    assert_eq!(
+        (&last["tasks"][0]["description"], &last["tasks"][0]["order"]),
+        (&json!("two"), &json!(2))
+    );
     assert_eq!(descriptions(&world), ["one", "other", "two"]);
     let mut told = Vec::new();
     while told.last() != Some(&json!("LOOP_TASK_GENERATION_COMPLETE")) {
@@ -213,7 +301,12 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
         told.push(heard["type"].clone());
     }
     assert_eq!(told[0], "LOOP_TASK_GENERATION_PROGRESS");
-    let reason = |event: Value| event["transition"]["reason"].as_str().unwrap_or_default().to_owned();
+    let reason = |event: Value| {
+        event["transition"]["reason"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     while !reason(events.hears("transition")).starts_with("generated 1 tasks: task-") {}
     // An answer that does not fit is told in the same ways.
     world.write("propose.sh", "echo nothing\n");
@@ -228,7 +321,10 @@ fn over_http_the_answer_does_not_wait_and_events_tell_the_rest() {
         heard = message(&mut stream);
     }
     assert_eq!(
-        (&heard["payload"]["success"], &heard["payload"]["error"]["code"]),
+        (
+            &heard["payload"]["success"],
+            &heard["payload"]["error"]["code"]
+        ),
         (&json!(false), &json!("generation-failed"))
     );
     assert_eq!(server.stop(), Some(0));
@@ -244,7 +340,10 @@ fn a_stop_of_the_loop_ends_its_generation_and_leaves_the_loop_paused() {
     assert_eq!(generate(&server, &json!({})).status, 202);
     eventually("the executor works", || world.lives("../pid"));
     let stopped = ask(&server, "POST", "/l/stop", &Value::Null);
-    assert_eq!((stopped.status, &stopped.json()["message"]), (200, &json!("Generation stopped")));
+    assert_eq!(
+        (stopped.status, &stopped.json()["message"]),
+        (200, &json!("Generation stopped"))
+    );
     assert_eq!(data(&stopped)["status"], "paused");
     assert!(!world.lives("../pid"), "it has ended");
     let last = ended(&server);
@@ -260,13 +359,23 @@ fn a_stop_of_the_loop_ends_its_generation_and_leaves_the_loop_paused() {
     }
     assert_eq!(stages.last(), Some(&json!("stopping")), "{stages:?}");
     assert_eq!(heard["type"], "LOOP_TASK_GENERATION_COMPLETE", "{heard}");
-    assert_eq!((&heard["payload"]["success"], &heard["payload"]["stopped"]), (&json!(false), &json!(true)));
-    assert_eq!(world.git(&["rev-parse", "HEAD"]), before, "nothing was recorded");
+    assert_eq!(
+        (&heard["payload"]["success"], &heard["payload"]["stopped"]),
+        (&json!(false), &json!(true))
+    );
+    assert_eq!(
+        world.git(&["rev-parse", "HEAD"]),
+        before,
+        "nothing was recorded"
+    );
     // The loop is free for another generation, and a further stop is about the loop.
     world.write("propose.sh", prints(&json!({"tasks": [task("two")]})));
     assert!(generate(&server, &json!({})).status < 300);
     assert_eq!(ended(&server)["status"], "completed");
-    assert_eq!(data(&ask(&server, "POST", "/l/stop", &Value::Null))["status"], "failed");
+    assert_eq!(
+        data(&ask(&server, "POST", "/l/stop", &Value::Null))["status"],
+        "failed"
+    );
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -297,11 +406,23 @@ fn a_server_starts_only_what_a_person_has_trusted() {
     let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0", "--no-watch"]);
     command.env_remove("ORCH_TRUST_ONCE");
     let server = Server::begin(&world, command);
-    assert_eq!(refused(&generate(&server, &json!({}))), (403, "untrusted".to_owned()));
-    assert_eq!(ask(&server, "GET", "/l/generate", &Value::Null).json()["data"]["status"], "failed");
-    assert!(!world.path("../started").exists(), "no executor was started");
+    assert_eq!(
+        refused(&generate(&server, &json!({}))),
+        (403, "untrusted".to_owned())
+    );
+    assert_eq!(
+        ask(&server, "GET", "/l/generate", &Value::Null).json()["data"]["status"],
+        "failed"
+    );
+    assert!(
+        !world.path("../started").exists(),
+        "no executor was started"
+    );
     drop(server);
     let server = Server::start(&world, &["--read-only"]);
     assert_eq!(generate(&server, &json!({})).status, 403);
-    assert!(!world.path("../started").exists(), "no executor was started");
+    assert!(
+        !world.path("../started").exists(),
+        "no executor was started"
+    );
 }

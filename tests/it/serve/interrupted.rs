@@ -11,7 +11,10 @@ fn started(world: &World) -> Server {
 
 /// The phase of the loop `l`.
 fn recorded(world: &World) -> String {
-    world.json("tasks/l/state.json")["status"].as_str().expect("a phase").to_owned()
+    world.json("tasks/l/state.json")["status"]
+        .as_str()
+        .expect("a phase")
+        .to_owned()
 }
 
 fn one(server: &Server, id: &str) -> Value {
@@ -22,16 +25,28 @@ fn one(server: &Server, id: &str) -> Value {
 #[track_caller]
 fn runs(server: &Server, id: &str, method: &str, order: &str, body: &Value) {
     let answer = ask(server, method, &format!("/{id}/{order}"), body);
-    assert_eq!((answer.status, &data(&answer)["status"]), (200, &json!("running")), "{answer:?}");
+    assert_eq!(
+        (answer.status, &data(&answer)["status"]),
+        (200, &json!("running")),
+        "{answer:?}"
+    );
     let run = server.get("runs").json()["runs"][0].clone();
-    assert_eq!((&run["state"], &run["task"]), (&json!("running"), &json!(id)), "{run}");
-    eventually("there is a plan", || one(server, id)["skill_state"].is_object());
+    assert_eq!(
+        (&run["state"], &run["task"]),
+        (&json!("running"), &json!(id)),
+        "{run}"
+    );
+    eventually("there is a plan", || {
+        one(server, id)["skill_state"].is_object()
+    });
 }
 
 #[test]
 fn a_loop_that_lost_its_server_is_paused_and_goes_on() {
     let world = with_executor();
-    world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+    world
+        .orch(&["new", "l", "--workflow", "ccw-loop"])
+        .succeeds();
     let mut server = started(&world);
     runs(&server, "l", "POST", "start", &Value::Null);
     for (is_killed, method, order, body) in [
@@ -49,20 +64,42 @@ fn a_loop_that_lost_its_server_is_paused_and_goes_on() {
         server = started(&world);
         assert_eq!(one(&server, "l")["status"], "paused", "{order}");
         assert_eq!(recorded(&world), "running", "{order}");
-        assert_eq!(ask(&server, "GET", "?status=paused", &Value::Null).json()["total"], 1, "{order}");
-        assert_eq!(ask(&server, "GET", "?status=running", &Value::Null).json()["total"], 0, "{order}");
+        assert_eq!(
+            ask(&server, "GET", "?status=paused", &Value::Null).json()["total"],
+            1,
+            "{order}"
+        );
+        assert_eq!(
+            ask(&server, "GET", "?status=running", &Value::Null).json()["total"],
+            0,
+            "{order}"
+        );
         runs(&server, "l", method, order, &body);
-        assert_eq!(refused(&ask(&server, "POST", "/l/start", &Value::Null)).0, 409, "{order}");
-        assert_eq!(refused(&ask(&server, "DELETE", "/l", &Value::Null)).0, 409, "{order}");
+        assert_eq!(
+            refused(&ask(&server, "POST", "/l/start", &Value::Null)).0,
+            409,
+            "{order}"
+        );
+        assert_eq!(
+            refused(&ask(&server, "DELETE", "/l", &Value::Null)).0,
+            409,
+            "{order}"
+        );
     }
     drop(server);
     let server = started(&world);
-    assert_eq!(data(&ask(&server, "POST", "/l/pause", &Value::Null))["status"], "paused");
+    assert_eq!(
+        data(&ask(&server, "POST", "/l/pause", &Value::Null))["status"],
+        "paused"
+    );
     assert_eq!(recorded(&world), "paused");
     runs(&server, "l", "POST", "resume", &Value::Null);
     drop(server);
     let server = started(&world);
-    assert_eq!(data(&ask(&server, "POST", "/l/stop", &Value::Null))["status"], "failed");
+    assert_eq!(
+        data(&ask(&server, "POST", "/l/stop", &Value::Null))["status"],
+        "failed"
+    );
     assert_eq!(server.get("runs").json()["runs"][0]["state"], "stopped");
     assert_eq!(world.dirty(), "");
 }
@@ -70,21 +107,34 @@ fn a_loop_that_lost_its_server_is_paused_and_goes_on() {
 #[test]
 fn a_loop_that_lost_its_server_is_changed_and_deleted() {
     let world = with_executor();
-    world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+    world
+        .orch(&["new", "l", "--workflow", "ccw-loop"])
+        .succeeds();
     let task = json!({"description": "x", "tool": "t", "mode": "write", "prompt_template": "p"});
-    for (method, path, body) in
-        [("PUT", "/l", json!({"notes": "n"})), ("POST", "/l/tasks", task), ("DELETE", "/l", Value::Null)]
-    {
+    for (method, path, body) in [
+        ("PUT", "/l", json!({"notes": "n"})),
+        ("POST", "/l/tasks", task),
+        ("DELETE", "/l", Value::Null),
+    ] {
         let server = started(&world);
         runs(&server, "l", "POST", "start", &Value::Null);
         drop(server);
         let server = started(&world);
         // What is refused changes nothing.
-        assert_eq!(refused(&ask(&server, "PUT", "/l", &json!({"notes": 3}))).0, 400);
-        assert_eq!(refused(&ask(&server, "DELETE", "/tasks/x?loop_id=l", &Value::Null)).0, 404);
+        assert_eq!(
+            refused(&ask(&server, "PUT", "/l", &json!({"notes": 3}))).0,
+            400
+        );
+        assert_eq!(
+            refused(&ask(&server, "DELETE", "/tasks/x?loop_id=l", &Value::Null)).0,
+            404
+        );
         assert_eq!(recorded(&world), "running");
         let answer = ask(&server, method, path, &body);
-        assert!((200..300).contains(&answer.status), "{method} {path}: {answer:?}");
+        assert!(
+            (200..300).contains(&answer.status),
+            "{method} {path}: {answer:?}"
+        );
         if method == "DELETE" {
             assert_eq!(refused(&ask(&server, "GET", "/l", &Value::Null)).0, 404);
         } else {

@@ -13,16 +13,24 @@ fn new(description: &str) -> Value {
 #[test]
 fn what_two_servers_and_a_generation_add_at_once_is_kept() {
     let world = world(&prints(&json!({"tasks": [task("generated")]})));
-    let servers = [Server::start(&world, &["--no-watch"]), Server::start(&world, &["--no-watch"])];
+    let servers = [
+        Server::start(&world, &["--no-watch"]),
+        Server::start(&world, &["--no-watch"]),
+    ];
     let mut expected = vec!["one".to_owned()];
     scope(|scope| {
         for (number, server) in servers.iter().enumerate() {
             for client in 0..3 {
-                let names: Vec<String> = (0..4).map(|at| format!("{number}-{client}-{at}")).collect();
+                let names: Vec<String> =
+                    (0..4).map(|at| format!("{number}-{client}-{at}")).collect();
                 expected.extend(names.clone());
                 scope.spawn(move || {
                     for name in names {
-                        assert_eq!(ask(server, "POST", "/l/tasks", &new(&name)).status, 201, "{name}");
+                        assert_eq!(
+                            ask(server, "POST", "/l/tasks", &new(&name)).status,
+                            201,
+                            "{name}"
+                        );
                     }
                 });
             }
@@ -34,15 +42,24 @@ fn what_two_servers_and_a_generation_add_at_once_is_kept() {
     });
     // An order names only the tasks that it knows, and loses none.
     let listed = data(&ask(&servers[0], "GET", "/l/tasks", &Value::Null));
-    let ids: Vec<&str> =
-        listed.as_array().expect("tasks").iter().filter_map(|one| one["task_id"].as_str()).collect();
+    let ids: Vec<&str> = listed
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .filter_map(|one| one["task_id"].as_str())
+        .collect();
     scope(|scope| {
         for (server, name) in servers.iter().zip(["last-0", "last-1"]) {
             expected.push(name.to_owned());
             scope.spawn(move || data(&ask(server, "POST", "/l/tasks", &new(name))));
             let reversed: Vec<&str> = ids.iter().rev().copied().collect();
             scope.spawn(move || {
-                data(&ask(server, "PUT", "/l/tasks/reorder", &json!({"ordered_task_ids": reversed})))
+                data(&ask(
+                    server,
+                    "PUT",
+                    "/l/tasks/reorder",
+                    &json!({"ordered_task_ids": reversed}),
+                ))
             });
         }
     });
@@ -57,13 +74,24 @@ fn what_two_servers_and_a_generation_add_at_once_is_kept() {
 #[test]
 fn an_answer_rests_on_the_revision_that_it_names() {
     let world = world("");
-    let rev = || world.orch_json(&["suggest", "l"])["suggestions"][0]["rev"].as_u64().expect("a number");
+    let rev = || {
+        world.orch_json(&["suggest", "l"])["suggestions"][0]["rev"]
+            .as_u64()
+            .expect("a number")
+    };
     let before = rev();
     let expect = format!("--expect={before}");
-    world.orch(&["answer", "l", "notes=a", &expect, "--dry-run"]).succeeds();
+    world
+        .orch(&["answer", "l", "notes=a", &expect, "--dry-run"])
+        .succeeds();
     world.orch(&["answer", "l", "notes=a", &expect]).succeeds();
-    world.orch(&["answer", "l", "notes=b", &expect]).ends(1).reports("revision");
-    world.orch(&["answer", "l", "notes=b", &expect, "--dry-run"]).ends(1);
+    world
+        .orch(&["answer", "l", "notes=b", &expect])
+        .ends(1)
+        .reports("revision");
+    world
+        .orch(&["answer", "l", "notes=b", &expect, "--dry-run"])
+        .ends(1);
     let server = Server::start(&world, &["--no-watch"]);
     let old = json!({"answers": {"notes": "c"}, "expect": before});
     let late = server.post("tasks/l/answer", &old);
@@ -83,8 +111,18 @@ fn an_order_of_tasks_names_each_once() {
         (json!(["task-1", 3]), 400, "not a list of ids"),
         (json!(["task-1", "x"]), 404, "no task `x`"),
     ] {
-        let answer = ask(&server, "PUT", "/l/tasks/reorder", &json!({"ordered_task_ids": ids}));
+        let answer = ask(
+            &server,
+            "PUT",
+            "/l/tasks/reorder",
+            &json!({"ordered_task_ids": ids}),
+        );
         assert_eq!(refused(&answer).0, status, "{ids}");
-        assert!(answer.json()["error"].as_str().is_some_and(|why| why.contains(told)), "{answer:?}");
+        assert!(
+            answer.json()["error"]
+                .as_str()
+                .is_some_and(|why| why.contains(told)),
+            "{answer:?}"
+        );
     }
 }

@@ -22,17 +22,25 @@ fn no_event_is_lost_and_nothing_is_moved_twice() {
         world.plan(task, 1);
     }
     let server = Server::start(&world, &["--no-watch"]);
-    let mut listeners: Vec<_> = (0..LISTENERS).map(|_| server.listen("events", None)).collect();
-    listeners.iter_mut().for_each(|listener| drop(listener.hears("ready")));
+    let mut listeners: Vec<_> = (0..LISTENERS)
+        .map(|_| server.listen("events", None))
+        .collect();
+    listeners
+        .iter_mut()
+        .for_each(|listener| drop(listener.hears("ready")));
     let orders: Vec<&String> = tasks.iter().chain(&tasks).collect();
     let order = |task: &str| {
-        let moved = server.post(&format!("tasks/{task}/next"), &json!({"expect": "plan_review"}));
+        let moved = server.post(
+            &format!("tasks/{task}/next"),
+            &json!({"expect": "plan_review"}),
+        );
         assert_eq!(moved.status, 200, "{moved:?}");
     };
     thread::scope(|scope| {
         let parts = orders.chunks(orders.len() / CLIENTS);
-        let clients: Vec<_> =
-            parts.map(|part| scope.spawn(|| part.iter().for_each(|task| order(task)))).collect();
+        let clients: Vec<_> = parts
+            .map(|part| scope.spawn(|| part.iter().for_each(|task| order(task))))
+            .collect();
         for mut listener in listeners {
             scope.spawn(move || {
                 let mut heard: BTreeMap<String, usize> = BTreeMap::new();
@@ -45,7 +53,10 @@ fn no_event_is_lost_and_nothing_is_moved_twice() {
                     assert!(last == 0 || number == last + 1, "{number} follows {last}");
                     last = number;
                     if name == "transition" {
-                        let task = event["transition"]["task"].as_str().expect("a task").to_owned();
+                        let task = event["transition"]["task"]
+                            .as_str()
+                            .expect("a task")
+                            .to_owned();
                         *heard.entry(task).or_default() += 1;
                     }
                 }
@@ -53,12 +64,20 @@ fn no_event_is_lost_and_nothing_is_moved_twice() {
                 assert!(heard.values().all(|count| *count == 1), "{heard:?}");
             });
         }
-        clients.into_iter().for_each(|client| client.join().expect("all orders are answered"));
+        clients
+            .into_iter()
+            .for_each(|client| client.join().expect("all orders are answered"));
         // Whoever hears of this has heard of everything before.
         order("last");
     });
     for task in &tasks {
-        assert_eq!(world.orch_json(&["log", task])["entries"].as_array().map(Vec::len), Some(2), "{task}");
+        assert_eq!(
+            world.orch_json(&["log", task])["entries"]
+                .as_array()
+                .map(Vec::len),
+            Some(2),
+            "{task}"
+        );
     }
     assert_eq!(server.stop(), Some(0));
     world.orch(&["audit"]).succeeds();

@@ -9,9 +9,19 @@ use std::time::Duration;
 
 /// A request to the loops, as the person.
 pub fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
-    let text = if body.is_null() { String::new() } else { body.to_string() };
+    let text = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
     let path = format!("/api/loops/v2{path}");
-    server.send(method, &path, &server.person, &[("Content-Type", "application/json")], &text)
+    server.send(
+        method,
+        &path,
+        &server.person,
+        &[("Content-Type", "application/json")],
+        &text,
+    )
 }
 
 /// The data of an answer that succeeded.
@@ -26,8 +36,15 @@ pub fn data(answer: &Answer) -> Value {
 #[track_caller]
 pub fn refused(answer: &Answer) -> (u16, String) {
     let document = answer.json();
-    assert_eq!((&document["success"], document["error"].is_string()), (&json!(false), true), "{answer:?}");
-    (answer.status, document["code"].as_str().expect("a code").to_owned())
+    assert_eq!(
+        (&document["success"], document["error"].is_string()),
+        (&json!(false), true),
+        "{answer:?}"
+    );
+    (
+        answer.status,
+        document["code"].as_str().expect("a code").to_owned(),
+    )
 }
 
 /// A repository whose executor plans two tasks, and then waits for the file `may-end`.
@@ -50,7 +67,10 @@ fi
 "#;
     world.write("executor.sh", script);
     let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\ngrace = \"300ms\"\n";
-    world.write("orch.toml", format!("{}\n{executor}", world.read("orch.toml")));
+    world.write(
+        "orch.toml",
+        format!("{}\n{executor}", world.read("orch.toml")),
+    );
     world.write(".git/info/exclude", "may-end\n");
     world.commit("an executor");
     world
@@ -80,7 +100,10 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
     ] {
         assert_eq!(made[key], value, "{key}: {made}");
     }
-    assert!(made["created_at"].is_string() && made["updated_at"].is_string(), "{made}");
+    assert!(
+        made["created_at"].is_string() && made["updated_at"].is_string(),
+        "{made}"
+    );
     let settings = json!({"max_iterations": 9, "tags": ["api"], "priority": "high", "notes": "n"});
     let changed = data(&ask(&server, "PUT", &format!("/{id}"), &settings));
     assert_eq!(
@@ -96,26 +119,47 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
         refused(&ask(&server, "POST", &format!("/{id}/start"), &Value::Null)),
         (409, "not-enabled".to_owned())
     );
-    assert_eq!(refused(&ask(&server, "DELETE", &format!("/{id}"), &Value::Null)).0, 409);
+    assert_eq!(
+        refused(&ask(&server, "DELETE", &format!("/{id}"), &Value::Null)).0,
+        409
+    );
     eventually("there is a plan", || {
         data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null)) != json!([])
     });
     let first = data(&ask(&server, "GET", &format!("/{id}/tasks"), &Value::Null))[0].clone();
-    assert_eq!((&first["task_id"], &first["order"]), (&json!("task-1"), &json!(0)));
-    let unchanged = |method: &str, path: &str, body: &Value, (what, standing, hint): (&str, &str, &str)| {
-        let answer = ask(&server, method, path, body);
-        assert_eq!(refused(&answer), (409, "not-enabled".to_owned()));
-        let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
-        assert_eq!((&answer.json()["error"], &answer.json()["hint"]), (&json!(message), &json!(hint)));
-    };
+    assert_eq!(
+        (&first["task_id"], &first["order"]),
+        (&json!("task-1"), &json!(0))
+    );
+    let unchanged =
+        |method: &str, path: &str, body: &Value, (what, standing, hint): (&str, &str, &str)| {
+            let answer = ask(&server, method, path, body);
+            assert_eq!(refused(&answer), (409, "not-enabled".to_owned()));
+            let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
+            assert_eq!(
+                (&answer.json()["error"], &answer.json()["hint"]),
+                (&json!(message), &json!(hint))
+            );
+        };
     let hint = format!("pause it first: POST /api/loops/v2/{id}/pause");
-    unchanged("PUT", &format!("/{id}"), &json!({"notes": "x"}), ("settings", "running", &hint));
+    unchanged(
+        "PUT",
+        &format!("/{id}"),
+        &json!({"notes": "x"}),
+        ("settings", "running", &hint),
+    );
     let order = json!({"ordered_task_ids": ["task-1"]});
     let path = format!("/{id}/tasks/reorder");
     unchanged("PUT", &path, &order, ("list of tasks", "running", &hint));
     let pausing = ask(&server, "POST", &format!("/{id}/pause"), &Value::Null);
-    assert_eq!((pausing.status, &data(&pausing)["status"]), (202, &json!("running")));
-    assert_eq!(pausing.json()["message"], "The loop pauses as soon as its action has ended");
+    assert_eq!(
+        (pausing.status, &data(&pausing)["status"]),
+        (202, &json!("running"))
+    );
+    assert_eq!(
+        pausing.json()["message"],
+        "The loop pauses as soon as its action has ended"
+    );
     world.write("may-end", "");
     eventually("the loop is paused", || {
         let run = server.get("runs").json()["runs"][0].clone();
@@ -123,80 +167,166 @@ fn a_loop_is_created_started_paused_resumed_stopped_and_deleted() {
             && run["state"] != "running"
     });
     // The list of tasks belongs to people while the loop rests.
-    let task = json!({"description": "three", "tool": "bash", "mode": "write", "prompt_template": "p"});
+    let task =
+        json!({"description": "three", "tool": "bash", "mode": "write", "prompt_template": "p"});
     let added = ask(&server, "POST", &format!("/{id}/tasks"), &task);
     let third = data(&added)["task_id"].as_str().expect("an id").to_owned();
     assert_eq!((added.status, &data(&added)["order"]), (201, &json!(2)));
     // Changes at once are all kept: each is made to what the one before has left.
     let path = format!("/{id}/tasks");
     std::thread::scope(|scope| {
-        let orders: Vec<_> = (0..6).map(|_| scope.spawn(|| ask(&server, "POST", &path, &task))).collect();
+        let orders: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| ask(&server, "POST", &path, &task)))
+            .collect();
         for order in orders {
-            let extra = data(&order.join().expect("answered"))["task_id"].as_str().expect("an id").to_owned();
+            let extra = data(&order.join().expect("answered"))["task_id"]
+                .as_str()
+                .expect("an id")
+                .to_owned();
             let place = format!("/tasks/{extra}?loop_id={id}");
-            assert_eq!(ask(&server, "DELETE", &place, &Value::Null).status, 200, "{extra}");
+            assert_eq!(
+                ask(&server, "DELETE", &place, &Value::Null).status,
+                200,
+                "{extra}"
+            );
         }
     });
     // The tasks of an issue follow those that are there.
-    let imported = ask(&server, "POST", &format!("/{id}/import"), &json!({"issue_id": "I-1"}));
+    let imported = ask(
+        &server,
+        "POST",
+        &format!("/{id}/import"),
+        &json!({"issue_id": "I-1"}),
+    );
     assert_eq!(refused(&imported), (404, "unknown-task".to_owned()));
-    world.write(".workflow/issues/issues.jsonl", "{\"id\": \"I-1\", \"bound_solution_id\": \"S\"}\n");
-    let solution =
-        "{\"id\": \"S\", \"tasks\": [{\"title\": \"four\"}, {\"title\": \"five\", \"mode\": \"read\"}]}\n";
+    world.write(
+        ".workflow/issues/issues.jsonl",
+        "{\"id\": \"I-1\", \"bound_solution_id\": \"S\"}\n",
+    );
+    let solution = "{\"id\": \"S\", \"tasks\": [{\"title\": \"four\"}, {\"title\": \"five\", \"mode\": \"read\"}]}\n";
     world.write(".workflow/issues/solutions/I-1.jsonl", solution);
-    let imported = ask(&server, "POST", &format!("/{id}/import"), &json!({"issue_id": "I-1"}));
+    let imported = ask(
+        &server,
+        "POST",
+        &format!("/{id}/import"),
+        &json!({"issue_id": "I-1"}),
+    );
     let added = data(&imported);
     assert_eq!(
         (imported.status, &added[1]["mode"], &added[1]["order"]),
         (201, &json!("analysis"), &json!(4))
     );
     for task in added.as_array().expect("tasks") {
-        let place = format!("/tasks/{}?loop_id={id}", task["task_id"].as_str().expect("an id"));
-        assert_eq!(ask(&server, "DELETE", &place, &Value::Null).status, 200, "{task}");
+        let place = format!(
+            "/tasks/{}?loop_id={id}",
+            task["task_id"].as_str().expect("an id")
+        );
+        assert_eq!(
+            ask(&server, "DELETE", &place, &Value::Null).status,
+            200,
+            "{task}"
+        );
     }
     let order = json!({"ordered_task_ids": [third, "task-1"]});
-    let ordered = data(&ask(&server, "PUT", &format!("/{id}/tasks/reorder"), &order));
-    let ids: Vec<&Value> = ordered.as_array().expect("tasks").iter().map(|task| &task["task_id"]).collect();
+    let ordered = data(&ask(
+        &server,
+        "PUT",
+        &format!("/{id}/tasks/reorder"),
+        &order,
+    ));
+    let ids: Vec<&Value> = ordered
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .map(|task| &task["task_id"])
+        .collect();
     assert_eq!(ids, [&json!(third), &json!("task-1"), &json!("task-2")]);
     let change = json!({"loop_id": id, "description": "other"});
-    assert_eq!(data(&ask(&server, "PUT", "/tasks/task-1", &change))["description"], "other");
+    assert_eq!(
+        data(&ask(&server, "PUT", "/tasks/task-1", &change))["description"],
+        "other"
+    );
     let one = data(&ask(&server, "GET", "/tasks/task-1", &Value::Null));
     assert_eq!(
         (&one["loop_id"], &one["description"], &one["order"]),
         (&json!(id), &json!("other"), &json!(1))
     );
-    assert_eq!(ask(&server, "DELETE", &format!("/tasks/task-1?loop_id={id}"), &Value::Null).status, 200);
-    assert_eq!(refused(&ask(&server, "GET", "/tasks/task-1", &Value::Null)).0, 404);
+    assert_eq!(
+        ask(
+            &server,
+            "DELETE",
+            &format!("/tasks/task-1?loop_id={id}"),
+            &Value::Null
+        )
+        .status,
+        200
+    );
+    assert_eq!(
+        refused(&ask(&server, "GET", "/tasks/task-1", &Value::Null)).0,
+        404
+    );
     world.remove("may-end");
     let resumed = ask(&server, "POST", &format!("/{id}/resume"), &Value::Null);
     assert_eq!(
-        (&data(&resumed)["status"], &server.get("runs").json()["runs"][0]["state"]),
+        (
+            &data(&resumed)["status"],
+            &server.get("runs").json()["runs"][0]["state"]
+        ),
         (&json!("running"), &json!("running"))
     );
-    data(&ask(&server, "PATCH", &format!("/{id}/status"), &json!({"status": "failed"})));
+    data(&ask(
+        &server,
+        "PATCH",
+        &format!("/{id}/status"),
+        &json!({"status": "failed"}),
+    ));
     eventually("the loop has ended", || {
         data(&ask(&server, "GET", &format!("/{id}"), &Value::Null))["status"] == "failed"
             && server.get("runs").json()["runs"][0]["state"] != "running"
     });
     let ended = data(&ask(&server, "GET", &format!("/{id}"), &Value::Null));
-    assert!(ended["failure_reason"].as_str().is_some_and(|why| why.contains("stopped")), "{ended}");
+    assert!(
+        ended["failure_reason"]
+            .as_str()
+            .is_some_and(|why| why.contains("stopped")),
+        "{ended}"
+    );
     assert!(ended["completed_at"].is_string(), "{ended}");
     let hint = format!("reopen it first: orch reopen {id} --reason WHY");
-    unchanged("PUT", &format!("/{id}"), &json!({"notes": "x"}), ("settings", "failed", &hint));
-    assert_eq!(refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0, 409);
-    assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
-    assert_eq!(refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0, 404);
+    unchanged(
+        "PUT",
+        &format!("/{id}"),
+        &json!({"notes": "x"}),
+        ("settings", "failed", &hint),
+    );
+    assert_eq!(
+        refused(&ask(&server, "POST", &format!("/{id}/stop"), &Value::Null)).0,
+        409
+    );
+    assert_eq!(
+        ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status,
+        200
+    );
+    assert_eq!(
+        refused(&ask(&server, "GET", &format!("/{id}"), &Value::Null)).0,
+        404
+    );
 }
 
 #[test]
 fn of_many_that_start_a_loop_one_does() {
     let world = with_executor();
-    world.orch(&["new", "l", "--workflow", "ccw-loop"]).succeeds();
+    world
+        .orch(&["new", "l", "--workflow", "ccw-loop"])
+        .succeeds();
     let server = Server::start(&world, &["--no-watch"]);
     let mut answers: Vec<u16> = std::thread::scope(|scope| {
         let order = || ask(&server, "POST", "/l/start", &Value::Null).status;
         let orders: Vec<_> = (0..8).map(|_| scope.spawn(order)).collect();
-        orders.into_iter().map(|order| order.join().expect("answered")).collect()
+        orders
+            .into_iter()
+            .map(|order| order.join().expect("answered"))
+            .collect()
     });
     answers.sort_unstable();
     assert_eq!(answers, [200, 409, 409, 409, 409, 409, 409, 409]);
@@ -204,8 +334,14 @@ fn of_many_that_start_a_loop_one_does() {
 
 /// Opens the WebSocket, as an agent. Returns it with the head of the answer.
 pub fn open_socket(server: &Server) -> (TcpStream, String) {
-    let (own, bearer) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.agent));
-    upgraded(server, &[("Host", own.as_str()), ("Authorization", bearer.as_str())])
+    let (own, bearer) = (
+        format!("127.0.0.1:{}", server.port),
+        format!("Bearer {}", server.agent),
+    );
+    upgraded(
+        server,
+        &[("Host", own.as_str()), ("Authorization", bearer.as_str())],
+    )
 }
 
 /// Asks for the WebSocket with these headers.
@@ -217,10 +353,16 @@ fn upgraded(server: &Server, headers: &[(&str, &str)]) -> (TcpStream, String) {
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("set");
     let all = headers.iter().chain(&upgrade);
-    let lines: String = all.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    stream.write_all(format!("GET /ws HTTP/1.1\r\n{lines}\r\n").as_bytes()).expect("sent");
+    let lines: String = all
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    stream
+        .write_all(format!("GET /ws HTTP/1.1\r\n{lines}\r\n").as_bytes())
+        .expect("sent");
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -234,7 +376,9 @@ fn upgraded(server: &Server, headers: &[(&str, &str)]) -> (TcpStream, String) {
 pub fn message(stream: &mut TcpStream) -> Value {
     loop {
         let mut head = [0; 2];
-        stream.read_exact(&mut head).expect("a frame within a minute");
+        stream
+            .read_exact(&mut head)
+            .expect("a frame within a minute");
         let length = match head[1] {
             126 => {
                 let mut length = [0; 2];
@@ -263,9 +407,20 @@ fn what_changes_in_loops_is_told_over_a_websocket() {
     let bearer = format!("Bearer {}", server.agent);
     let known = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
     let foreign = [("Origin", "http://evil.example")];
-    assert!(upgraded(&server, &[&known[..], &foreign].concat()).1.starts_with("HTTP/1.1 403 "));
-    assert!(upgraded(&server, &known[..1]).1.starts_with("HTTP/1.1 401 "));
-    assert_eq!(server.send("GET", "/ws", &server.agent, &[], "").code(), "usage");
+    assert!(
+        upgraded(&server, &[&known[..], &foreign].concat())
+            .1
+            .starts_with("HTTP/1.1 403 ")
+    );
+    assert!(
+        upgraded(&server, &known[..1])
+            .1
+            .starts_with("HTTP/1.1 401 ")
+    );
+    assert_eq!(
+        server.send("GET", "/ws", &server.agent, &[], "").code(),
+        "usage"
+    );
     let made = data(&ask(&server, "POST", "", &json!({"title": "Fix it"})));
     let id = made["loop_id"].as_str().expect("an id").to_owned();
     let told = message(&mut stream);
@@ -274,7 +429,10 @@ fn what_changes_in_loops_is_told_over_a_websocket() {
         (&json!("LOOP_STATE_UPDATE"), &json!(id), &json!("created")),
         "{told}"
     );
-    assert_eq!(ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status, 200);
+    assert_eq!(
+        ask(&server, "DELETE", &format!("/{id}"), &Value::Null).status,
+        200
+    );
     let mut gone = message(&mut stream);
     while gone["type"] == "LOOP_STATE_UPDATE" {
         gone = message(&mut stream);
@@ -291,19 +449,34 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
     let world = World::ready();
     world.orch(&["new", "other"]).succeeds();
     for task in ["a", "b", "c"] {
-        world.orch(&["new", task, "--workflow", "ccw-loop"]).succeeds();
+        world
+            .orch(&["new", task, "--workflow", "ccw-loop"])
+            .succeeds();
     }
     let server = Server::start(&world, &["--no-watch"]);
     let listed = ask(&server, "GET", "?limit=2", &Value::Null).json();
-    let ids: Vec<&Value> =
-        listed["data"].as_array().expect("loops").iter().map(|one| &one["loop_id"]).collect();
+    let ids: Vec<&Value> = listed["data"]
+        .as_array()
+        .expect("loops")
+        .iter()
+        .map(|one| &one["loop_id"])
+        .collect();
     assert_eq!(ids, ["c", "b"], "{listed}");
     assert_eq!(
         (&listed["total"], &listed["limit"], &listed["hasMore"]),
         (&json!(3), &json!(2), &json!(true))
     );
-    let rest = ask(&server, "GET", "?limit=2&offset=2&status=created", &Value::Null).json();
-    assert_eq!((&rest["data"][0]["loop_id"], &rest["hasMore"]), (&json!("a"), &json!(false)));
+    let rest = ask(
+        &server,
+        "GET",
+        "?limit=2&offset=2&status=created",
+        &Value::Null,
+    )
+    .json();
+    assert_eq!(
+        (&rest["data"][0]["loop_id"], &rest["hasMore"]),
+        (&json!("a"), &json!(false))
+    );
     for (status, total) in [
         ("running", 0),
         ("paused", 0),
@@ -317,18 +490,36 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
         assert_eq!(listed["total"], total, "{status}: {listed}");
     }
     for (method, path, body, message, hint) in [
-        ("POST", "", json!({"title": "  "}), "`title` is blank", Value::Null),
-        ("POST", "", json!({"title": 3}), "`title` is not a text", Value::Null),
+        (
+            "POST",
+            "",
+            json!({"title": "  "}),
+            "`title` is blank",
+            Value::Null,
+        ),
+        (
+            "POST",
+            "",
+            json!({"title": 3}),
+            "`title` is not a text",
+            Value::Null,
+        ),
         (
             "GET",
             "?status=bogus",
             Value::Null,
             "there is no status `bogus`",
-            json!("the statuses are created, running, paused, completed, failed, user_exit, and `all`"),
+            json!(
+                "the statuses are created, running, paused, completed, failed, user_exit, and `all`"
+            ),
         ),
     ] {
         let answer = ask(&server, method, path, &body).json();
-        assert_eq!((&answer["error"], &answer["hint"]), (&json!(message), &hint), "{method} {path} {body}");
+        assert_eq!(
+            (&answer["error"], &answer["hint"]),
+            (&json!(message), &hint),
+            "{method} {path} {body}"
+        );
     }
     for (method, path, body, status) in [
         ("GET", "?limit=x", Value::Null, 400),
@@ -378,7 +569,12 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
             json!({"description": "x", "tool": "t", "mode": "write", "prompt_template": "p"}),
             409,
         ),
-        ("PUT", "/a/tasks/reorder", json!({"ordered_task_ids": []}), 400),
+        (
+            "PUT",
+            "/a/tasks/reorder",
+            json!({"ordered_task_ids": []}),
+            400,
+        ),
         ("PUT", "/tasks/task-1", json!({"description": "x"}), 400),
         ("DELETE", "/tasks/task-1", Value::Null, 400),
         ("DELETE", "/a/status", Value::Null, 405),
@@ -392,14 +588,26 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
         ("PUT", "/a/generate", Value::Null, 405),
     ] {
         let answer = ask(&server, method, path, &body);
-        assert_eq!(refused(&answer).0, status, "{method} {path} {body}: {answer:?}");
+        assert_eq!(
+            refused(&answer).0,
+            status,
+            "{method} {path} {body}: {answer:?}"
+        );
     }
-    let broken =
-        server.send("POST", "/api/loops/v2", &server.person, &[("Content-Type", "application/json")], "{");
+    let broken = server.send(
+        "POST",
+        "/api/loops/v2",
+        &server.person,
+        &[("Content-Type", "application/json")],
+        "{",
+    );
     assert_eq!(refused(&broken).0, 400);
     // The address of the list may end with a slash, and those that may not ask are told so in the same form.
     assert_eq!(ask(&server, "GET", "/", &Value::Null).json()["total"], 3);
-    assert_eq!(ask(&server, "DELETE", "/", &Value::Null).header("allow"), Some("GET,HEAD,POST"));
+    assert_eq!(
+        ask(&server, "DELETE", "/", &Value::Null).header("allow"),
+        Some("GET,HEAD,POST")
+    );
     for path in ["", "/", "/a"] {
         let answer = server.send("GET", &format!("/api/loops/v2{path}"), "none", &[], "");
         assert_eq!(refused(&answer), (401, "no-token".to_owned()), "{path}");

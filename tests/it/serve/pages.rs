@@ -7,13 +7,20 @@ use std::fs;
 #[test]
 fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
     let world = World::ready();
-    world.orch(&["new", "team/t-1", "--title", "A title"]).succeeds();
+    world
+        .orch(&["new", "team/t-1", "--title", "A title"])
+        .succeeds();
     world.orch(&["new", "t-2"]).succeeds();
     world.write("system/board/board.js", "alert(1)");
     let server = Server::start(&world, &[]);
     let get = |path: &str, token: &str| server.send("GET", path, token, &[], "");
-    let pages =
-        ["/", "/?q=title&owner=agent&new=1", "/cards?task=team/t-1", "/tasks/team%2Ft-1", "/overview"];
+    let pages = [
+        "/",
+        "/?q=title&owner=agent&new=1",
+        "/cards?task=team/t-1",
+        "/tasks/team%2Ft-1",
+        "/overview",
+    ];
     for path in pages {
         let answer = get(path, &server.person);
         assert_eq!(
@@ -32,29 +39,59 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
             answer.body
         );
         assert_eq!(
-            server.raw("GET", path, &[("Host", &format!("127.0.0.1:{}", server.port))], "").status,
+            server
+                .raw(
+                    "GET",
+                    path,
+                    &[("Host", &format!("127.0.0.1:{}", server.port))],
+                    ""
+                )
+                .status,
             401
         );
     }
-    assert!(!get("/cards?task=team/t-1", &server.person).body.contains("t-2"));
+    assert!(
+        !get("/cards?task=team/t-1", &server.person)
+            .body
+            .contains("t-2")
+    );
     assert!(!get("/cards?task=gone", &server.person).body.contains("<li"));
     let filtered = get("/?owner=human", &server.person).body;
-    let cards: Vec<&str> =
-        filtered.split("<li class=\"card\"").skip(1).filter_map(|card| card.split('>').next()).collect();
-    assert!(cards.len() == 2 && cards.iter().all(|card| card.ends_with(" hidden")), "{cards:?}");
-    for (path, media) in
-        [("board.css", "text/css; charset=utf-8"), ("board.js", "text/javascript; charset=utf-8")]
-    {
+    let cards: Vec<&str> = filtered
+        .split("<li class=\"card\"")
+        .skip(1)
+        .filter_map(|card| card.split('>').next())
+        .collect();
+    assert!(
+        cards.len() == 2 && cards.iter().all(|card| card.ends_with(" hidden")),
+        "{cards:?}"
+    );
+    for (path, media) in [
+        ("board.css", "text/css; charset=utf-8"),
+        ("board.js", "text/javascript; charset=utf-8"),
+    ] {
         let answer = get(&format!("/assets/{path}"), &server.person);
-        assert_eq!((answer.status, answer.header("content-type")), (200, Some(media)), "{path}");
-        assert!(!answer.body.contains("alert"), "a repository replaces no asset");
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some(media)),
+            "{path}"
+        );
+        assert!(
+            !answer.body.contains("alert"),
+            "a repository replaces no asset"
+        );
         assert_eq!(
             answer.body,
             std::fs::read_to_string(crate::harness::project().join("system/board").join(path))
                 .expect("an asset")
         );
     }
-    for path in ["/tasks/none", "/tasks/team", "/assets/board.html", "/assets/..%2Fagents%2Fcoder.md"] {
+    for path in [
+        "/tasks/none",
+        "/tasks/team",
+        "/assets/board.html",
+        "/assets/..%2Fagents%2Fcoder.md",
+    ] {
         assert_eq!(get(path, &server.person).status, 404, "{path}");
     }
 }
@@ -74,10 +111,22 @@ fn a_browser_that_is_not_signed_in_is_told_how_and_a_program_gets_a_problem() {
         ("POST", "/api/v1/tasks", browser, "application/problem+json"),
     ] {
         let answer = server.raw(method, path, &[("Host", &own), ("Accept", accept)], "");
-        assert_eq!((answer.status, answer.header("content-type")), (401, Some(media)), "{method} {path}");
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (401, Some(media)),
+            "{method} {path}"
+        );
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-        assert_eq!(answer.body.contains("<h1>Sign in</h1>"), media.starts_with("text/html"), "{path}");
-        assert!(!answer.body.contains(&server.person) && !answer.body.contains("<script"), "{}", answer.body);
+        assert_eq!(
+            answer.body.contains("<h1>Sign in</h1>"),
+            media.starts_with("text/html"),
+            "{path}"
+        );
+        assert!(
+            !answer.body.contains(&server.person) && !answer.body.contains("<script"),
+            "{}",
+            answer.body
+        );
     }
 }
 
@@ -87,33 +136,110 @@ fn a_browser_that_opens_what_is_not_there_gets_a_page_and_a_program_gets_a_probl
     let server = Server::start(&world, &["--no-watch"]);
     let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
     for (method, path, accept, status, media) in [
-        ("GET", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
-        ("HEAD", "/tasks/nope", browser, 404, "text/html; charset=utf-8"),
-        ("GET", "/tasks/%3Cb%3E", browser, 404, "text/html; charset=utf-8"),
+        (
+            "GET",
+            "/tasks/nope",
+            browser,
+            404,
+            "text/html; charset=utf-8",
+        ),
+        (
+            "HEAD",
+            "/tasks/nope",
+            browser,
+            404,
+            "text/html; charset=utf-8",
+        ),
+        (
+            "GET",
+            "/tasks/%3Cb%3E",
+            browser,
+            404,
+            "text/html; charset=utf-8",
+        ),
         ("GET", "/nope", browser, 404, "text/html; charset=utf-8"),
         ("GET", "/?%ff", browser, 400, "text/html; charset=utf-8"),
-        ("GET", "/tasks/nope", "application/json", 404, "application/problem+json"),
+        (
+            "GET",
+            "/tasks/nope",
+            "application/json",
+            404,
+            "application/problem+json",
+        ),
         ("GET", "/tasks/nope", "*/*", 404, "application/problem+json"),
-        ("POST", "/tasks/nope", browser, 405, "application/problem+json"),
-        ("GET", "/api/v1/tasks/nope", browser, 404, "application/problem+json"),
-        ("GET", "/assets/nope", browser, 404, "application/problem+json"),
+        (
+            "POST",
+            "/tasks/nope",
+            browser,
+            405,
+            "application/problem+json",
+        ),
+        (
+            "GET",
+            "/api/v1/tasks/nope",
+            browser,
+            404,
+            "application/problem+json",
+        ),
+        (
+            "GET",
+            "/assets/nope",
+            browser,
+            404,
+            "application/problem+json",
+        ),
         ("GET", "/api", browser, 404, "application/problem+json"),
         ("GET", "/ws", browser, 400, "application/problem+json"),
         ("GET", "/apiary", browser, 404, "text/html; charset=utf-8"),
     ] {
         let answer = server.send(method, path, &server.person, &[("Accept", accept)], "");
-        assert_eq!((answer.status, answer.header("content-type")), (status, Some(media)), "{method} {path}");
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (status, Some(media)),
+            "{method} {path}"
+        );
         if media.starts_with("text/html") && method == "GET" {
-            assert!(answer.body.contains("href=\"/assets/board.css\""), "{path}: {}", answer.body);
-            assert!(answer.body.contains("<a href=\"/\">all tasks</a>"), "{path}: {}", answer.body);
-            assert!(!answer.body.contains("<script") && !answer.body.contains("<b>"), "{}", answer.body);
+            assert!(
+                answer.body.contains("href=\"/assets/board.css\""),
+                "{path}: {}",
+                answer.body
+            );
+            assert!(
+                answer.body.contains("<a href=\"/\">all tasks</a>"),
+                "{path}: {}",
+                answer.body
+            );
+            assert!(
+                !answer.body.contains("<script") && !answer.body.contains("<b>"),
+                "{}",
+                answer.body
+            );
             assert!(answer.header("content-security-policy").is_some());
         }
     }
-    let foreign = server.raw("GET", "/", &[("Host", "elsewhere.example"), ("Accept", browser)], "");
-    assert_eq!((foreign.status, foreign.header("content-type")), (403, Some("text/html; charset=utf-8")));
-    let shown = server.send("GET", "/tasks/nope", &server.person, &[("Accept", browser)], "").body;
-    assert!(shown.contains("there is no task <code>nope</code>"), "{shown}");
+    let foreign = server.raw(
+        "GET",
+        "/",
+        &[("Host", "elsewhere.example"), ("Accept", browser)],
+        "",
+    );
+    assert_eq!(
+        (foreign.status, foreign.header("content-type")),
+        (403, Some("text/html; charset=utf-8"))
+    );
+    let shown = server
+        .send(
+            "GET",
+            "/tasks/nope",
+            &server.person,
+            &[("Accept", browser)],
+            "",
+        )
+        .body;
+    assert!(
+        shown.contains("there is no task <code>nope</code>"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -126,19 +252,41 @@ fn the_overview_shows_each_task_once_where_it_is_furthest() {
     world.git(&["switch", "-q", "-c", "other"]);
     world.orch(&["next", "t", "--override", "x"]).succeeds();
     world.git(&["switch", "-q", "main"]);
-    let side = world.root().with_file_name("side").to_string_lossy().into_owned();
+    let side = world
+        .root()
+        .with_file_name("side")
+        .to_string_lossy()
+        .into_owned();
     world.git(&["worktree", "add", "-q", "-b", "side", &side]);
     let server = Server::start(&world, &["--read-only"]);
-    let page = server.send("GET", "/overview", &server.person, &[], "").body;
+    let page = server
+        .send("GET", "/overview", &server.person, &[], "")
+        .body;
     let card = |task: &str| -> String {
-        let (_, card) = page.split_once(&format!("data-task=\"{task}\"")).expect("a card");
+        let (_, card) = page
+            .split_once(&format!("data-task=\"{task}\""))
+            .expect("a card");
         card.split("</li>").next().unwrap_or_default().to_owned()
     };
     assert_eq!(page.matches("class=\"card\"").count(), 2, "{page}");
-    assert!(card("t").contains("<bdi class=\"mono\">feature</bdi>, older in 2"), "{}", card("t"));
-    assert!(card("t").contains("other steps in: <bdi class=\"mono\">other</bdi>"), "{}", card("t"));
-    assert!(!card("t").contains("href") && card("u").contains("href=\"/tasks/u\""), "{page}");
-    assert!(page.contains("../side") && !page.contains("data-path"), "{page}");
+    assert!(
+        card("t").contains("<bdi class=\"mono\">feature</bdi>, older in 2"),
+        "{}",
+        card("t")
+    );
+    assert!(
+        card("t").contains("other steps in: <bdi class=\"mono\">other</bdi>"),
+        "{}",
+        card("t")
+    );
+    assert!(
+        !card("t").contains("href") && card("u").contains("href=\"/tasks/u\""),
+        "{page}"
+    );
+    assert!(
+        page.contains("../side") && !page.contains("data-path"),
+        "{page}"
+    );
     let board = server.send("GET", "/", &server.person, &[], "").body;
     assert!(board.contains("href=\"/overview\""), "{board}");
 }
@@ -151,8 +299,10 @@ fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
     let opened = world.path("../opened");
     for name in ["xdg-open", "open"] {
         let program = programs.join(name);
-        let script =
-            format!("#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n", opened.display());
+        let script = format!(
+            "#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n",
+            opened.display()
+        );
         fs::write(&program, script).expect("written");
         executable(&program);
     }
@@ -161,18 +311,40 @@ fn the_browser_is_opened_with_a_word_that_signs_it_in_once() {
     let server = Server::begin(&world, command);
     eventually("the browser is open", || opened.exists());
     let url = fs::read_to_string(&opened).expect("a URL");
-    let path = url.trim().strip_prefix(&format!("http://127.0.0.1:{}", server.port)).expect(&url);
-    assert!(path.starts_with("/?token=") && !path.contains(&server.person), "{url}");
+    let path = url
+        .trim()
+        .strip_prefix(&format!("http://127.0.0.1:{}", server.port))
+        .expect(&url);
+    assert!(
+        path.starts_with("/?token=") && !path.contains(&server.person),
+        "{url}"
+    );
     let own = format!("127.0.0.1:{}", server.port);
     let signed = server.raw("GET", path, &[("Host", &own)], "");
-    let cookie = signed.header("set-cookie").and_then(|kept| kept.split(';').next()).expect("a cookie");
+    let cookie = signed
+        .header("set-cookie")
+        .and_then(|kept| kept.split(';').next())
+        .expect("a cookie");
     assert_eq!(signed.status, 303);
-    assert_eq!(server.raw("GET", "/", &[("Host", &own), ("Cookie", cookie)], "").status, 200);
-    assert_eq!(server.raw("GET", path, &[("Host", &own)], "").status, 401, "it was used");
+    assert_eq!(
+        server
+            .raw("GET", "/", &[("Host", &own), ("Cookie", cookie)], "")
+            .status,
+        200
+    );
+    assert_eq!(
+        server.raw("GET", path, &[("Host", &own)], "").status,
+        401,
+        "it was used"
+    );
     let mut command = world.orch_command(&["serve", "--listen", "127.0.0.1:0", "--open"]);
     command.env("PATH", world.path("../no-programs"));
     let other = Server::begin(&world, command);
-    assert_eq!(other.get("tasks").status, 200, "a server without a browser serves");
+    assert_eq!(
+        other.get("tasks").status,
+        200,
+        "a server without a browser serves"
+    );
 }
 
 #[test]
@@ -182,33 +354,76 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     let page = |server: &Server, token: &str| server.send("GET", "/tasks/t", token, &[], "").body;
     let orders = |page: &str| page.matches("data-path=\"/api/v1/tasks/t/").count();
     let mine = page(&server, &server.person);
-    assert!(mine.contains("data-path=\"/api/v1/tasks/t/override\" data-known=\"{}\""), "{mine}");
-    assert!(mine.contains("<textarea id=\"order-1-0\" name=\"reason\""), "it asks for its reason");
-    assert!(mine.contains("default: the later phase to which the work of the current one leads"), "{mine}");
-    let tag = server.get("tasks/t").header("etag").expect("a tag").replace('"', "&quot;");
-    assert!(mine.contains(&format!("data-tag=\"{tag}\"")), "orders rest on what is shown");
+    assert!(
+        mine.contains("data-path=\"/api/v1/tasks/t/override\" data-known=\"{}\""),
+        "{mine}"
+    );
+    assert!(
+        mine.contains("<textarea id=\"order-1-0\" name=\"reason\""),
+        "it asks for its reason"
+    );
+    assert!(
+        mine.contains("default: the later phase to which the work of the current one leads"),
+        "{mine}"
+    );
+    let tag = server
+        .get("tasks/t")
+        .header("etag")
+        .expect("a tag")
+        .replace('"', "&quot;");
+    assert!(
+        mine.contains(&format!("data-tag=\"{tag}\"")),
+        "orders rest on what is shown"
+    );
     // What a person may order in any case is there, too: with its targets, and only where it is legal.
     assert!(mine.contains("data-path=\"/api/v1/tasks/t/run\""), "{mine}");
-    assert!(!mine.contains("/t/rollback\"") && !mine.contains("/t/reopen\""), "nothing is earlier: {mine}");
+    assert!(
+        !mine.contains("/t/rollback\"") && !mine.contains("/t/reopen\""),
+        "nothing is earlier: {mine}"
+    );
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     let mine = page(&server, &server.person);
-    let (_, rollback) = mine.split_once("data-path=\"/api/v1/tasks/t/rollback\"").expect("a rollback");
+    let (_, rollback) = mine
+        .split_once("data-path=\"/api/v1/tasks/t/rollback\"")
+        .expect("a rollback");
     let rollback = rollback.split("</form>").next().unwrap_or_default();
-    let targets: Vec<&str> =
-        rollback.split("<option").skip(1).filter_map(|one| one.split('>').nth(1)).collect();
+    let targets: Vec<&str> = rollback
+        .split("<option")
+        .skip(1)
+        .filter_map(|one| one.split('>').nth(1))
+        .collect();
     assert_eq!(targets, ["planning</option"], "{rollback}");
-    assert!(rollback.contains("name=\"reason\"") && rollback.contains("required"), "{rollback}");
-    assert_eq!(mine.matches("/t/override\"").count(), 1, "one button for all targets");
-    world.orch(&["next", "t", "--override", "x", "--to", "done"]).succeeds();
+    assert!(
+        rollback.contains("name=\"reason\"") && rollback.contains("required"),
+        "{rollback}"
+    );
+    assert_eq!(
+        mine.matches("/t/override\"").count(),
+        1,
+        "one button for all targets"
+    );
+    world
+        .orch(&["next", "t", "--override", "x", "--to", "done"])
+        .succeeds();
     let mine = page(&server, &server.person);
     assert!(
-        mine.contains("/t/reopen\"") && !mine.contains("/t/override\"") && !mine.contains("/t/run\""),
+        mine.contains("/t/reopen\"")
+            && !mine.contains("/t/override\"")
+            && !mine.contains("/t/run\""),
         "{mine}"
     );
     let agents = page(&server, &server.agent);
-    assert_eq!((orders(&agents), agents.contains("WHY")), (0, false), "{agents}");
+    assert_eq!(
+        (orders(&agents), agents.contains("WHY")),
+        (0, false),
+        "{agents}"
+    );
     let reads = Server::start(&world, &["--read-only"]);
     let shown = page(&reads, &reads.person);
-    assert_eq!((orders(&shown), shown.contains("orch reopen t --reason WHY")), (0, true), "{shown}");
+    assert_eq!(
+        (orders(&shown), shown.contains("orch reopen t --reason WHY")),
+        (0, true),
+        "{shown}"
+    );
 }

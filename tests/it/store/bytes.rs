@@ -8,7 +8,10 @@ fn at(phase: &str) -> World {
 }
 
 fn blob(world: &World, path: &str) -> String {
-    world.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned()
+    world
+        .git(&["rev-parse", &format!("HEAD:{path}")])
+        .trim()
+        .to_owned()
 }
 
 fn hashed(world: &World, path: &str) -> String {
@@ -23,7 +26,10 @@ fn what_is_invalid_is_evidence_too_and_so_is_what_is_gone() {
     world.write("tasks/t/notes.txt", "no artifact");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    for path in ["tasks/t/eval/eval-report.json", "tasks/t/eval/odd name é.xml"] {
+    for path in [
+        "tasks/t/eval/eval-report.json",
+        "tasks/t/eval/odd name é.xml",
+    ] {
         assert_eq!(blob(&world, path), hashed(&world, path), "{path}");
     }
     assert_eq!(world.dirty(), "?? tasks/t/notes.txt\n");
@@ -32,8 +38,14 @@ fn what_is_invalid_is_evidence_too_and_so_is_what_is_gone() {
     world.patch("t", 1);
     world.orch(&["next", "t"]).succeeds();
     let changes = world.git(&["show", "--name-status", "--format=", "-z", "HEAD"]);
-    assert!(changes.contains("D\0tasks/t/eval/eval-report.json\0"), "{changes:?}");
-    assert!(changes.contains("D\0tasks/t/eval/odd name é.xml\0"), "{changes:?}");
+    assert!(
+        changes.contains("D\0tasks/t/eval/eval-report.json\0"),
+        "{changes:?}"
+    );
+    assert!(
+        changes.contains("D\0tasks/t/eval/odd name é.xml\0"),
+        "{changes:?}"
+    );
     assert_eq!(world.dirty(), "?? tasks/t/notes.txt\n");
 }
 
@@ -43,7 +55,11 @@ fn an_executable_artifact_stays_executable() {
     world.patch("t", 1);
     executable(&world.path("tasks/t/code/diff.patch"));
     world.orch(&["next", "t"]).succeeds();
-    assert!(world.git(&["ls-tree", "HEAD", "tasks/t/code/"]).starts_with("100755 blob"));
+    assert!(
+        world
+            .git(&["ls-tree", "HEAD", "tasks/t/code/"])
+            .starts_with("100755 blob")
+    );
     assert_eq!(world.dirty(), "");
 }
 
@@ -64,19 +80,28 @@ fn ignored_evidence_is_refused_and_never_committed() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.patch("t", 1);
     world.orch(&["check", "t"]).ends(1).says("evidence-ignored");
-    let message = "git ignores tasks/t/code/diff.patch, so the transition cannot commit it as evidence";
+    let message =
+        "git ignores tasks/t/code/diff.patch, so the transition cannot commit it as evidence";
     for face in [&["suggest", "t"][..], &["explain", "t"], &["prompt", "t"]] {
         let told = world.orch(face).succeeds().says(message);
         assert!(!told.stdout.contains("orch next"), "{told:?}");
     }
     let suggestion = &world.orch_json(&["suggest", "t"])["suggestions"][0];
     assert_eq!(
-        [&suggestion["kind"], &suggestion["do"], &suggestion["owner"], &suggestion["suggestedNext"]],
+        [
+            &suggestion["kind"],
+            &suggestion["do"],
+            &suggestion["owner"],
+            &suggestion["suggestedNext"]
+        ],
         ["transition", "repair", "human", "review"]
     );
     assert_eq!(suggestion["diagnostics"][0]["code"], "evidence-ignored");
     world.orch(&["status"]).says("repair, then move to review");
-    world.orch(&["next", "t"]).ends(5).reports("git ignores tasks/t/code/diff.patch");
+    world
+        .orch(&["next", "t"])
+        .ends(5)
+        .reports("git ignores tasks/t/code/diff.patch");
     world.orch(&["next", "t", "--override", "why"]).ends(5);
     world.orch(&["watch", "--once"]).ends(5).says("held back");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
@@ -104,12 +129,18 @@ fn line_endings_are_converted_as_git_converts_them() {
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(blob(&world, path), expected);
     assert!(!world.git(&["cat-file", "blob", &expected]).contains('\r'));
-    assert!(world.read("tasks/t/state.json").contains(&expected), "the record names what git stores");
+    assert!(
+        world.read("tasks/t/state.json").contains(&expected),
+        "the record names what git stores"
+    );
     assert_eq!(world.dirty(), "");
     // The same plan with the other line endings is the same plan.
     world.write(path, world.read(path).replace("\r\n", "\n"));
     world.plan_review("t", true, 1);
-    world.orch(&["next", "t"]).succeeds().says("plan_review -> codegen");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("plan_review -> codegen");
     world.orch(&["next", "t"]).ends(3);
     assert_eq!(world.git(&["diff", "--cached"]), "");
 }
@@ -119,11 +150,19 @@ fn a_clone_with_other_line_endings_says_the_same() {
     let world = at("review");
     let original = world.orch_json(&["suggest", "t"]);
     world.git(&["clone", "-q", "-c", "core.autocrlf=true", ".", "../clone"]);
-    assert!(world.read("../clone/tasks/t/planning/plan.json").contains("\r\n"), "it was converted");
+    assert!(
+        world
+            .read("../clone/tasks/t/planning/plan.json")
+            .contains("\r\n"),
+        "it was converted"
+    );
     let clone = world.orch_json(&["-C", "../clone", "suggest", "t"]);
     assert_eq!(original["suggestions"], clone["suggestions"]);
     assert_eq!(world.git(&["-C", "../clone", "status", "--porcelain"]), "");
-    world.write("../clone/tasks/t/review/code-review.json", "{\"ok\": true, \"issues\": []}\r\n");
+    world.write(
+        "../clone/tasks/t/review/code-review.json",
+        "{\"ok\": true, \"issues\": []}\r\n",
+    );
     world.orch(&["-C", "../clone", "next", "t"]).succeeds();
     assert_eq!(world.git(&["-C", "../clone", "status", "--porcelain"]), "");
     assert_eq!(world.git(&["-C", "../clone", "fsck", "--strict"]), "");
@@ -140,8 +179,15 @@ fn clean_filters_are_applied_as_git_applies_them() {
     let expected = hashed(&world, path);
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(blob(&world, path), expected);
-    assert!(world.git(&["cat-file", "blob", &expected]).contains("LOGIN.RS"));
-    assert!(world.read(path).contains("login.rs"), "the work tree is left as it is");
+    assert!(
+        world
+            .git(&["cat-file", "blob", &expected])
+            .contains("LOGIN.RS")
+    );
+    assert!(
+        world.read(path).contains("login.rs"),
+        "the work tree is left as it is"
+    );
     assert_eq!(world.dirty(), "");
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds().says("review -> test");
@@ -154,6 +200,10 @@ fn where_the_file_system_knows_no_modes_the_committed_one_stays() {
     world.git(&["config", "core.fileMode", "false"]);
     executable(&world.path("tasks/t/code/diff.patch"));
     world.orch(&["next", "t"]).succeeds();
-    assert!(world.git(&["ls-tree", "HEAD", "tasks/t/code/"]).starts_with("100644 blob"));
+    assert!(
+        world
+            .git(&["ls-tree", "HEAD", "tasks/t/code/"])
+            .starts_with("100644 blob")
+    );
     assert_eq!(world.dirty(), "");
 }

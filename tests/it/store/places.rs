@@ -12,7 +12,11 @@ fn a_branch_without_a_commit_gets_its_first_one() {
     world.orch(&["new", "t"]).succeeds();
     let files = world.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
     assert_eq!(files, "tasks/t/state.json\ntasks/t/transcript.jsonl\n");
-    assert!(world.dirty().contains("A  orch.toml\n"), "{}", world.dirty());
+    assert!(
+        world.dirty().contains("A  orch.toml\n"),
+        "{}",
+        world.dirty()
+    );
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "2\n");
@@ -27,13 +31,19 @@ fn a_linked_work_tree_has_its_own_branch_index_and_tasks() {
     world.write("mine.txt", "mine\n");
     world.git(&["add", "mine.txt"]);
     world.orch(&["-C", "../side", "new", "t"]).succeeds();
-    world.write("../side/tasks/t/planning/plan.json", "{\"title\": \"a\", \"what\": \"b\"}\n");
+    world.write(
+        "../side/tasks/t/planning/plan.json",
+        "{\"title\": \"a\", \"what\": \"b\"}\n",
+    );
     world.orch(&["-C", "../side", "next", "t"]).succeeds();
     assert_eq!(world.git(&["rev-parse", "main"]), main);
     assert_eq!(world.dirty(), "A  mine.txt\n");
     assert_eq!(world.git(&["-C", "../side", "status", "--porcelain"]), "");
     assert_eq!(world.git(&["rev-list", "--count", "main..side"]), "2\n");
-    world.orch(&["next", "t"]).ends(2).reports("there is no task `t`");
+    world
+        .orch(&["next", "t"])
+        .ends(2)
+        .reports("there is no task `t`");
 }
 
 #[test]
@@ -48,7 +58,10 @@ fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.orch(&["suggest", "t"]).succeeds().says("orch new t");
     world.orch(&["next", "t"]).ends(1).reports("orch new t");
-    world.orch(&["next", "t", "--override", "why"]).ends(1).reports("orch new t");
+    world
+        .orch(&["next", "t", "--override", "why"])
+        .ends(1)
+        .reports("orch new t");
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(
@@ -57,7 +70,10 @@ fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
         "nothing is written for it"
     );
     world.git(&["switch", "-q", "feature"]);
-    world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
 }
 
 #[test]
@@ -77,7 +93,10 @@ fn a_commit_of_the_user_between_two_transitions_is_kept() {
     world.commit("Mine");
     world.walk_to_from("t", "codegen", "test");
     let subjects = world.git(&["log", "-3", "--format=%s"]);
-    assert_eq!(subjects, "orch(t): review -> test\norch(t): codegen -> review\nMine\n");
+    assert_eq!(
+        subjects,
+        "orch(t): review -> test\norch(t): codegen -> review\nMine\n"
+    );
     assert_eq!(world.dirty(), "");
 }
 
@@ -98,16 +117,25 @@ fn links_in_the_directory_of_orch_are_not_followed() {
     fs::create_dir(&outside).expect("a directory");
     fs::write(outside.join("file"), "keep me\n").expect("written");
     let is_untouched = |what: &str| {
-        let names = fs::read_dir(&outside).expect("listed").map(|entry| entry.expect("read").file_name());
+        let names = fs::read_dir(&outside)
+            .expect("listed")
+            .map(|entry| entry.expect("read").file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["file"], "{what}");
-        assert_eq!(fs::read_to_string(outside.join("file")).expect("read"), "keep me\n", "{what}");
+        assert_eq!(
+            fs::read_to_string(outside.join("file")).expect("read"),
+            "keep me\n",
+            "{what}"
+        );
     };
     world.plan("t", 1);
     // The directory itself: reading works, committing does not.
     fs::rename(&own, world.path("../kept")).expect("moved");
     symlink(&outside, &own).expect("linked");
     world.orch(&["status"]).succeeds();
-    world.orch(&["next", "t"]).ends(70).reports("a link or a file instead of a directory");
+    world
+        .orch(&["next", "t"])
+        .ends(70)
+        .reports("a link or a file instead of a directory");
     world.orch(&["watch", "--once"]);
     is_untouched("the directory");
     fs::remove_file(&own).expect("removed");

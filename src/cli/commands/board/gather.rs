@@ -35,16 +35,43 @@ impl GatheredTasks {
         filter: &'a BoardFilter,
         now: Timestamp,
     ) -> BoardPage<'a> {
-        BoardPage { status: &self.status, charts: &self.charts, runs: &self.runs, now, links, filter }
+        BoardPage {
+            status: &self.status,
+            charts: &self.charts,
+            runs: &self.runs,
+            now,
+            links,
+            filter,
+        }
     }
 
     /// The page of a task; `None` if its workflow cannot be used.
-    pub(super) fn task_page<'a>(&'a self, detail: &'a TaskDetail, now: Timestamp) -> Option<TaskPage<'a>> {
-        let TaskDetail { explanation, steps, unmoved_since, .. } = detail;
+    pub(super) fn task_page<'a>(
+        &'a self,
+        detail: &'a TaskDetail,
+        now: Timestamp,
+    ) -> Option<TaskPage<'a>> {
+        let TaskDetail {
+            explanation,
+            steps,
+            unmoved_since,
+            ..
+        } = detail;
         let task = &explanation.suggestion.task;
-        let chart = self.charts.iter().find(|chart| chart.workflow == task.workflow)?;
+        let chart = self
+            .charts
+            .iter()
+            .find(|chart| chart.workflow == task.workflow)?;
         let run = self.runs.iter().find(|run| run.task == task.id);
-        Some(TaskPage { explanation, steps, run, chart, unmoved_since: *unmoved_since, now, served: None })
+        Some(TaskPage {
+            explanation,
+            steps,
+            run,
+            chart,
+            unmoved_since: *unmoved_since,
+            now,
+            served: None,
+        })
     }
 }
 
@@ -57,13 +84,19 @@ pub(super) struct TaskDetail {
     /// The time of its last step.
     pub unmoved_since: Option<Timestamp>,
     /// What a person may order in any case, if that is wanted.
-    #[cfg_attr(not(feature = "api"), expect(dead_code, reason = "only a server takes orders"))]
+    #[cfg_attr(
+        not(feature = "api"),
+        expect(dead_code, reason = "only a server takes orders")
+    )]
     pub orders: Vec<PersonOrder>,
 }
 
 /// Which pages of tasks are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "api"), expect(dead_code, reason = "only a server makes pages on request"))]
+#[cfg_attr(
+    not(feature = "api"),
+    expect(dead_code, reason = "only a server makes pages on request")
+)]
 pub(super) enum WantedPages {
     /// None.
     None,
@@ -100,27 +133,57 @@ pub(super) fn gather(
         };
         let detail = has_page.then(|| {
             let mut explanation = Explanation::of(&subject);
-            explanation.suggestion.options.retain(|option| !(is_agent && is_order(&option.id)));
-            let orders = if pages == WantedPages::WithOrders { sight.person_orders() } else { Vec::new() };
-            TaskDetail { explanation, steps: Vec::new(), unmoved_since: subject.unmoved_since, orders }
+            explanation
+                .suggestion
+                .options
+                .retain(|option| !(is_agent && is_order(&option.id)));
+            let orders = if pages == WantedPages::WithOrders {
+                sight.person_orders()
+            } else {
+                Vec::new()
+            };
+            TaskDetail {
+                explanation,
+                steps: Vec::new(),
+                unmoved_since: subject.unmoved_since,
+                orders,
+            }
         });
-        LookedTask { task: sight.task.clone(), status: TaskStatus::of(&subject).into(), detail }
+        LookedTask {
+            task: sight.task.clone(),
+            status: TaskStatus::of(&subject).into(),
+            detail,
+        }
     };
     let failed = |task: &TaskRef, error: &Error| {
         let status = report::unread_status(task, error);
-        LookedTask { task: task.clone(), status, detail: None }
+        LookedTask {
+            task: task.clone(),
+            status,
+            detail: None,
+        }
     };
     let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.outside_git());
-    for (one, commit) in looked.iter_mut().zip(report::commits_of(workspace, &logs, &mut problems)) {
+    for (one, commit) in looked
+        .iter_mut()
+        .zip(report::commits_of(workspace, &logs, &mut problems))
+    {
         one.status.committed = commit.map(|commit| commit.to_string());
         if let Some(detail) = &mut one.detail {
-            detail.explanation.suggestion.committed.clone_from(&one.status.committed);
+            detail
+                .explanation
+                .suggestion
+                .committed
+                .clone_from(&one.status.committed);
         }
     }
-    let detailed: Vec<TaskRef> =
-        looked.iter().filter(|one| one.detail.is_some()).map(|one| one.task.clone()).collect();
+    let detailed: Vec<TaskRef> = looked
+        .iter()
+        .filter(|one| one.detail.is_some())
+        .map(|one| one.task.clone())
+        .collect();
     let timelines = stories(workspace, &detailed).unwrap_or_else(|error| {
         // The cards are there all the same.
         problems.push(unjudged(&error));
@@ -128,7 +191,12 @@ pub(super) fn gather(
     });
     let mut timelines = timelines.into_iter();
     let (mut rows, mut details) = (Vec::new(), HashMap::new());
-    for LookedTask { task, status, detail } in looked {
+    for LookedTask {
+        task,
+        status,
+        detail,
+    } in looked
+    {
         if let Some(mut detail) = detail {
             let recorded = timelines.next().transpose().unwrap_or_else(|error| {
                 problems.push(report::unread_task(&task, &error));
@@ -146,22 +214,36 @@ pub(super) fn gather(
     }
     let repository = report::repository(workspace, &mut problems);
     let status = Status::of_tasks(repository, rows, &problems);
-    let mut names: Vec<&str> = status.tasks.iter().map(|task| task.task.workflow.as_str()).collect();
+    let mut names: Vec<&str> = status
+        .tasks
+        .iter()
+        .map(|task| task.task.workflow.as_str())
+        .collect();
     names.sort_unstable();
     names.dedup();
     let chart = |name| {
         let loaded = workspace.workflow(name).ok();
-        let usable = loaded.as_ref().and_then(|loaded| loaded.workflow()).map(Chart::of);
+        let usable = loaded
+            .as_ref()
+            .and_then(|loaded| loaded.workflow())
+            .map(Chart::of);
         usable.unwrap_or_else(|| Chart::of_unusable(name))
     };
     let charts = names.into_iter().map(chart).collect();
     let (known, unreadable) = drive::runs_in(workspace, iter::once(workspace));
-    let new: Vec<Diagnostic> = unreadable.into_iter().filter(|found| !problems.contains(found)).collect();
+    let new: Vec<Diagnostic> = unreadable
+        .into_iter()
+        .filter(|found| !problems.contains(found))
+        .collect();
     problems.extend(new);
     Ok(GatheredTasks {
         charts,
         runs: known.iter().map(runs::line).collect(),
-        details: status.tasks.iter().filter_map(|task| details.remove(&task.task.path)).collect(),
+        details: status
+            .tasks
+            .iter()
+            .filter_map(|task| details.remove(&task.task.path))
+            .collect(),
         status,
         problems,
     })

@@ -8,8 +8,8 @@ use crate::cli::commands::status::{self, StatusArgs};
 use crate::decide::PersonOrder;
 use crate::survey::{Caller, Workspace};
 use crate::view::html::{
-    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards, served_overview,
-    served_task,
+    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
+    served_overview, served_task,
 };
 use crate::view::{RunLine, Suggestion};
 
@@ -21,7 +21,11 @@ pub(in crate::cli::commands) fn front(
 ) -> Result<String, Failure> {
     let (tasks, misnamed) = report::named_or_all(workspace, &[])?;
     let gathered = gather(caller, workspace, &tasks, misnamed, WantedPages::None)?;
-    Ok(served_board(&gathered.page(&TaskLinks::Served, filter, caller.clock.now())))
+    Ok(served_board(&gathered.page(
+        &TaskLinks::Served,
+        filter,
+        caller.clock.now(),
+    )))
 }
 
 /// The cards of those of these tasks that there are. Returns an error if they cannot be read.
@@ -31,13 +35,21 @@ pub(in crate::cli::commands) fn cards(
     names: &[String],
 ) -> Result<String, Failure> {
     let mut tasks = workspace.tasks()?;
-    tasks.retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
+    tasks
+        .retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
     let gathered = gather(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
-    Ok(served_cards(&gathered.page(&TaskLinks::Served, &BoardFilter::default(), caller.clock.now())))
+    Ok(served_cards(&gathered.page(
+        &TaskLinks::Served,
+        &BoardFilter::default(),
+        caller.clock.now(),
+    )))
 }
 
 /// The tasks of all branches and work trees. Returns an error if they cannot be read.
-pub(in crate::cli::commands) fn overview(workspace: &Workspace, caller: &Caller) -> Result<String, Failure> {
+pub(in crate::cli::commands) fn overview(
+    workspace: &Workspace,
+    caller: &Caller,
+) -> Result<String, Failure> {
     let (everywhere, _) = status::everywhere(&StatusArgs::default(), workspace)?;
     Ok(served_overview(&everywhere, caller.clock.now()))
 }
@@ -53,18 +65,36 @@ pub(in crate::cli::commands) fn task(
 ) -> Result<String, Failure> {
     let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
     let tasks = workspace.tasks()?;
-    let task = tasks.into_iter().find(|task| task.id.as_str() == name).ok_or_else(unknown)?;
-    let gathered = gather(caller, workspace, &[task], Vec::new(), WantedPages::WithOrders)?;
+    let task = tasks
+        .into_iter()
+        .find(|task| task.id.as_str() == name)
+        .ok_or_else(unknown)?;
+    let gathered = gather(
+        caller,
+        workspace,
+        &[task],
+        Vec::new(),
+        WantedPages::WithOrders,
+    )?;
     let now = caller.clock.now();
     let detail = gathered.details.first();
-    let Some((detail, page)) = detail.and_then(|detail| Some((detail, gathered.task_page(detail, now)?)))
+    let Some((detail, page)) =
+        detail.and_then(|detail| Some((detail, gathered.task_page(detail, now)?)))
     else {
-        let problem = gathered.problems.into_iter().find(|problem| problem.is_error());
+        let problem = gathered
+            .problems
+            .into_iter()
+            .find(|problem| problem.is_error());
         return Err(problem.map_or_else(|| unknown().into(), Failure::from));
     };
     let orders = orders(&page.explanation.suggestion, page.run, &detail.orders);
     let repository = &gathered.status.repository;
     let output = page.run.map(|_| output);
-    let served = Some(ServedTask { repository, orders: &orders, tag, output });
+    let served = Some(ServedTask {
+        repository,
+        orders: &orders,
+        tag,
+        output,
+    });
     Ok(served_task(&TaskPage { served, ..page }))
 }

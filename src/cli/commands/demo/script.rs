@@ -35,14 +35,21 @@ fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "orch reads the progress of a task from its files. The demo plays every person itself.",
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
-    init::run(&init::InitArgs::default(), &stage.context, &stage.ui.muted())?;
+    init::run(
+        &init::InitArgs::default(),
+        &stage.context,
+        &stage.ui.muted(),
+    )?;
     stage.let_anyone_order()?;
     stage.commit_everything("Start the project, set up orch")?;
     stage.create(TITLE)
 }
 
 fn planning(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    stage.scene("A planner saves a draft", "A draft moves nothing, however often it is saved.")?;
+    stage.scene(
+        "A planner saves a draft",
+        "A draft moves nothing, however often it is saved.",
+    )?;
     plan(stage, "draft", &[])?;
     stage.settle()?;
     stage.scene(
@@ -59,7 +66,11 @@ fn plan_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "Back to planning. The rejected plan is used up: it does not count again.",
     )?;
     let issue = json!({"id": "R1", "severity": "blocking", "message": "no test is planned"});
-    stage.report("reviewer", PLAN_REVIEW, json!({"ok": false, "issues": [issue]}))?;
+    stage.report(
+        "reviewer",
+        PLAN_REVIEW,
+        json!({"ok": false, "issues": [issue]}),
+    )?;
     stage.settle()?;
     stage.scene(
         "The plan gets its test, and a new review",
@@ -137,9 +148,22 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "The tests pass, and a person accepts",
         "Only a person can accept. The command writes the decision and takes the move.",
     )?;
-    tests(stage, &[("accepts", true), ("rejects_blank", true), ("needs_session", true)])?;
+    tests(
+        stage,
+        &[
+            ("accepts", true),
+            ("rejects_blank", true),
+            ("needs_session", true),
+        ],
+    )?;
     stage.settle()?;
-    stage.order(&format!("orch approve {TASK}"), &Order::Approve { objections: Vec::new(), although: None })
+    stage.order(
+        &format!("orch approve {TASK}"),
+        &Order::Approve {
+            objections: Vec::new(),
+            although: None,
+        },
+    )
 }
 
 fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {
@@ -152,10 +176,19 @@ fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.say("Look around:")?;
     stage.say(&format!("  cd {}", stage.directory.display()))?;
     for (command, what) in [
-        ("git show --stat".to_owned(), "the last move: reason, evidence, files"),
+        (
+            "git show --stat".to_owned(),
+            "the last move: reason, evidence, files",
+        ),
         (format!("orch log {TASK}"), "every move with its evidence"),
-        (format!("orch reopen {TASK} --to test --reason why"), "the only way out of done"),
-        (format!("orch explain {TASK}"), "after that: every rule and the values it saw"),
+        (
+            format!("orch reopen {TASK} --to test --reason why"),
+            "the only way out of done",
+        ),
+        (
+            format!("orch explain {TASK}"),
+            "after that: every rule and the values it saw",
+        ),
     ] {
         stage.command(&command, what)?;
     }
@@ -164,7 +197,9 @@ fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 fn plan(stage: &Stage<'_>, status: &str, more: &[&str]) -> Result<(), Failure> {
     let files = ["src/login.rs"].iter().chain(more);
-    let files: Vec<_> = files.map(|path| json!({"path": path, "intent": "create_or_update"})).collect();
+    let files: Vec<_> = files
+        .map(|path| json!({"path": path, "intent": "create_or_update"}))
+        .collect();
     let plan = json!({
         "id": TASK, "title": TITLE, "status": status,
         "brief": "An empty password must be refused.",
@@ -188,9 +223,16 @@ fn patch(stage: &Stage<'_>, condition: &str) -> Result<(), Failure> {
 
 fn tests(stage: &Stage<'_>, cases: &[(&str, bool)]) -> Result<(), Failure> {
     let failures = cases.iter().filter(|(_, passed)| !passed).count();
-    let mut text = format!("<testsuite name=\"login\" tests=\"{}\" failures=\"{failures}\">\n", cases.len());
+    let mut text = format!(
+        "<testsuite name=\"login\" tests=\"{}\" failures=\"{failures}\">\n",
+        cases.len()
+    );
     for (name, passed) in cases {
-        let outcome = if *passed { "/>" } else { "><failure message=\"expected false\"/></testcase>" };
+        let outcome = if *passed {
+            "/>"
+        } else {
+            "><failure message=\"expected false\"/></testcase>"
+        };
         text.push_str(&format!("  <testcase name=\"{name}\"{outcome}\n"));
     }
     text.push_str("</testsuite>\n");

@@ -32,12 +32,24 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Creates the repository in `directory` and prints an introduction.
-    pub(super) fn open(directory: &'a Path, context: &Context, ui: &'a Ui) -> Result<Self, Failure> {
+    pub(super) fn open(
+        directory: &'a Path,
+        context: &Context,
+        ui: &'a Ui,
+    ) -> Result<Self, Failure> {
         Store::create(directory)?;
         // With `--json`, stdout is one JSON document, so the demo prints to stderr.
         let aside = context.global.json;
-        let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };
-        let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
+        let global = Global {
+            directory: None,
+            json: false,
+            quiet: true,
+            ..context.global.clone()
+        };
+        let caller = Caller {
+            name: Some("Demo".to_owned()),
+            ..context.caller.clone()
+        };
         let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
         let logging = Arc::clone(&context.logging);
         let context = Context {
@@ -53,8 +65,16 @@ impl<'a> Stage<'a> {
             logging,
             pager: Pager::default(),
         };
-        let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
-        stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
+        let stage = Self {
+            directory,
+            context,
+            ui,
+            aside,
+            scene: 0,
+            reports: std::cell::Cell::new(0),
+        };
+        stage
+            .say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
         Ok(stage)
     }
@@ -73,7 +93,12 @@ impl<'a> Stage<'a> {
     pub(super) fn scene(&mut self, title: &str, why: &str) -> Result<(), Failure> {
         self.scene += 1;
         self.say("")?;
-        self.say(&self.ui.paint.paint(Style::Strong, &format!("{}. {title}", self.scene)))?;
+        self.say(
+            &self
+                .ui
+                .paint
+                .paint(Style::Strong, &format!("{}. {title}", self.scene)),
+        )?;
         self.say(&format!("  {why}"))
     }
 
@@ -87,14 +112,22 @@ impl<'a> Stage<'a> {
 
     /// Prints a command to try and what it shows.
     pub(super) fn command(&self, command: &str, what: &str) -> Result<(), Failure> {
-        self.say(&format!("  {}  # {what}", self.ui.paint.paint(Style::Command, &format!("{command:<44}"))))
+        self.say(&format!(
+            "  {}  # {what}",
+            self.ui
+                .paint
+                .paint(Style::Command, &format!("{command:<44}"))
+        ))
     }
 
     /// Creates the task.
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
-        let new = NewTask { title: Some(title), ..NewTask::default() };
+        let new = NewTask {
+            title: Some(title),
+            ..NewTask::default()
+        };
         let created = self.context.writer(&workspace).create(TASK, &new)?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
@@ -111,7 +144,11 @@ impl<'a> Stage<'a> {
             dry_run: false,
             adopt: &|_| false,
         };
-        for outcome in self.context.writer(&workspace).advance(std::slice::from_ref(&task), &plan)? {
+        for outcome in self
+            .context
+            .writer(&workspace)
+            .advance(std::slice::from_ref(&task), &plan)?
+        {
             if let TaskOutcome::Applied(applied) = outcome {
                 self.moved(&applied)?;
             }
@@ -123,26 +160,36 @@ impl<'a> Stage<'a> {
     pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
         let words = ["orch", "next", TASK, "--to", phase];
         self.typed(&words.join(" "))?;
-        let cli =
-            Cli::try_parse_from(words).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
+        let cli = Cli::try_parse_from(words)
+            .map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         if let Some(Command::Next(args)) = cli.command
-            && let Err(Failure::Reported { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
+            && let Err(Failure::Reported { error, .. }) =
+                next::run(&args, &self.context, &self.ui.muted())
         {
-            self.say(&format!("  {} {error}", self.ui.paint.paint(Style::Bad, "error:")))?;
+            self.say(&format!(
+                "  {} {error}",
+                self.ui.paint.paint(Style::Bad, "error:")
+            ))?;
             if let Some(hint) = error.hint() {
-                self.say(&format!("  {} {hint}", self.ui.paint.paint(Style::Command, "hint:")))?;
+                self.say(&format!(
+                    "  {} {hint}",
+                    self.ui.paint.paint(Style::Command, "hint:")
+                ))?;
             }
         }
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
         let judged = workspace.look(&workspace.task(TASK)?)?;
         let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
-        let text = Explanations::new(workspace.repository()?, &subjects).text(Paint::PLAIN, self.ui.width);
+        let text =
+            Explanations::new(workspace.repository()?, &subjects).text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
         let mut lines = text.lines().skip_while(ours);
         self.say("  …")?;
         for (index, line) in lines.by_ref().enumerate() {
-            let next_rule = line.trim_start().starts_with(|first: char| first.is_ascii_digit());
+            let next_rule = line
+                .trim_start()
+                .starts_with(|first: char| first.is_ascii_digit());
             if index > 0 && (next_rule || line.is_empty()) {
                 break;
             }
@@ -154,9 +201,14 @@ impl<'a> Stage<'a> {
     /// Permits orders without a person, because the demo plays every person itself.
     pub(super) fn let_anyone_order(&self) -> Result<(), Failure> {
         let path = self.directory.join(config::FILE);
-        let failed = |error: std::io::Error| Failure::new(Code::Io, format!("{}: {error}", config::FILE));
+        let failed =
+            |error: std::io::Error| Failure::new(Code::Io, format!("{}: {error}", config::FILE));
         let text = std::fs::read_to_string(&path).map_err(failed)?;
-        std::fs::write(&path, text.replace("#orders = \"terminal\"", "orders = \"anyone\"")).map_err(failed)
+        std::fs::write(
+            &path,
+            text.replace("#orders = \"terminal\"", "orders = \"anyone\""),
+        )
+        .map_err(failed)
     }
 
     /// Gives an order as a person would, by this command.
@@ -199,9 +251,16 @@ impl<'a> Stage<'a> {
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
         let judged = workspace.look(&workspace.task(TASK)?)?;
-        if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
-            let of =
-                expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
+        if let Some(expected) = judged
+            .decision
+            .expects
+            .iter()
+            .find(|expected| expected.path == path)
+        {
+            let of = expected
+                .of
+                .iter()
+                .map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
             value["of"] = Value::Object(of.collect());
         }
         value["task_id"] = Value::from(TASK);
@@ -211,21 +270,34 @@ impl<'a> Stage<'a> {
     }
 
     fn typed(&self, command: &str) -> Result<(), Failure> {
-        self.say(&format!("  $ {}", self.ui.paint.paint(Style::Command, command)))
+        self.say(&format!(
+            "  $ {}",
+            self.ui.paint.paint(Style::Command, command)
+        ))
     }
 
     fn moved(&self, applied: &Applied) -> Result<(), Failure> {
         for line in report::transition_lines(applied) {
             let step = &line.step;
             let commit = step.commit.as_deref().map(short).unwrap_or_default();
-            let style = if line.direction == Direction::Advance { Style::Good } else { Style::Warn };
+            let style = if line.direction == Direction::Advance {
+                Style::Good
+            } else {
+                Style::Warn
+            };
             let head = format!("{} -> {}", step.from.as_deref().unwrap_or("new"), step.to);
-            let (head, id) = (self.ui.paint.paint(style, &head), self.ui.paint.paint(Style::Dim, &commit));
+            let (head, id) = (
+                self.ui.paint.paint(style, &head),
+                self.ui.paint.paint(Style::Dim, &commit),
+            );
             self.say(&format!("  {head}  {id}"))?;
             let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
             self.say(&format!("    {cause}: {}", step.reason))?;
             if line.undo.is_some() {
-                let undo = self.ui.paint.paint(Style::Command, &format!("git revert {commit}"));
+                let undo = self
+                    .ui
+                    .paint
+                    .paint(Style::Command, &format!("git revert {commit}"));
                 self.say(&format!("    undo: {undo}"))?;
             }
         }
@@ -236,7 +308,12 @@ impl<'a> Stage<'a> {
         let judged = workspace.look(&workspace.task(TASK)?)?;
         let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged, None));
         let phase = task.current_phase.unwrap_or_default();
-        self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)))
+        self.say(
+            &self
+                .ui
+                .paint
+                .paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)),
+        )
     }
 }
 

@@ -47,23 +47,74 @@ pub(super) struct Check {
 
 /// Everything that is examined, in the order of the report.
 pub(super) const CHECKS: [Check; 12] = [
-    Check { name: "repository", examine: repository, repair: None },
-    Check { name: "objects", examine: objects, repair: None },
-    Check { name: "locks", examine: locks, repair: Some(complete) },
-    Check { name: "settings", examine: settings, repair: None },
-    Check { name: "workflows", examine: workflows, repair: None },
-    Check { name: "tasks", examine: tasks, repair: None },
-    Check { name: "runs", examine: runs, repair: None },
-    Check { name: "trust", examine: trust, repair: None },
-    Check { name: "hooks", examine: hooks, repair: Some(update_hooks) },
-    Check { name: "merges", examine: merges, repair: Some(register) },
-    Check { name: "signatures", examine: signatures, repair: None },
-    Check { name: "watching", examine: watching, repair: None },
+    Check {
+        name: "repository",
+        examine: repository,
+        repair: None,
+    },
+    Check {
+        name: "objects",
+        examine: objects,
+        repair: None,
+    },
+    Check {
+        name: "locks",
+        examine: locks,
+        repair: Some(complete),
+    },
+    Check {
+        name: "settings",
+        examine: settings,
+        repair: None,
+    },
+    Check {
+        name: "workflows",
+        examine: workflows,
+        repair: None,
+    },
+    Check {
+        name: "tasks",
+        examine: tasks,
+        repair: None,
+    },
+    Check {
+        name: "runs",
+        examine: runs,
+        repair: None,
+    },
+    Check {
+        name: "trust",
+        examine: trust,
+        repair: None,
+    },
+    Check {
+        name: "hooks",
+        examine: hooks,
+        repair: Some(update_hooks),
+    },
+    Check {
+        name: "merges",
+        examine: merges,
+        repair: Some(register),
+    },
+    Check {
+        name: "signatures",
+        examine: signatures,
+        repair: None,
+    },
+    Check {
+        name: "watching",
+        examine: watching,
+        repair: None,
+    },
 ];
 
 impl Examined {
     fn new(summary: impl Into<String>, findings: Vec<Diagnostic>) -> Self {
-        Self { summary: summary.into(), findings }
+        Self {
+            summary: summary.into(),
+            findings,
+        }
     }
 
     /// What applies only inside git, and in a work tree.
@@ -78,8 +129,14 @@ impl Examined {
 
 impl<'a> Patient<'a> {
     pub fn of(workspace: &'a Workspace, context: &'a Context) -> Self {
-        let torn = workspace.store().map_or(Ok(Vec::new()), Store::torn_objects);
-        Self { workspace, context, torn }
+        let torn = workspace
+            .store()
+            .map_or(Ok(Vec::new()), Store::torn_objects);
+        Self {
+            workspace,
+            context,
+            torn,
+        }
     }
 
     fn store(&self) -> Option<&Store> {
@@ -94,26 +151,37 @@ impl<'a> Patient<'a> {
 
 fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(store) = patient.store() else {
-        let message =
-            "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
+        let message = "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
         let finding = Diagnostic::warning(Code::NoRepository, message).hint("git init");
-        return Ok(Examined::new(patient.workspace.root().display().to_string(), vec![finding]));
+        return Ok(Examined::new(
+            patient.workspace.root().display().to_string(),
+            vec![finding],
+        ));
     };
     let branch = patient.workspace.branch()?;
-    let branch = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("branch {branch}"));
+    let branch = branch.map_or_else(
+        || "no branch".to_owned(),
+        |branch| format!("branch {branch}"),
+    );
     let mut findings = Vec::new();
     if store.is_shallow()? {
-        let message = "this clone does not have the whole history, so steps before it cannot be proven";
+        let message =
+            "this clone does not have the whole history, so steps before it cannot be proven";
         findings.push(Diagnostic::note(Code::Unverifiable, message).hint("git fetch --unshallow"));
     }
     if git_version().is_err() {
-        let message = "the git command cannot be started; orch needs it for merges, hooks and signatures";
+        let message =
+            "the git command cannot be started; orch needs it for merges, hooks and signatures";
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
     if let Err(error) = store.require_committable() {
         let message = format!("orch can record nothing here: {error}");
         let is_fault = error.class() == Class::Fault;
-        let found = if is_fault { Diagnostic::from(error) } else { error.into_warning() };
+        let found = if is_fault {
+            Diagnostic::from(error)
+        } else {
+            error.into_warning()
+        };
         findings.push(Diagnostic { message, ..found });
     }
     Ok(Examined::new(branch, findings))
@@ -130,14 +198,24 @@ fn objects(patient: &Patient<'_>) -> Result<Examined, Failure> {
     } else {
         format!("{} torn", counted(torn.len(), "object"))
     };
-    let findings = torn.into_iter().take(MOST).map(|object| Diagnostic::from(Store::torn(object))).collect();
+    let findings = torn
+        .into_iter()
+        .take(MOST)
+        .map(|object| Diagnostic::from(Store::torn(object)))
+        .collect();
     Ok(Examined::new(summary, findings))
 }
 
 fn locks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let Some(store) = patient.store() else { return Ok(Examined::without_git()) };
+    let Some(store) = patient.store() else {
+        return Ok(Examined::without_git());
+    };
     let findings = store.locks()?;
-    let summary = if findings.is_empty() { "nothing is locked" } else { "something is locked" };
+    let summary = if findings.is_empty() {
+        "nothing is locked"
+    } else {
+        "something is locked"
+    };
     Ok(Examined::new(summary, findings))
 }
 
@@ -146,7 +224,10 @@ fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Fail
     match patient.store().filter(|_| locks.has(Code::Unfinished)) {
         Some(store) => {
             store.recover_leftovers()?;
-            let is_left = store.locks()?.iter().any(|finding| finding.code == Code::Unfinished);
+            let is_left = store
+                .locks()?
+                .iter()
+                .any(|finding| finding.code == Code::Unfinished);
             let done = "completed or took back the commit of a killed process".to_owned();
             Ok(if is_left { Vec::new() } else { vec![done] })
         }
@@ -157,12 +238,20 @@ fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Fail
 fn settings(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let roots = patient.workspace.config().roots.iter().count();
     let findings = patient.workspace.findings().to_vec();
-    Ok(Examined::new(format!("tasks in {}", counted(roots, "root")), findings))
+    Ok(Examined::new(
+        format!("tasks in {}", counted(roots, "root")),
+        findings,
+    ))
 }
 
 fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let workspace = patient.workspace;
-    let names: BTreeSet<&str> = workspace.config().roots.iter().map(|root| root.workflow.as_str()).collect();
+    let names: BTreeSet<&str> = workspace
+        .config()
+        .roots
+        .iter()
+        .map(|root| root.workflow.as_str())
+        .collect();
     let mut findings = Vec::new();
     for name in &names {
         match workspace.workflow(name) {
@@ -176,14 +265,26 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
 
 fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let (tasks, unusual) = match patient.workspace.survey() {
-        Err(nowhere) if nowhere.code() == Code::NothingToJudge => (Vec::new(), vec![nowhere.into()]),
+        Err(nowhere) if nowhere.code() == Code::NothingToJudge => {
+            (Vec::new(), vec![nowhere.into()])
+        }
         found => found?,
     };
-    let mut findings = Checker::new(patient.workspace, &patient.context.caller).tasks(&tasks)?.findings;
+    let mut findings = Checker::new(patient.workspace, &patient.context.caller)
+        .tasks(&tasks)?
+        .findings;
     // If not everything could be listed, nobody knows whether there is a task.
     let is_empty = tasks.is_empty() && !unusual.iter().any(Diagnostic::is_fault);
-    let outside = if is_empty { records_outside(patient.workspace)? } else { None };
-    findings.extend(unusual.into_iter().filter(|one| outside.is_none() || one.code != Code::NothingToJudge));
+    let outside = if is_empty {
+        records_outside(patient.workspace)?
+    } else {
+        None
+    };
+    findings.extend(
+        unusual
+            .into_iter()
+            .filter(|one| outside.is_none() || one.code != Code::NothingToJudge),
+    );
     findings.extend(outside);
     findings.sort_by_key(|finding| Reverse(finding.severity));
     let left_out = findings.len().saturating_sub(MOST);
@@ -191,7 +292,10 @@ fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let mut summary = counted(tasks.len(), "task");
     summary.push_str(&log_versions(patient.workspace, &tasks));
     if left_out > 0 {
-        summary.push_str(&format!("; orch check lists {} more", counted(left_out, "finding")));
+        summary.push_str(&format!(
+            "; orch check lists {} more",
+            counted(left_out, "finding")
+        ));
     }
     Ok(Examined::new(summary, findings))
 }
@@ -201,7 +305,8 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
     let mut logs: BTreeMap<BTreeSet<&'static str>, usize> = BTreeMap::new();
     for task in tasks {
         // A log that cannot be read is a finding already.
-        let bytes = durable::read_regular(&task.transcript_path().under(&workspace.root)).unwrap_or_default();
+        let bytes = durable::read_regular(&task.transcript_path().under(&workspace.root))
+            .unwrap_or_default();
         let (log, _) = EventLog::parse(&bytes);
         let version = |event: &LogEvent| match event.entry.version {
             RecordVersion::First => "1",
@@ -214,22 +319,34 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
     }
     let told = logs.iter().map(|(versions, many)| {
         let versions: Vec<&str> = versions.iter().copied().collect();
-        format!("{} of version {}", counted(*many, "log"), versions.join(" and "))
+        format!(
+            "{} of version {}",
+            counted(*many, "log"),
+            versions.join(" and ")
+        )
     });
     let told: Vec<String> = told.collect();
-    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", told.join(", "))
+    }
 }
 
 /// A warning if git tracks records although there is no task: a misspelled root hides them all.
 fn records_outside(workspace: &Workspace) -> Result<Option<Diagnostic>, Failure> {
-    let Some(store) = workspace.store() else { return Ok(None) };
+    let Some(store) = workspace.store() else {
+        return Ok(None);
+    };
     let tracked = store.index_source()?.list(&RepoPath::root())?;
-    let records =
-        tracked.iter().filter_map(|entry| entry.path.strip_suffix(TRANSCRIPT_FILE)?.strip_suffix('/'));
+    let records = tracked
+        .iter()
+        .filter_map(|entry| entry.path.strip_suffix(TRANSCRIPT_FILE)?.strip_suffix('/'));
     let records: Vec<&str> = records.collect();
     Ok(records.first().map(|first| {
         let many = counted(records.len(), "record");
-        let message = format!("no root matches a task, but git tracks {many}, such as that in {first}");
+        let message =
+            format!("no root matches a task, but git tracks {many}, such as that in {first}");
         Diagnostic::warning(Code::NoRoot, message).hint("correct `path` of [[root]] in orch.toml")
     }))
 }
@@ -246,7 +363,10 @@ fn runs(patient: &Patient<'_>) -> Result<Examined, Failure> {
         };
         Diagnostic::warning(Code::RunInterrupted, message).hint(hint)
     }));
-    let open = runs.iter().filter(|info| info.standing() == "running").count();
+    let open = runs
+        .iter()
+        .filter(|info| info.standing() == "running")
+        .count();
     Ok(Examined::new(format!("{open} running"), findings))
 }
 
@@ -255,11 +375,18 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let untrusted = known.iter().filter(|one| !one.is_trusted).count();
     let mut findings = Vec::new();
     if untrusted > 0 {
-        let message =
-            format!("{} that orch may start: nobody has trusted this yet", counted(untrusted, "item"));
-        findings.push(Diagnostic::note(Code::Untrusted, message).hint("orch trust --show, then: orch trust"));
+        let message = format!(
+            "{} that orch may start: nobody has trusted this yet",
+            counted(untrusted, "item")
+        );
+        findings.push(
+            Diagnostic::note(Code::Untrusted, message).hint("orch trust --show, then: orch trust"),
+        );
     }
-    Ok(Examined::new(format!("{} that orch may start", counted(known.len(), "item")), findings))
+    Ok(Examined::new(
+        format!("{} that orch may start", counted(known.len(), "item")),
+        findings,
+    ))
 }
 
 fn hooks(patient: &Patient<'_>) -> Result<Examined, Failure> {
@@ -275,15 +402,19 @@ fn update_hooks(patient: &Patient<'_>, hooks: &Examined) -> Result<Vec<String>, 
         return Ok(Vec::new());
     }
     let updated = hook::update(patient.workspace)?;
-    Ok(updated.into_iter().map(|name| format!("updated the {name} hook")).collect())
+    Ok(updated
+        .into_iter()
+        .map(|name| format!("updated the {name} hook"))
+        .collect())
 }
 
 /// Whether the attributes of git ask for the merge driver of orch.
 fn is_driver_asked_for(store: &Store, workspace: &Workspace) -> Result<bool, Failure> {
     let asks = |base: &RepoPath| {
         // The directory stands for that of any task.
-        let state =
-            base.join("task/state.json").map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
+        let state = base
+            .join("task/state.json")
+            .map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
         Ok::<_, Error>(store.merge_attribute(&state)?.as_deref() == Some(DRIVER))
     };
     let mut is_asked_for = false;
@@ -294,28 +425,42 @@ fn is_driver_asked_for(store: &Store, workspace: &Workspace) -> Result<bool, Fai
 }
 
 fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let Some(store) = patient.work_tree() else { return Ok(Examined::without_git()) };
+    let Some(store) = patient.work_tree() else {
+        return Ok(Examined::without_git());
+    };
     if !is_driver_asked_for(store, patient.workspace)? {
         let message = "the states of tasks are merged as text";
         let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
     }
-    let finding = match store.merge_driver(DRIVER)?.map(|driver| TypedLine::of(&driver)) {
+    let finding = match store
+        .merge_driver(DRIVER)?
+        .map(|driver| TypedLine::of(&driver))
+    {
         // `orch resolve` joins what git could not merge as text.
         None => {
-            let message = "git attributes ask for the merge driver of orch, which this clone does not have";
+            let message =
+                "git attributes ask for the merge driver of orch, which this clone does not have";
             Diagnostic::note(Code::MergeDriver, message)
         }
         // git passes the command to the shell, after replacing `%O` and the like.
-        Some(driver) => match driver.words.first().map(|word| word.text.replace("%%", "%")) {
+        Some(driver) => match driver
+            .words
+            .first()
+            .map(|word| word.text.replace("%%", "%"))
+        {
             Some(program) if program.contains('/') && !Path::new(&program).exists() => {
-                let message = format!("the merge driver of this clone is {program}, which does not exist");
+                let message =
+                    format!("the merge driver of this clone is {program}, which does not exist");
                 Diagnostic::warning(Code::MergeDriver, message)
             }
             _ => return Ok(Examined::new("by the merge driver of orch", Vec::new())),
         },
     };
-    Ok(Examined::new("as text", vec![finding.hint("orch doctor --fix")]))
+    Ok(Examined::new(
+        "as text",
+        vec![finding.hint("orch doctor --fix")],
+    ))
 }
 
 fn register(patient: &Patient<'_>, merges: &Examined) -> Result<Vec<String>, Failure> {
@@ -338,11 +483,17 @@ fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
         return Ok(Examined::new("no order needs one", Vec::new()));
     }
     if workspace.signs_verifiably()? {
-        return Ok(Examined::new("your commits are signed, and git trusts the key", Vec::new()));
+        return Ok(Examined::new(
+            "your commits are signed, and git trusts the key",
+            Vec::new(),
+        ));
     }
     let message = "orders must be signed, and this clone does not sign with a key that git trusts";
     let hint = "git config commit.gpgSign true; docs/audit.md says how git comes to trust a key";
-    Ok(Examined::new("missing", vec![Diagnostic::warning(Code::Unsigned, message).hint(hint)]))
+    Ok(Examined::new(
+        "missing",
+        vec![Diagnostic::warning(Code::Unsigned, message).hint(hint)],
+    ))
 }
 
 fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
@@ -350,7 +501,11 @@ fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(limit) = WatchLimit::of(workspace.root(), &workspace.watched()) else {
         return Ok(Examined::new("the system tells no limit", Vec::new()));
     };
-    let summary = format!("{} to watch, of {} at most", counted(limit.needed, "place"), limit.allowed);
+    let summary = format!(
+        "{} to watch, of {} at most",
+        counted(limit.needed, "place"),
+        limit.allowed
+    );
     let mut findings = Vec::new();
     if limit.is_short() {
         let message = format!("{summary}; all programs of a user share this limit of inotify");

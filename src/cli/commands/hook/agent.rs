@@ -104,7 +104,10 @@ pub fn run(hook: &AgentHook, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         Ok(reply) => reply.text(),
         // A status line has no place for a problem.
         Err(_) if matches!(hook, AgentHook::Statusline) => None,
-        Err(error) => Some(format!("{}\n", json!({"systemMessage": format!("orch: {error}")}))),
+        Err(error) => Some(format!(
+            "{}\n",
+            json!({"systemMessage": format!("orch: {error}")})
+        )),
     };
     text.map_or(Ok(()), |text| ui.answer(&text))?;
     Ok(ExitCode::Fine)
@@ -114,7 +117,10 @@ fn input() -> Result<String, Error> {
     let mut text = String::new();
     let read = io::stdin().lock().take(LONGEST).read_to_string(&mut text);
     read.map_err(|error| {
-        Error::new(Code::BadHookInput, format!("the input of the hook cannot be read: {error}"))
+        Error::new(
+            Code::BadHookInput,
+            format!("the input of the hook cannot be read: {error}"),
+        )
     })?;
     Ok(text)
 }
@@ -124,7 +130,10 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
         AgentHook::SessionStart(args) => {
             let input: SessionStartInput = parsed(text)?;
             announce(input.session.cwd.as_deref(), context);
-            args.env_file.as_deref().map(Path::new).map_or(Ok(()), set_environment)?;
+            args.env_file
+                .as_deref()
+                .map(Path::new)
+                .map_or(Ok(()), set_environment)?;
             told("SessionStart", input.session.cwd.as_deref(), context)
         }
         AgentHook::UserPromptSubmit => {
@@ -136,7 +145,9 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
             let input: ToolInput = parsed(text)?;
             let cwd = input.session.cwd.as_deref();
             announce(cwd, context);
-            let Some(file) = input.file() else { return Ok(HookReply::Nothing) };
+            let Some(file) = input.file() else {
+                return Ok(HookReply::Nothing);
+            };
             let path = cwd.unwrap_or(&context.start).join(file);
             Ok(refusal(&path, cwd, context)?.map_or(HookReply::Nothing, HookReply::Deny))
         }
@@ -154,7 +165,10 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
             };
             let sight = workspace.look(&task)?;
             let suggestion = Suggestion::of(&workspace.subject(&sight, None));
-            Ok(HookReply::Line(view::standing(&suggestion, view::Paint { colour: false })))
+            Ok(HookReply::Line(view::standing(
+                &suggestion,
+                view::Paint { colour: false },
+            )))
         }
     }
 }
@@ -170,7 +184,10 @@ fn opened(cwd: Option<&Path>, context: &Context) -> Result<Workspace, Error> {
 fn announce(cwd: Option<&Path>, context: &Context) {
     let kept = opened(cwd, context).and_then(|workspace| workspace.announce_agent(&context.caller));
     if let Err(error) = kept {
-        tracing::warn!(error = error.logged(), "cannot keep that an agent has called a hook");
+        tracing::warn!(
+            error = error.logged(),
+            "cannot keep that an agent has called a hook"
+        );
     }
 }
 
@@ -181,7 +198,9 @@ fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<Ho
         AgentTask::One(sight) => brief(&workspace, &sight),
         AgentTask::Several(ids) => {
             let ids = ids.join(", ");
-            format!("Several tasks of orch wait for an agent: {ids}. `orch prompt TASK` says what to do.\n")
+            format!(
+                "Several tasks of orch wait for an agent: {ids}. `orch prompt TASK` says what to do.\n"
+            )
         }
         AgentTask::Unknown => return Ok(HookReply::Nothing),
     };
@@ -192,7 +211,9 @@ fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<Ho
 fn brief(workspace: &Workspace, sight: &Sight) -> String {
     let suggestion = Suggestion::of(&workspace.subject(sight, None));
     let lines = match workspace.repository() {
-        Ok(repository) => Briefs::of(&Suggestions::of(repository, vec![suggestion], 0, &[])).text(""),
+        Ok(repository) => {
+            Briefs::of(&Suggestions::of(repository, vec![suggestion], 0, &[])).text("")
+        }
         Err(_) => String::new(),
     };
     format!("The task in use, as orch evaluates its files:\n\n{lines}")
@@ -210,10 +231,17 @@ fn set_environment(file: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let (directory, name) = (parent(file), file.file_name().unwrap_or_default());
-    let mut opened =
-        Directory::open(directory, directory).and_then(|directory| directory.append(name)).map_err(failed)?;
-    let before = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
-    opened.write_all(format!("{before}{ENVIRONMENT}").as_bytes()).map_err(failed)
+    let mut opened = Directory::open(directory, directory)
+        .and_then(|directory| directory.append(name))
+        .map_err(failed)?;
+    let before = if known.is_empty() || known.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    opened
+        .write_all(format!("{before}{ENVIRONMENT}").as_bytes())
+        .map_err(failed)
 }
 
 /// Blocks while the rules wait for the agent, as often as it may.
@@ -244,9 +272,14 @@ mod tests {
 
     /// The schema of an input: what orch reads of it. Programs may add keys.
     fn schema<T: schemars::JsonSchema>(event: &str, name: &str) -> (String, String) {
-        let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        let mut schema = SchemaSettings::draft2020_12()
+            .into_generator()
+            .into_root_schema_for::<T>();
         schema.insert("$id".to_owned(), format!("{name}.schema.json").into());
-        schema.insert("title".to_owned(), format!("What Claude Code writes to its hook {event}").into());
+        schema.insert(
+            "title".to_owned(),
+            format!("What Claude Code writes to its hook {event}").into(),
+        );
         (name.to_owned(), crate::view::indented(&Value::from(schema)))
     }
 
@@ -270,7 +303,10 @@ mod tests {
                 std::fs::write(&path, &text).expect("written");
             }
             let present = std::fs::read_to_string(&path).unwrap_or_default();
-            assert_eq!(present, text, "run UPDATE=1 cargo test --lib the_schemas_are");
+            assert_eq!(
+                present, text,
+                "run UPDATE=1 cargo test --lib the_schemas_are"
+            );
         }
     }
 }

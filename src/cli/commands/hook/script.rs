@@ -21,7 +21,11 @@ const UNSEALED: &str = "@SEAL@";
 
 /// The text of a hook. `recorded` is the current path of `orch`, for when it is not on the `PATH`. A commit-msg hook
 /// that does not check only names tasks.
-pub(super) fn text(name: HookName, settings: config::Hook, (recorded, checks): (&str, bool)) -> String {
+pub(super) fn text(
+    name: HookName,
+    settings: config::Hook,
+    (recorded, checks): (&str, bool),
+) -> String {
     let text = include_str!("hook.sh")
         .replace("@NAME@", name.as_str())
         .replace("@ON_MISSING@", settings.on_missing.as_str())
@@ -36,18 +40,30 @@ pub(super) fn text(name: HookName, settings: config::Hook, (recorded, checks): (
 /// Identifies who wrote a hook from its name and bytes.
 pub(super) fn author(name: HookName, bytes: &[u8]) -> Author {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let marked = text.strip_prefix(SHEBANG).and_then(|text| text.strip_prefix(MARK));
-    let Some((seal, rest)) = marked.and_then(|text| text.split_once('\n')) else { return Author::Other };
+    let marked = text
+        .strip_prefix(SHEBANG)
+        .and_then(|text| text.strip_prefix(MARK));
+    let Some((seal, rest)) = marked.and_then(|text| text.split_once('\n')) else {
+        return Author::Other;
+    };
     let unsealed = format!("{SHEBANG}{MARK}{UNSEALED}\n{rest}");
     let is_whole = Digest::of_blob(unsealed.as_bytes()).to_string() == seal;
     // An unchanged hook with another name was copied here.
-    let is_named = rest.lines().any(|line| line.strip_prefix("name=") == Some(name.as_str()));
-    if is_whole && is_named { Author::Orch } else { Author::Edited }
+    let is_named = rest
+        .lines()
+        .any(|line| line.strip_prefix("name=") == Some(name.as_str()));
+    if is_whole && is_named {
+        Author::Orch
+    } else {
+        Author::Edited
+    }
 }
 
 /// Whether a hook of `orch` with these bytes checks the commit.
 pub(super) fn checks(bytes: &[u8]) -> bool {
-    !bytes.split(|byte| *byte == b'\n').any(|line| line == b"checks=no")
+    !bytes
+        .split(|byte| *byte == b'\n')
+        .any(|line| line == b"checks=no")
 }
 
 /// Quotes a text as one shell word.
@@ -65,7 +81,10 @@ mod tests {
 
     #[test]
     fn the_settings_stand_in_the_text() {
-        let settings = config::Hook { on_missing: config::OnMissing::Block, timeout_seconds: 7 };
+        let settings = config::Hook {
+            on_missing: config::OnMissing::Block,
+            timeout_seconds: 7,
+        };
         let text = text(HookName::CommitMsg, settings, ("/it's @NAME@/orch", false));
         for line in [
             "name=commit-msg",
@@ -76,13 +95,21 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
-        assert_eq!(text.matches('@').count(), 2 + text.matches("$@").count(), "{text}");
+        assert_eq!(
+            text.matches('@').count(),
+            2 + text.matches("$@").count(),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_hook_is_known_by_its_seal_whatever_it_says() {
         for recorded in ["/bin/orch", "/a\nb/@SEAL@", ""] {
-            assert_eq!(author(HookName::PrePush, sample(recorded).as_bytes()), Author::Orch, "{recorded}");
+            assert_eq!(
+                author(HookName::PrePush, sample(recorded).as_bytes()),
+                Author::Orch,
+                "{recorded}"
+            );
         }
         let of_another_version = "#!/bin/sh\n# orch-hook: @SEAL@\nname=pre-push\norch check\n";
         let seal = Digest::of_blob(of_another_version.as_bytes()).to_string();
@@ -99,14 +126,23 @@ mod tests {
             text.replacen(MARK, "# orch-hook: 0", 1),
         ] {
             assert_ne!(changed, text);
-            assert_eq!(author(HookName::PrePush, changed.as_bytes()), Author::Edited, "{changed}");
+            assert_eq!(
+                author(HookName::PrePush, changed.as_bytes()),
+                Author::Edited,
+                "{changed}"
+            );
         }
         assert_eq!(author(HookName::PreCommit, text.as_bytes()), Author::Edited);
     }
 
     #[test]
     fn other_texts_are_of_others() {
-        for bytes in [&b""[..], b"#!/bin/sh\norch check --staged\n", b"\xff\xfe", b"# orch-hook: 1\n"] {
+        for bytes in [
+            &b""[..],
+            b"#!/bin/sh\norch check --staged\n",
+            b"\xff\xfe",
+            b"# orch-hook: 1\n",
+        ] {
             assert_eq!(author(HookName::PreCommit, bytes), Author::Other);
         }
     }

@@ -28,7 +28,12 @@ impl Slot {
     pub(super) fn new(directory: &Path, name: HookName, text: String) -> Self {
         let file = directory.join(name.as_str());
         let before = directory.join(format!("{}.before-orch", name.as_str()));
-        Self { name, file, before, text }
+        Self {
+            name,
+            file,
+            before,
+            text,
+        }
     }
 
     /// Returns an error if the hook cannot be read: nobody knows then whose it is.
@@ -55,7 +60,11 @@ impl Slot {
 
     /// Returns an error if our hook cannot be installed here.
     pub(super) fn require_free(&self) -> Result<(), Failure> {
-        let (name, file, before) = (self.name.as_str(), self.file.display(), self.before.display());
+        let (name, file, before) = (
+            self.name.as_str(),
+            self.file.display(),
+            self.before.display(),
+        );
         let (code, message, hint) = match self.state()? {
             HookState::Edited => (
                 Code::HookEdited,
@@ -88,7 +97,11 @@ impl Slot {
             }
             return Err(Failure::new(Code::Io, error.to_string()));
         }
-        Ok(if state == HookState::Outdated { HookDone::Updated } else { HookDone::Installed })
+        Ok(if state == HookState::Outdated {
+            HookDone::Updated
+        } else {
+            HookDone::Installed
+        })
     }
 
     pub(super) fn uninstall(&self) -> Result<Option<HookDone>, Failure> {
@@ -96,7 +109,9 @@ impl Slot {
             HookState::Edited | HookState::Replaced => Ok(Some(HookDone::Left)),
             HookState::Other => Ok(None),
             // Restores the previous hook even if someone has removed ours.
-            _ if self.has_before()? => rename(&self.before, &self.file).map(|()| Some(HookDone::Restored)),
+            _ if self.has_before()? => {
+                rename(&self.before, &self.file).map(|()| Some(HookDone::Restored))
+            }
             HookState::Absent => Ok(None),
             HookState::Installed | HookState::Outdated => {
                 fs::remove_file(&self.file).map_err(|error| failed(&self.file, &error))?;
@@ -115,13 +130,20 @@ pub(super) fn checks(directory: &Path, name: HookName) -> Result<bool, Failure> 
 
 /// The bytes of a hook; none if there is no regular file.
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    Ok(read_if_there(path).map_err(|error| failed(path, &error))?.unwrap_or_default())
+    Ok(read_if_there(path)
+        .map_err(|error| failed(path, &error))?
+        .unwrap_or_default())
 }
 
 /// Whether the path exists, including as a dangling symbolic link.
 fn is_there(path: &Path) -> Result<bool, Failure> {
     match path.symlink_metadata() {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             Ok(false)
         }
         found => found.map(|_| true).map_err(|error| failed(path, &error)),
@@ -129,7 +151,8 @@ fn is_there(path: &Path) -> Result<bool, Failure> {
 }
 
 fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), Failure> {

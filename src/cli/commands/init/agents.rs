@@ -14,8 +14,11 @@ use std::path::Path;
 pub fn chosen(named: &[AgentProgram], root: &Path) -> Result<Vec<AgentProgram>, Failure> {
     let is_there = |path: &&str| root.join(path).symlink_metadata().is_ok();
     let detected = |program: &AgentProgram| program.marks().iter().any(is_there);
-    let mut programs: Vec<AgentProgram> =
-        named.iter().copied().filter(|program| *program != AgentProgram::Detected).collect();
+    let mut programs: Vec<AgentProgram> = named
+        .iter()
+        .copied()
+        .filter(|program| *program != AgentProgram::Detected)
+        .collect();
     if named.contains(&AgentProgram::Detected) {
         programs.extend(AgentProgram::ALL.into_iter().filter(detected));
         if programs.is_empty() {
@@ -39,7 +42,9 @@ pub fn install(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Fail
             instruct(path, program.name(), files)?;
             continue;
         }
-        let Some(before) = readable(path, program.name(), files)? else { continue };
+        let Some(before) = readable(path, program.name(), files)? else {
+            continue;
+        };
         match part.added(before.as_deref(), program) {
             Ok(after) if before.as_ref() == Some(&after) => {}
             Ok(after) => files.write(path, &after)?,
@@ -64,14 +69,18 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
             if files.link(path).is_some() || !files.has(path) {
                 continue;
             }
-            let Some(Some(before)) = readable(path, program.name(), files)? else { continue };
+            let Some(Some(before)) = readable(path, program.name(), files)? else {
+                continue;
+            };
             match part.removed(&before, program) {
                 Ok(None) => files.delete(path)?,
                 Ok(Some(after)) if after == before => {}
                 Ok(Some(after)) => files.write(path, &after)?,
                 // Another status line was never that of orch.
                 Err(_) if part.purpose == PartPurpose::StatusLine => {}
-                Err(clash) => files.findings.push(finding(path, &clash, "remove the part by hand")),
+                Err(clash) => files
+                    .findings
+                    .push(finding(path, &clash, "remove the part by hand")),
             }
         }
     }
@@ -82,7 +91,9 @@ pub fn remove(program: AgentProgram, files: &mut SetupFiles) -> Result<(), Failu
 /// error if a file cannot be read or written.
 pub fn instruct(path: &'static str, who: &str, files: &mut SetupFiles) -> Result<(), Failure> {
     let path = meant(path, files);
-    let Some(before) = readable(path, who, files)? else { return Ok(()) };
+    let Some(before) = readable(path, who, files)? else {
+        return Ok(());
+    };
     match section::added(before.as_deref(), &instructions(who)) {
         Ok(after) if before.as_ref() == Some(&after) => Ok(()),
         Ok(after) => files.write(path, &after),
@@ -93,11 +104,14 @@ pub fn instruct(path: &'static str, who: &str, files: &mut SetupFiles) -> Result
     }
 }
 
-const EDITED: &str =
-    "take your lines out of the part between the markers, or delete the part, and run the command again";
+const EDITED: &str = "take your lines out of the part between the markers, or delete the part, and run the command again";
 
 fn instructions(who: &str) -> TextSection<'_> {
-    TextSection { style: CommentStyle::Markup, text: INSTRUCTIONS, who: Some(who) }
+    TextSection {
+        style: CommentStyle::Markup,
+        text: INSTRUCTIONS,
+        who: Some(who),
+    }
 }
 
 /// The files with instructions of which one may stand for another.
@@ -108,7 +122,9 @@ fn meant(path: &'static str, files: &SetupFiles) -> &'static str {
     let mut path = path;
     // A circle ends somewhere.
     for _ in 0..STANDING.len() {
-        let Some(next) = stands_for(path, files) else { break };
+        let Some(next) = stands_for(path, files) else {
+            break;
+        };
         path = next;
     }
     path
@@ -117,7 +133,9 @@ fn meant(path: &'static str, files: &SetupFiles) -> &'static str {
 fn stands_for(path: &str, files: &SetupFiles) -> Option<&'static str> {
     let other = |name: &str| {
         let name = name.strip_prefix("./").unwrap_or(name);
-        STANDING.into_iter().find(|known| *known == name && *known != path)
+        STANDING
+            .into_iter()
+            .find(|known| *known == name && *known != path)
     };
     if !STANDING.contains(&path) {
         return None;
@@ -126,12 +144,17 @@ fn stands_for(path: &str, files: &SetupFiles) -> Option<&'static str> {
         return other(target.to_str()?);
     }
     let text = files.read(path).ok()??;
-    text.lines().find_map(|line| other(line.trim().strip_prefix('@')?))
+    text.lines()
+        .find_map(|line| other(line.trim().strip_prefix('@')?))
 }
 
 /// The text of a file; the outer `None` if it may not be touched, which becomes a finding. Returns an error if it
 /// cannot be read and `orch init` itself asks for it; for a program, that becomes a finding, too.
-fn readable(path: &str, who: &str, files: &mut SetupFiles) -> Result<Option<Option<String>>, Failure> {
+fn readable(
+    path: &str,
+    who: &str,
+    files: &mut SetupFiles,
+) -> Result<Option<Option<String>>, Failure> {
     if let Some(link) = files.linked(path) {
         files.findings.push(link);
         return Ok(None);
@@ -141,9 +164,14 @@ fn readable(path: &str, who: &str, files: &mut SetupFiles) -> Result<Option<Opti
         // `orch init` without a program stops at what it cannot read.
         Err(failure) if who == "init" => Err(failure),
         Err(failure) => {
-            let why = failure.into_error().map_or(String::new(), |error| format!(": {error}"));
+            let why = failure
+                .into_error()
+                .map_or(String::new(), |error| format!(": {error}"));
             let message = format!("left alone{why}");
-            let place = Place { path: path.to_owned(), ..Place::default() };
+            let place = Place {
+                path: path.to_owned(),
+                ..Place::default()
+            };
             files.findings.push(
                 Diagnostic::error(Code::AgentFile, message)
                     .at(place)
@@ -155,14 +183,22 @@ fn readable(path: &str, who: &str, files: &mut SetupFiles) -> Result<Option<Opti
 }
 
 fn finding(path: &str, clash: &Clash, by_hand: &str) -> Diagnostic {
-    let place = Place { path: path.to_owned(), ..Place::default() };
-    Diagnostic::error(Code::AgentFile, format!("left alone: {clash}")).at(place).hint(by_hand)
+    let place = Place {
+        path: path.to_owned(),
+        ..Place::default()
+    };
+    Diagnostic::error(Code::AgentFile, format!("left alone: {clash}"))
+        .at(place)
+        .hint(by_hand)
 }
 
 impl ProgramPart {
     /// The file of the part: the first of its paths that exists, or else the first.
     fn path(&self, files: &SetupFiles) -> &'static str {
-        self.paths.iter().find(|path| files.has(path)).unwrap_or(&self.paths[0])
+        self.paths
+            .iter()
+            .find(|path| files.has(path))
+            .unwrap_or(&self.paths[0])
     }
 
     /// Every file that the part may have been put into.
@@ -194,7 +230,11 @@ impl ProgramPart {
             PartForm::Toml { text, .. } => {
                 let rest = section::removed(before, &table(text, program))?;
                 let is_valid = |rest: &String| rest.parse::<toml::Table>().is_ok();
-                if rest.as_ref().is_none_or(is_valid) { Ok(rest) } else { Err(Clash::Markers) }
+                if rest.as_ref().is_none_or(is_valid) {
+                    Ok(rest)
+                } else {
+                    Err(Clash::Markers)
+                }
             }
             PartForm::Whole { style, .. } => match section::refuse_unsealed(before, *style) {
                 Ok(()) => Ok(None),
@@ -207,21 +247,31 @@ impl ProgramPart {
     /// What a person may do instead.
     fn by_hand(&self, clash: &Clash) -> String {
         match (&self.form, clash) {
-            (PartForm::Whole { .. }, _) => "move the file away, and run the command again".to_owned(),
+            (PartForm::Whole { .. }, _) => {
+                "move the file away, and run the command again".to_owned()
+            }
             (PartForm::Json(spot), Clash::Edited) => format!(
                 "delete `{}`, and run the command again; or write by hand: {}",
                 spot.keys.join("."),
                 spot.value
             ),
             (_, Clash::Edited | Clash::Markers) | (PartForm::Block, _) => EDITED.to_owned(),
-            (PartForm::Json(spot), _) => format!("add by hand: {}: {}", spot.keys.join("."), spot.value),
-            (PartForm::Toml { text, .. }, _) => format!("add by hand: {}", text.trim().replace('\n', "; ")),
+            (PartForm::Json(spot), _) => {
+                format!("add by hand: {}: {}", spot.keys.join("."), spot.value)
+            }
+            (PartForm::Toml { text, .. }, _) => {
+                format!("add by hand: {}", text.trim().replace('\n', "; "))
+            }
         }
     }
 }
 
 fn table<'a>(text: &'a str, program: AgentProgram) -> TextSection<'a> {
-    TextSection { style: CommentStyle::Hash, text, who: Some(program.name()) }
+    TextSection {
+        style: CommentStyle::Hash,
+        text,
+        who: Some(program.name()),
+    }
 }
 
 /// A TOML text with a table at its end. Returns an error if the text is not valid, or would not be.
@@ -234,7 +284,12 @@ fn with_table(
     let parsed = |text: &str| text.parse::<toml::Table>();
     let syntax = |error: toml::de::Error| Clash::Syntax {
         format: "TOML",
-        message: error.message().lines().next().unwrap_or_default().to_owned(),
+        message: error
+            .message()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     };
     let present = parsed(before.unwrap_or_default()).map_err(syntax)?;
     let after = section::added(before, &table(text, program))?;
@@ -242,12 +297,17 @@ fn with_table(
         return Ok(after);
     }
     let at = |table: &toml::Table| {
-        keys.iter().try_fold(toml::Value::from(table.clone()), |at, key| at.get(key).cloned())
+        keys.iter()
+            .try_fold(toml::Value::from(table.clone()), |at, key| {
+                at.get(key).cloned()
+            })
     };
     match at(&present) {
         None => Err(Clash::Shape(keys[0].to_owned())),
         // It is there already, in this form or another.
-        same if same == at(&parsed(text).map_err(syntax)?) => Ok(before.unwrap_or_default().to_owned()),
+        same if same == at(&parsed(text).map_err(syntax)?) => {
+            Ok(before.unwrap_or_default().to_owned())
+        }
         Some(_) => Err(Clash::Taken(keys.join("."))),
     }
 }

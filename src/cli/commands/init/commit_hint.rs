@@ -16,28 +16,54 @@ struct PathStanding {
 
 /// The command that commits the files that were written, changed and deleted, for whoever types it where this command was
 /// typed; `None` if nothing is to be added, as outside of a repository.
-pub fn commit_command(store: Option<&Store>, files: &SetupFiles, message: &str, ui: &Ui) -> Option<String> {
+pub fn commit_command(
+    store: Option<&Store>,
+    files: &SetupFiles,
+    message: &str,
+    ui: &Ui,
+) -> Option<String> {
     let store = store?;
     let standings = |path: &str| standing(store, path);
     let paths = files.to_add(|path| standings(path).is_to_add);
     if paths.is_empty() {
         return None;
     }
-    let words: Vec<String> = ["git", "add", "--"].into_iter().map(str::to_owned).chain(paths).collect();
-    let named: Vec<_> = ui.argv_here(&words)[3..].iter().map(|path| shell_word(path)).collect();
+    let words: Vec<String> = ["git", "add", "--"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(paths)
+        .collect();
+    let named: Vec<_> = ui.argv_here(&words)[3..]
+        .iter()
+        .map(|path| shell_word(path))
+        .collect();
     let add = format!("git add {}", named.join(" "));
     // What was never committed, and is gone, leaves nothing to commit.
     let is_committed = files.to_add(|path| standings(path).is_to_commit).is_empty();
-    Some(if is_committed { add } else { format!("{add} && git commit -m '{message}'") })
+    Some(if is_committed {
+        add
+    } else {
+        format!("{add} && git commit -m '{message}'")
+    })
 }
 
 fn standing(store: &Store, path: &str) -> PathStanding {
-    let Ok(path) = RepoPath::new(path) else { return PathStanding { is_to_add: true, is_to_commit: true } };
-    let staged = store.index_source().ok().and_then(|index| index.file(&path)).map(|file| file.blob);
+    let Ok(path) = RepoPath::new(path) else {
+        return PathStanding {
+            is_to_add: true,
+            is_to_commit: true,
+        };
+    };
+    let staged = store
+        .index_source()
+        .ok()
+        .and_then(|index| index.file(&path))
+        .map(|file| file.blob);
     // Where HEAD cannot be read, something is to be committed as far as anyone knows.
     let committed = store.head_source().and_then(|head| head.blob_at(&path));
     let there = there(store, &path);
-    let is_accepted = staged.is_some() || (there.is_some() && !store.is_ignored(&path).unwrap_or(false));
+    let is_accepted =
+        staged.is_some() || (there.is_some() && !store.is_ignored(&path).unwrap_or(false));
     let is_to_commit = !committed.is_ok_and(|committed| committed == there);
     PathStanding {
         is_to_add: is_accepted && (staged != there || is_to_commit),

@@ -75,10 +75,23 @@ impl SetupFiles {
     /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may
     /// hold unfinished work of others. `is_known` says whether `git add` accepts a path.
     pub fn to_add(&self, is_known: impl Fn(&str) -> bool) -> Vec<String> {
-        let SetupOutcome { made, changed, removed } = self.outcome();
+        let SetupOutcome {
+            made,
+            changed,
+            removed,
+        } = self.outcome();
         let mut paths: Vec<String> = Vec::new();
-        for path in made.iter().chain(&changed).chain(&removed).filter(|path| is_known(path)) {
-            let shown = self.new_directories.iter().find(|new| is_below(path, new)).unwrap_or(path);
+        for path in made
+            .iter()
+            .chain(&changed)
+            .chain(&removed)
+            .filter(|path| is_known(path))
+        {
+            let shown = self
+                .new_directories
+                .iter()
+                .find(|new| is_below(path, new))
+                .unwrap_or(path);
             if !paths.contains(shown) {
                 paths.push(shown.clone());
             }
@@ -88,7 +101,9 @@ impl SetupFiles {
 
     /// The names of what lies at the root. Returns an error if they cannot be listed.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
-        let failed = |error: std::io::Error| Failure::new(Code::Io, format!("cannot list the root: {error}"));
+        let failed = |error: std::io::Error| {
+            Failure::new(Code::Io, format!("cannot list the root: {error}"))
+        };
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.root).map_err(failed)? {
             names.extend(entry.map_err(failed)?.file_name().into_string());
@@ -104,14 +119,22 @@ impl SetupFiles {
     /// What is wrong with a path that is a symbolic link, or has one above it; `None` if it is and has none.
     pub fn linked(&self, path: &str) -> Option<Diagnostic> {
         let above: Vec<&Path> = Path::new(path).ancestors().collect();
-        let is_link = |part: &&&Path| !part.as_os_str().is_empty() && self.root.join(part).is_symlink();
+        let is_link =
+            |part: &&&Path| !part.as_os_str().is_empty() && self.root.join(part).is_symlink();
         let link = above.iter().rev().find(is_link)?;
-        let message = format!("{} is a symbolic link, which may lead out of the repository", link.display());
-        Some(Diagnostic::error(Code::Symlink, message).hint("put the file or the directory itself there"))
+        let message = format!(
+            "{} is a symbolic link, which may lead out of the repository",
+            link.display()
+        );
+        Some(
+            Diagnostic::error(Code::Symlink, message)
+                .hint("put the file or the directory itself there"),
+        )
     }
 
     fn refuse_link(&self, path: &str) -> Result<(), Failure> {
-        self.linked(path).map_or(Ok(()), |finding| Err(finding.into()))
+        self.linked(path)
+            .map_or(Ok(()), |finding| Err(finding.into()))
     }
 
     /// The text of a file; `None` if there is none. Returns an error if it cannot be read as text, or is a link.
@@ -128,7 +151,11 @@ impl SetupFiles {
 
     /// Writes a file unless the path exists. Returns an error if it cannot be written.
     pub fn file(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        if self.has(path) { Ok(()) } else { self.write(path, text) }
+        if self.has(path) {
+            Ok(())
+        } else {
+            self.write(path, text)
+        }
     }
 
     /// Puts a part that only orch changes into a file. Returns an error if the file cannot be read or written.
@@ -137,7 +164,11 @@ impl SetupFiles {
         let before = self.read(path)?;
         let after = section::added(before.as_deref(), section)
             .map_err(|clash: Clash| cannot_write(path, &clash.to_string()))?;
-        if before.as_ref() == Some(&after) { Ok(()) } else { self.write(path, &after) }
+        if before.as_ref() == Some(&after) {
+            Ok(())
+        } else {
+            self.write(path, &after)
+        }
     }
 
     /// Writes a file and the directories above it. Returns an error if one of these is a link, or on failure.
@@ -147,9 +178,13 @@ impl SetupFiles {
         let target = self.root.join(path);
         // From the root down, the first directory that is missing.
         let missing = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
-        let missing: Vec<&str> = missing.filter(|above| !above.is_empty() && !self.has(above)).collect();
-        self.own_directories.extend(missing.iter().map(|above| (*above).to_owned()));
-        self.new_directories.extend(missing.last().map(|above| (*above).to_owned()));
+        let missing: Vec<&str> = missing
+            .filter(|above| !above.is_empty() && !self.has(above))
+            .collect();
+        self.own_directories
+            .extend(missing.iter().map(|above| (*above).to_owned()));
+        self.new_directories
+            .extend(missing.last().map(|above| (*above).to_owned()));
         Directory::make(&self.root, parent(&target))
             .map_err(|error| cannot_write(path, &error.to_string()))?;
         write_atomic(&self.root, &target, text.as_bytes())
@@ -167,8 +202,13 @@ impl SetupFiles {
         Directory::open(&self.root, parent(&target))
             .and_then(|directory| directory.remove(name))
             .map_err(failed)?;
-        for above in Path::new(path).ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-            let (Some(name), Some(outer), Some(path)) = (above.file_name(), above.parent(), above.to_str())
+        for above in Path::new(path)
+            .ancestors()
+            .skip(1)
+            .filter(|above| !above.as_os_str().is_empty())
+        {
+            let (Some(name), Some(outer), Some(path)) =
+                (above.file_name(), above.parent(), above.to_str())
             else {
                 break;
             };
@@ -177,7 +217,10 @@ impl SetupFiles {
             }
             let opened = Directory::open(&self.root, &self.root.join(outer));
             // A directory that is not empty stays, and so do those above it.
-            if opened.and_then(|directory| directory.remove_directory(name)).is_err() {
+            if opened
+                .and_then(|directory| directory.remove_directory(name))
+                .is_err()
+            {
                 break;
             }
             self.own_directories.remove(path);
@@ -188,7 +231,8 @@ impl SetupFiles {
 
 /// Whether a path is below a directory.
 fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn cannot_write(path: &str, error: &str) -> Failure {

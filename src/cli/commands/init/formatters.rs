@@ -25,26 +25,50 @@ pub fn except_records(bases: &[String], made: &mut SetupFiles) -> Result<(), Fai
             }
         }
     }
-    made.section(IGNORE_FILE, &TextSection { style: CommentStyle::Hash, text: &text, who: None })
+    made.section(
+        IGNORE_FILE,
+        &TextSection {
+            style: CommentStyle::Hash,
+            text: &text,
+            who: None,
+        },
+    )
 }
 
 /// Whether a file at the root of the repository configures, depends on or starts Prettier.
 fn uses_prettier(files: &SetupFiles) -> Result<bool, Failure> {
-    let is_setting = |name: &String| name.starts_with(".prettierrc") || name.starts_with("prettier.config.");
+    let is_setting =
+        |name: &String| name.starts_with(".prettierrc") || name.starts_with("prettier.config.");
     let names = files.names()?;
     if names.iter().any(is_setting) {
         return Ok(true);
     }
-    let package = if files.has("package.json") { files.read("package.json")? } else { None };
+    let package = if files.has("package.json") {
+        files.read("package.json")?
+    } else {
+        None
+    };
     // Of a file that is no JSON, npm says so itself.
-    let package: Value = package.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let has = |member: &str| package.get(member).is_some_and(|member| member.get("prettier").is_some());
+    let package: Value = package
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let has = |member: &str| {
+        package
+            .get(member)
+            .is_some_and(|member| member.get("prettier").is_some())
+    };
     let is_dependency = ["dependencies", "devDependencies"].into_iter().any(has);
     if is_dependency || package.get("prettier").is_some() {
         return Ok(true);
     }
-    for name in [".pre-commit-config.yaml", "lefthook.yml"].into_iter().filter(|name| files.has(name)) {
-        if files.read(name)?.is_some_and(|text| text.contains("prettier")) {
+    for name in [".pre-commit-config.yaml", "lefthook.yml"]
+        .into_iter()
+        .filter(|name| files.has(name))
+    {
+        if files
+            .read(name)?
+            .is_some_and(|text| text.contains("prettier"))
+        {
             return Ok(true);
         }
     }

@@ -75,8 +75,14 @@ pub struct ProgramPart {
 
 impl AgentProgram {
     /// All programs.
-    pub const ALL: [Self; 6] =
-        [Self::Claude, Self::Codex, Self::Gemini, Self::Cursor, Self::Copilot, Self::Opencode];
+    pub const ALL: [Self; 6] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Cursor,
+        Self::Copilot,
+        Self::Opencode,
+    ];
 
     /// The name on the command line and in the markers of shared files.
     #[must_use]
@@ -130,17 +136,35 @@ const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 pub fn guarded_files() -> impl Iterator<Item = &'static str> {
     let parts = AgentProgram::ALL.into_iter().flat_map(AgentProgram::parts);
     let hooks = parts.filter(|part| part.purpose == PartPurpose::Hook);
-    hooks.flat_map(|part| part.paths.iter().copied()).chain([CLAUDE_LOCAL_SETTINGS])
+    hooks
+        .flat_map(|part| part.paths.iter().copied())
+        .chain([CLAUDE_LOCAL_SETTINGS])
 }
 
 fn claude() -> Vec<ProgramPart> {
     let status_line = json!({"type": "command", "command": "orch hook agent statusline"});
     vec![
         instructions(&["CLAUDE.md"]),
-        command(&[".claude/commands/next.md"], "argument-hint: \"[TASK]\"\n", ": $ARGUMENTS"),
-        server(&[".mcp.json"], "mcpServers", json!({"command": "orch", "args": ["mcp"]})),
-        hook("SessionStart", None, "session-start --env-file \"$CLAUDE_ENV_FILE\""),
-        hook("PreToolUse", Some("Write|Edit|MultiEdit|NotebookEdit"), "pre-tool-use"),
+        command(
+            &[".claude/commands/next.md"],
+            "argument-hint: \"[TASK]\"\n",
+            ": $ARGUMENTS",
+        ),
+        server(
+            &[".mcp.json"],
+            "mcpServers",
+            json!({"command": "orch", "args": ["mcp"]}),
+        ),
+        hook(
+            "SessionStart",
+            None,
+            "session-start --env-file \"$CLAUDE_ENV_FILE\"",
+        ),
+        hook(
+            "PreToolUse",
+            Some("Write|Edit|MultiEdit|NotebookEdit"),
+            "pre-tool-use",
+        ),
         hook("Stop", None, "stop"),
         ProgramPart {
             purpose: PartPurpose::StatusLine,
@@ -162,13 +186,23 @@ const HOOK: &str = "orch hook agent ";
 
 /// A hook of Claude Code, for the tools that match, if it is about tools.
 fn hook(event: &'static str, tools: Option<&str>, arguments: &str) -> ProgramPart {
-    let run = json!([{ "type": "command", "command": format!("{HOOK}{arguments}"), "timeout": 10 }]);
+    let run =
+        json!([{ "type": "command", "command": format!("{HOOK}{arguments}"), "timeout": 10 }]);
     let value = match tools {
         Some(tools) => json!({"matcher": tools, "hooks": run}),
         None => json!({"hooks": run}),
     };
-    let spot = JsonSpot { keys: vec!["hooks", event], value, seal: SealPlace::Comment, mark: Some(HOOK) };
-    ProgramPart { purpose: PartPurpose::Hook, paths: CLAUDE_SETTINGS, form: PartForm::Json(spot) }
+    let spot = JsonSpot {
+        keys: vec!["hooks", event],
+        value,
+        seal: SealPlace::Comment,
+        mark: Some(HOOK),
+    };
+    ProgramPart {
+        purpose: PartPurpose::Hook,
+        paths: CLAUDE_SETTINGS,
+        form: PartForm::Json(spot),
+    }
 }
 
 fn codex() -> Vec<ProgramPart> {
@@ -186,15 +220,25 @@ fn codex() -> Vec<ProgramPart> {
 }
 
 fn gemini() -> Vec<ProgramPart> {
-    let text = format!("description = \"{DESCRIPTION}\"\nprompt = '''\n{}'''\n", next(": {{args}}"));
+    let text = format!(
+        "description = \"{DESCRIPTION}\"\nprompt = '''\n{}'''\n",
+        next(": {{args}}")
+    );
     vec![
         instructions(&["GEMINI.md"]),
         ProgramPart {
             purpose: PartPurpose::Command,
             paths: &[".gemini/commands/next.toml"],
-            form: PartForm::Whole { text, style: CommentStyle::Hash },
+            form: PartForm::Whole {
+                text,
+                style: CommentStyle::Hash,
+            },
         },
-        server(&[".gemini/settings.json"], "mcpServers", json!({"command": "orch", "args": ["mcp"]})),
+        server(
+            &[".gemini/settings.json"],
+            "mcpServers",
+            json!({"command": "orch", "args": ["mcp"]}),
+        ),
     ]
 }
 
@@ -204,21 +248,32 @@ fn cursor() -> Vec<ProgramPart> {
         super::INSTRUCTIONS
     );
     // Cursor passes what follows a command as it is.
-    let command = PartForm::Whole { text: next(""), style: CommentStyle::Markup };
+    let command = PartForm::Whole {
+        text: next(""),
+        style: CommentStyle::Markup,
+    };
     let args = json!({"command": "orch", "args": ["-C", "${workspaceFolder}", "mcp"]});
     vec![
         ProgramPart {
             purpose: PartPurpose::Instructions,
             paths: &[".cursor/rules/orch.mdc"],
-            form: PartForm::Whole { text: rule, style: CommentStyle::Markup },
+            form: PartForm::Whole {
+                text: rule,
+                style: CommentStyle::Markup,
+            },
         },
-        ProgramPart { purpose: PartPurpose::Command, paths: &[".cursor/commands/next.md"], form: command },
+        ProgramPart {
+            purpose: PartPurpose::Command,
+            paths: &[".cursor/commands/next.md"],
+            form: command,
+        },
         server(&[".cursor/mcp.json"], "mcpServers", args),
     ]
 }
 
 fn copilot() -> Vec<ProgramPart> {
-    let args = json!({"type": "stdio", "command": "orch", "args": ["-C", "${workspaceFolder}", "mcp"]});
+    let args =
+        json!({"type": "stdio", "command": "orch", "args": ["-C", "${workspaceFolder}", "mcp"]});
     vec![
         instructions(&[".github/copilot-instructions.md"]),
         command(&[".github/prompts/next.prompt.md"], "agent: agent\n", ""),
@@ -231,12 +286,21 @@ fn opencode() -> Vec<ProgramPart> {
     vec![
         instructions(&["AGENTS.md"]),
         command(&[".opencode/command/next.md"], "", ": $ARGUMENTS"),
-        sealed_server(&["opencode.json", "opencode.jsonc"], "mcp", value, "environment"),
+        sealed_server(
+            &["opencode.json", "opencode.jsonc"],
+            "mcp",
+            value,
+            "environment",
+        ),
     ]
 }
 
 fn instructions(paths: &'static [&'static str]) -> ProgramPart {
-    ProgramPart { purpose: PartPurpose::Instructions, paths, form: PartForm::Block }
+    ProgramPart {
+        purpose: PartPurpose::Instructions,
+        paths,
+        form: PartForm::Block,
+    }
 }
 
 /// What a program shows about the command `/next`.
@@ -249,11 +313,17 @@ fn next(task: &str) -> String {
 
 /// A Markdown file with front matter that defines the command.
 fn command(paths: &'static [&'static str], more: &str, task: &str) -> ProgramPart {
-    let text = format!("---\ndescription: {DESCRIPTION}\n{more}---\n\n{}", next(task));
+    let text = format!(
+        "---\ndescription: {DESCRIPTION}\n{more}---\n\n{}",
+        next(task)
+    );
     ProgramPart {
         purpose: PartPurpose::Command,
         paths,
-        form: PartForm::Whole { text, style: CommentStyle::Markup },
+        form: PartForm::Whole {
+            text,
+            style: CommentStyle::Markup,
+        },
     }
 }
 
@@ -268,6 +338,15 @@ fn sealed_server(
     value: Value,
     variables: &'static str,
 ) -> ProgramPart {
-    let spot = JsonSpot { keys: vec![key, "orch"], value, seal: SealPlace::Variable(variables), mark: None };
-    ProgramPart { purpose: PartPurpose::Server, paths, form: PartForm::Json(spot) }
+    let spot = JsonSpot {
+        keys: vec![key, "orch"],
+        value,
+        seal: SealPlace::Variable(variables),
+        mark: None,
+    };
+    ProgramPart {
+        purpose: PartPurpose::Server,
+        paths,
+        form: PartForm::Json(spot),
+    }
 }

@@ -56,12 +56,17 @@ fn with_comments(value: &Value, comment: &str) -> Value {
     match value {
         Value::Object(members) => {
             let sealed = |(key, value): (&String, &Value)| match value {
-                Value::String(text) if key == COMMAND => (key.clone(), format!("{text}{comment}").into()),
+                Value::String(text) if key == COMMAND => {
+                    (key.clone(), format!("{text}{comment}").into())
+                }
                 value => (key.clone(), with_comments(value, comment)),
             };
             Value::Object(members.iter().map(sealed).collect())
         }
-        Value::Array(values) => values.iter().map(|value| with_comments(value, comment)).collect(),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| with_comments(value, comment))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -86,9 +91,12 @@ fn opened(value: &Value, seals: &mut Vec<String>) -> Option<Value> {
             }
             (!rest.is_empty() || members.is_empty()).then(|| rest.into())
         }
-        Value::Array(values) => {
-            Some(values.iter().map(|value| opened(value, seals).unwrap_or_default()).collect())
-        }
+        Value::Array(values) => Some(
+            values
+                .iter()
+                .map(|value| opened(value, seals).unwrap_or_default())
+                .collect(),
+        ),
         other => Some(other.clone()),
     }
 }
@@ -97,7 +105,9 @@ fn opened(value: &Value, seals: &mut Vec<String>) -> Option<Value> {
 fn digest_of(value: &Value) -> String {
     let mut sorted = value.clone();
     sorted.sort_all_objects();
-    let digest = ObjectFormat::Sha256.blob(sorted.to_string().as_bytes()).to_string();
+    let digest = ObjectFormat::Sha256
+        .blob(sorted.to_string().as_bytes())
+        .to_string();
     digest.chars().take(12).collect()
 }
 
@@ -109,8 +119,7 @@ mod tests {
     #[test]
     fn a_seal_is_taken_off_and_says_whether_the_entry_is_as_it_was() {
         let server = json!({"command": "orch", "args": ["mcp"]});
-        let hook =
-            json!({"matcher": "Write", "hooks": [{"type": "command", "command": "orch hook agent stop"}]});
+        let hook = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "orch hook agent stop"}]});
         for (value, place) in [
             (&server, SealPlace::Variable("env")),
             (&server, SealPlace::Comment),
@@ -118,9 +127,24 @@ mod tests {
         ] {
             let sealed = seal(value, place);
             assert_ne!(sealed, *value);
-            assert_eq!(open(&sealed), OpenedEntry { value: value.clone(), is_own: Some(true) });
-            assert_eq!(open(value), OpenedEntry { value: value.clone(), is_own: None });
-            let changed = sealed.to_string().replace("orch", "orch2").replace("orch2:init", "orch:init");
+            assert_eq!(
+                open(&sealed),
+                OpenedEntry {
+                    value: value.clone(),
+                    is_own: Some(true)
+                }
+            );
+            assert_eq!(
+                open(value),
+                OpenedEntry {
+                    value: value.clone(),
+                    is_own: None
+                }
+            );
+            let changed = sealed
+                .to_string()
+                .replace("orch", "orch2")
+                .replace("orch2:init", "orch:init");
             let changed: Value = serde_json::from_str(&changed).expect("JSON");
             assert_eq!(open(&changed).is_own, Some(false), "{changed}");
         }
@@ -130,6 +154,10 @@ mod tests {
         assert_eq!(open(&reordered).is_own, Some(true));
         let mut more = sealed;
         more["env"]["DEBUG"] = "1".into();
-        assert_eq!(open(&more).is_own, Some(false), "a variable of someone else is a change");
+        assert_eq!(
+            open(&more).is_own,
+            Some(false),
+            "a variable of someone else is a change"
+        );
     }
 }

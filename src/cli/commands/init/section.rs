@@ -86,7 +86,9 @@ impl<'t> PresentSection<'t> {
             ([(start, from)], [(to, end, words)]) if from <= to => {
                 let body = &text[*from..*to];
                 // Before there were digests, only `orch init` wrote the part.
-                let is_own = words.first().is_some_and(|digest| *digest == digest_of(body));
+                let is_own = words
+                    .first()
+                    .is_some_and(|digest| *digest == digest_of(body));
                 let who = match words.get(1..) {
                     Some(who) => who.iter().cloned().collect(),
                     None => BTreeSet::from(["init".to_owned()]),
@@ -108,22 +110,34 @@ impl<'t> PresentSection<'t> {
 
 /// A digest of lines that ignores how they end.
 fn digest_of(lines: &str) -> String {
-    let digest = ObjectFormat::Sha256.blob(lines.replace("\r\n", "\n").as_bytes()).to_string();
+    let digest = ObjectFormat::Sha256
+        .blob(lines.replace("\r\n", "\n").as_bytes())
+        .to_string();
     digest.chars().take(12).collect()
 }
 
 /// The text with the part; `None` as the text is a file that does not exist. Returns an error if the part was changed.
 pub fn added(text: Option<&str>, section: &TextSection<'_>) -> Result<String, Clash> {
-    let present = text.map(|text| PresentSection::of(text, section.style)).transpose()?.flatten();
-    let mut who: BTreeSet<String> = present.iter().flat_map(|present| present.who.clone()).collect();
+    let present = text
+        .map(|text| PresentSection::of(text, section.style))
+        .transpose()?
+        .flatten();
+    let mut who: BTreeSet<String> = present
+        .iter()
+        .flat_map(|present| present.who.clone())
+        .collect();
     who.extend(section.who.map(str::to_owned));
-    let newline =
-        present.as_ref().map_or_else(|| newline_of(text.unwrap_or_default()), |present| present.newline);
+    let newline = present.as_ref().map_or_else(
+        || newline_of(text.unwrap_or_default()),
+        |present| present.newline,
+    );
     let block = section.block(&who, section.text, newline);
     let Some(present) = present else {
         return Ok(match text {
             None => block,
-            Some(text) if text.is_empty() || text.ends_with('\n') => format!("{text}{newline}{block}"),
+            Some(text) if text.is_empty() || text.ends_with('\n') => {
+                format!("{text}{newline}{block}")
+            }
             // A file that does not end with a newline does not do so afterwards.
             Some(text) => format!("{text}{newline}{newline}{}", block.trim_end()),
         });
@@ -137,7 +151,9 @@ pub fn added(text: Option<&str>, section: &TextSection<'_>) -> Result<String, Cl
 
 /// The text without the part; `None` if nothing else was in the file. Returns an error if the part was changed.
 pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, Clash> {
-    let Some(present) = PresentSection::of(text, section.style)? else { return Ok(Some(text.to_owned())) };
+    let Some(present) = PresentSection::of(text, section.style)? else {
+        return Ok(Some(text.to_owned()));
+    };
     let mut who = present.who.clone();
     if !section.who.is_some_and(|one| who.remove(one)) {
         return Ok(Some(text.to_owned()));
@@ -157,7 +173,11 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
     let is_line_end = |rest: &&str| rest.is_empty() || rest.ends_with('\n');
     let line = || present.before.strip_suffix(newline).filter(is_line_end);
     let text_and_line = || present.before.strip_suffix(newline)?.strip_suffix(newline);
-    let before = if present.is_line { line() } else { text_and_line().or_else(line) };
+    let before = if present.is_line {
+        line()
+    } else {
+        text_and_line().or_else(line)
+    };
     let before = before.unwrap_or(present.before);
     Ok(Some(format!("{before}{}", present.after)))
 }
@@ -165,16 +185,30 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
 impl PresentSection<'_> {
     /// The text with a block in the place of the part.
     fn around(&self, block: &str) -> String {
-        let block = if self.is_line { block } else { block.trim_end() };
+        let block = if self.is_line {
+            block
+        } else {
+            block.trim_end()
+        };
         format!("{}{block}{}", self.before, self.after)
     }
 }
 
 impl TextSection<'_> {
     fn block(&self, who: &BTreeSet<String>, body: &str, newline: &str) -> String {
-        let seal = |_| [END.to_owned(), digest_of(body)].into_iter().chain(who.clone());
-        let end = self.who.map_or(END.to_owned(), |one| seal(one).collect::<Vec<_>>().join(" "));
-        let text = format!("{}\n{body}{}\n", self.style.comment(BEGIN), self.style.comment(&end));
+        let seal = |_| {
+            [END.to_owned(), digest_of(body)]
+                .into_iter()
+                .chain(who.clone())
+        };
+        let end = self.who.map_or(END.to_owned(), |one| {
+            seal(one).collect::<Vec<_>>().join(" ")
+        });
+        let text = format!(
+            "{}\n{body}{}\n",
+            self.style.comment(BEGIN),
+            self.style.comment(&end)
+        );
         text.replace('\n', newline)
     }
 }
@@ -187,7 +221,10 @@ fn newline_of(text: &str) -> &'static str {
 
 /// A whole file of orch, with a last line that holds a digest of the lines above it.
 pub fn sealed(text: &str, style: CommentStyle) -> String {
-    format!("{text}{}\n", style.comment(&format!("{WHOLE} {}", digest_of(text))))
+    format!(
+        "{text}{}\n",
+        style.comment(&format!("{WHOLE} {}", digest_of(text)))
+    )
 }
 
 /// Returns an error unless the file is as orch wrote it, now or in an earlier version.
@@ -195,9 +232,15 @@ pub fn refuse_unsealed(file: &str, style: CommentStyle) -> Result<(), Clash> {
     let (body, last) = file.trim_end().rsplit_once('\n').ok_or(Clash::Foreign)?;
     let Some(words) = style.words(last, WHOLE) else {
         let is_sealed = body.lines().any(|line| style.words(line, WHOLE).is_some());
-        return Err(if is_sealed { Clash::Edited } else { Clash::Foreign });
+        return Err(if is_sealed {
+            Clash::Edited
+        } else {
+            Clash::Foreign
+        });
     };
-    let is_own = words.first().is_some_and(|digest| *digest == digest_of(&format!("{body}\n")));
+    let is_own = words
+        .first()
+        .is_some_and(|digest| *digest == digest_of(&format!("{body}\n")));
     if is_own { Ok(()) } else { Err(Clash::Edited) }
 }
 
@@ -208,7 +251,11 @@ mod tests {
     const TEXT: &str = "One.\nTwo.\n";
 
     fn section(who: &str) -> TextSection<'_> {
-        TextSection { style: CommentStyle::Markup, text: TEXT, who: Some(who) }
+        TextSection {
+            style: CommentStyle::Markup,
+            text: TEXT,
+            who: Some(who),
+        }
     }
 
     #[test]
@@ -231,14 +278,34 @@ mod tests {
         ] {
             let with = added(Some(text), &section("x")).expect("added");
             assert!(with.starts_with(text) && with.contains("One."), "{with:?}");
-            assert_eq!(added(Some(&with), &section("x")), Ok(with.clone()), "a second time changes nothing");
-            assert_eq!(removed(&with, &section("x")), Ok(Some(text.to_owned())), "{with:?}");
+            assert_eq!(
+                added(Some(&with), &section("x")),
+                Ok(with.clone()),
+                "a second time changes nothing"
+            );
+            assert_eq!(
+                removed(&with, &section("x")),
+                Ok(Some(text.to_owned())),
+                "{with:?}"
+            );
             let more = format!("{}\nmore\n", with.trim_end());
-            let rest = removed(&more, &section("x")).expect("removed").expect("a file");
-            assert!(rest.starts_with(text) && rest.ends_with("more\n"), "{rest:?}");
+            let rest = removed(&more, &section("x"))
+                .expect("removed")
+                .expect("a file");
+            assert!(
+                rest.starts_with(text) && rest.ends_with("more\n"),
+                "{rest:?}"
+            );
             let block = &with[with.find("<!-- orch").expect("the marker")..];
-            assert_eq!(block.contains("\r\n"), text.ends_with("\r\n") || text == "a\r\nb", "{with:?}");
-            assert!(!block.contains("\r\n") || !block.replace("\r\n", "").contains('\n'), "{with:?}");
+            assert_eq!(
+                block.contains("\r\n"),
+                text.ends_with("\r\n") || text == "a\r\nb",
+                "{with:?}"
+            );
+            assert!(
+                !block.contains("\r\n") || !block.replace("\r\n", "").contains('\n'),
+                "{with:?}"
+            );
         }
         let alone = added(None, &section("x")).expect("added");
         assert_eq!(removed(&alone, &section("x")), Ok(None));
@@ -251,7 +318,11 @@ mod tests {
         for _ in 0..length {
             let longest = all[from..].to_vec();
             from = all.len();
-            all.extend(longest.iter().flat_map(|text| characters.iter().map(move |c| format!("{text}{c}"))));
+            all.extend(
+                longest
+                    .iter()
+                    .flat_map(|text| characters.iter().map(move |c| format!("{text}{c}"))),
+            );
         }
         all
     }
@@ -262,7 +333,10 @@ mod tests {
         assert_eq!(texts.len(), 1093);
         for text in texts {
             for style in [CommentStyle::Markup, CommentStyle::Hash] {
-                let [x, y] = ["x", "y"].map(|who| TextSection { style, ..section(who) });
+                let [x, y] = ["x", "y"].map(|who| TextSection {
+                    style,
+                    ..section(who)
+                });
                 let with = added(Some(&text), &x).expect("added");
                 assert!(with.starts_with(&text), "{text:?}: {with:?}");
                 assert_eq!(
@@ -273,8 +347,13 @@ mod tests {
                 assert_eq!(removed(&with, &x), Ok(Some(text.clone())), "{with:?}");
                 let both = added(Some(&with), &y).expect("added");
                 assert_eq!(removed(&both, &y), Ok(Some(with.clone())), "{text:?}");
-                let rest = removed(&format!("{with}\nmore"), &x).expect("removed").expect("a file");
-                assert!(rest.starts_with(&text) && rest.ends_with("more"), "{text:?}: {rest:?}");
+                let rest = removed(&format!("{with}\nmore"), &x)
+                    .expect("removed")
+                    .expect("a file");
+                assert!(
+                    rest.starts_with(&text) && rest.ends_with("more"),
+                    "{text:?}: {rest:?}"
+                );
             }
         }
     }
@@ -285,7 +364,11 @@ mod tests {
         let two = added(Some(&one), &section("y")).expect("added");
         assert_eq!(two.matches("One.").count(), 1);
         assert_eq!(removed(&two, &section("y")), Ok(Some(one.clone())));
-        assert_eq!(removed(&one, &section("y")), Ok(Some(one.clone())), "it never needed it");
+        assert_eq!(
+            removed(&one, &section("y")),
+            Ok(Some(one.clone())),
+            "it never needed it"
+        );
         assert_eq!(removed(&one, &section("x")), Ok(Some("a\n".to_owned())));
     }
 
@@ -295,25 +378,54 @@ mod tests {
         let edited = with.replace("Two.", "Three.");
         assert_eq!(added(Some(&edited), &section("x")), Err(Clash::Edited));
         assert_eq!(removed(&edited, &section("x")), Err(Clash::Edited));
-        let older = TextSection { text: "Zero.\n", ..section("x") };
+        let older = TextSection {
+            text: "Zero.\n",
+            ..section("x")
+        };
         let older = added(Some("a\n"), &older).expect("added");
         assert_eq!(added(Some(&older), &section("x")), Ok(with.clone()));
         // From before there was a digest: `orch init` wrote it, and nothing shows whether someone changed it.
         let unsealed = |body: &str| format!("a\n\n<!-- orch:begin -->\n{body}<!-- orch:end -->\n");
-        assert_eq!(added(Some(&unsealed("Zero.\n")), &section("init")), Err(Clash::Edited));
-        assert_eq!(removed(&unsealed(TEXT), &section("x")), Ok(Some(unsealed(TEXT))), "it is not x's");
+        assert_eq!(
+            added(Some(&unsealed("Zero.\n")), &section("init")),
+            Err(Clash::Edited)
+        );
+        assert_eq!(
+            removed(&unsealed(TEXT), &section("x")),
+            Ok(Some(unsealed(TEXT))),
+            "it is not x's"
+        );
         let renewed = added(Some(&unsealed(TEXT)), &section("init")).expect("added");
-        assert_eq!(removed(&renewed, &section("init")), Ok(Some("a\n".to_owned())));
+        assert_eq!(
+            removed(&renewed, &section("init")),
+            Ok(Some("a\n".to_owned()))
+        );
         let moved = with.replace("a\n\n<!--", "a\n<!--") + "more\n";
-        assert_eq!(removed(&moved, &section("x")), Ok(Some("a\nmore\n".to_owned())), "nothing is joined");
-        for broken in ["<!-- orch:begin -->\n", "<!-- orch:end -->\n<!-- orch:begin -->\n", &with.repeat(2)] {
-            assert_eq!(added(Some(broken), &section("x")), Err(Clash::Markers), "{broken}");
+        assert_eq!(
+            removed(&moved, &section("x")),
+            Ok(Some("a\nmore\n".to_owned())),
+            "nothing is joined"
+        );
+        for broken in [
+            "<!-- orch:begin -->\n",
+            "<!-- orch:end -->\n<!-- orch:begin -->\n",
+            &with.repeat(2),
+        ] {
+            assert_eq!(
+                added(Some(broken), &section("x")),
+                Err(Clash::Markers),
+                "{broken}"
+            );
         }
     }
 
     #[test]
     fn a_part_that_nobody_may_change_is_always_renewed() {
-        let section = TextSection { style: CommentStyle::Hash, text: TEXT, who: None };
+        let section = TextSection {
+            style: CommentStyle::Hash,
+            text: TEXT,
+            who: None,
+        };
         let with = added(Some("a"), &section).expect("added");
         assert_eq!(with, "a\n\n# orch:begin\nOne.\nTwo.\n# orch:end");
         assert_eq!(added(Some(&with.replace("One", "Won")), &section), Ok(with));
@@ -323,10 +435,22 @@ mod tests {
     fn a_whole_file_is_known_by_its_last_line() {
         let file = sealed(TEXT, CommentStyle::Hash);
         assert_eq!(refuse_unsealed(&file, CommentStyle::Hash), Ok(()));
-        assert_eq!(refuse_unsealed(&file.replace('\n', "\r\n"), CommentStyle::Hash), Ok(()));
-        assert_eq!(refuse_unsealed(&file.replace("One", "Won"), CommentStyle::Hash), Err(Clash::Edited));
-        assert_eq!(refuse_unsealed(TEXT, CommentStyle::Hash), Err(Clash::Foreign));
-        assert_eq!(refuse_unsealed(&format!("{file}more\n"), CommentStyle::Hash), Err(Clash::Edited));
+        assert_eq!(
+            refuse_unsealed(&file.replace('\n', "\r\n"), CommentStyle::Hash),
+            Ok(())
+        );
+        assert_eq!(
+            refuse_unsealed(&file.replace("One", "Won"), CommentStyle::Hash),
+            Err(Clash::Edited)
+        );
+        assert_eq!(
+            refuse_unsealed(TEXT, CommentStyle::Hash),
+            Err(Clash::Foreign)
+        );
+        assert_eq!(
+            refuse_unsealed(&format!("{file}more\n"), CommentStyle::Hash),
+            Err(Clash::Edited)
+        );
         assert_eq!(refuse_unsealed("", CommentStyle::Hash), Err(Clash::Foreign));
     }
 }

@@ -50,7 +50,10 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
         None => vec![at],
         Some(mark) => {
             let elements = spot.elements(at)?;
-            elements.iter().filter(|element| mentions(&value_of(element), mark)).collect()
+            elements
+                .iter()
+                .filter(|element| mentions(&value_of(element), mark))
+                .collect()
         }
     };
     let mut older = None;
@@ -64,7 +67,10 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
         }
     }
     let sealed = seal(&spot.value, spot.seal);
-    Ok(older.map_or_else(|| layout.with(at, None, &sealed, false), |node| layout.replaced(node, &sealed)))
+    Ok(older.map_or_else(
+        || layout.with(at, None, &sealed, false),
+        |node| layout.replaced(node, &sealed),
+    ))
 }
 
 /// The text without the value that orch wrote; `None` if nothing is left of a file that orch created. Returns an error
@@ -75,9 +81,17 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
     let mut way: Vec<(&Node<'_>, usize)> = Vec::new();
     let mut at = &layout.root;
     for (depth, key) in spot.keys.iter().enumerate() {
-        let Some(node) = layout.member(at, spot, depth)? else { return Ok(Some(text.to_owned())) };
-        let members = at.as_object().map(|object| object.properties.iter()).into_iter().flatten();
-        let index = members.map(|member| member.name.as_str()).position(|name| name == *key);
+        let Some(node) = layout.member(at, spot, depth)? else {
+            return Ok(Some(text.to_owned()));
+        };
+        let members = at
+            .as_object()
+            .map(|object| object.properties.iter())
+            .into_iter()
+            .flatten();
+        let index = members
+            .map(|member| member.name.as_str())
+            .position(|name| name == *key);
         way.push((at, index.unwrap_or_default()));
         at = node;
     }
@@ -89,8 +103,9 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
         },
         Some(mark) => {
             let elements = spot.elements(at)?.iter().map(value_of);
-            let own: Vec<Option<bool>> =
-                elements.map(|element| open(&element).is_own.filter(|_| mentions(&element, mark))).collect();
+            let own: Vec<Option<bool>> = elements
+                .map(|element| open(&element).is_own.filter(|_| mentions(&element, mark)))
+                .collect();
             match own.iter().position(|own| *own == Some(true)) {
                 Some(index) => way.push((at, index)),
                 None if own.contains(&Some(false)) => return Err(Clash::Edited),
@@ -99,10 +114,16 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
         }
     }
     // What orch created only to hold the value goes with it.
-    while way.len() > 1 && way.last().is_some_and(|(container, _)| layout.is_created_for_one(container)) {
+    while way.len() > 1
+        && way
+            .last()
+            .is_some_and(|(container, _)| layout.is_created_for_one(container))
+    {
         way.pop();
     }
-    let Some((container, index)) = way.pop() else { return Ok(Some(text.to_owned())) };
+    let Some((container, index)) = way.pop() else {
+        return Ok(Some(text.to_owned()));
+    };
     let is_all = way.is_empty() && layout.is_created_for_one(container);
     let rest = layout.without(container, index);
     Ok((!is_all || rest != SKELETON).then_some(rest))
@@ -118,13 +139,23 @@ impl JsonSpot {
     /// The member to add below the first `depth` keys: its key, and the value in the objects that are missing.
     fn nested(&self, depth: usize) -> (&'static str, Value) {
         let sealed = seal(&self.value, self.seal);
-        let innermost = if self.mark.is_some() { json!([sealed]) } else { sealed };
-        let wrap = |value, key: &&'static str| Value::Object(Map::from_iter([((*key).to_owned(), value)]));
-        (self.keys[depth], self.keys[depth + 1..].iter().rev().fold(innermost, wrap))
+        let innermost = if self.mark.is_some() {
+            json!([sealed])
+        } else {
+            sealed
+        };
+        let wrap =
+            |value, key: &&'static str| Value::Object(Map::from_iter([((*key).to_owned(), value)]));
+        (
+            self.keys[depth],
+            self.keys[depth + 1..].iter().rev().fold(innermost, wrap),
+        )
     }
 
     fn elements<'n, 't>(&self, node: &'n Node<'t>) -> Result<&'n [Node<'t>], Clash> {
-        let array = node.as_array().ok_or_else(|| Clash::NoList(self.path(usize::MAX)))?;
+        let array = node
+            .as_array()
+            .ok_or_else(|| Clash::NoList(self.path(usize::MAX)))?;
         Ok(&array.elements)
     }
 }
@@ -153,8 +184,14 @@ struct Layout<'t> {
 
 impl<'t> Layout<'t> {
     fn of(text: &'t str) -> Result<Self, Clash> {
-        let syntax = |message: String| Clash::Syntax { format: "JSON", message };
-        let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
+        let syntax = |message: String| Clash::Syntax {
+            format: "JSON",
+            message,
+        };
+        let collect = CollectOptions {
+            comments: CommentCollectionStrategy::Off,
+            tokens: true,
+        };
         let options = ParseOptions {
             allow_comments: true,
             allow_trailing_commas: true,
@@ -167,9 +204,16 @@ impl<'t> Layout<'t> {
             allow_non_finite_numbers: false,
             allow_extended_string_escapes: false,
         };
-        let parsed = parse_to_ast(text, &collect, &options).map_err(|error| syntax(error.to_string()))?;
-        let root = parsed.value.ok_or_else(|| syntax("it is empty".to_owned()))?;
-        let commas = parsed.tokens.into_iter().flatten().filter(|token| token.token == Token::Comma);
+        let parsed =
+            parse_to_ast(text, &collect, &options).map_err(|error| syntax(error.to_string()))?;
+        let root = parsed
+            .value
+            .ok_or_else(|| syntax("it is empty".to_owned()))?;
+        let commas = parsed
+            .tokens
+            .into_iter()
+            .flatten()
+            .filter(|token| token.token == Token::Comma);
         let commas = commas.map(|token| token.range.start).collect();
         Ok(Self { text, root, commas })
     }
@@ -182,10 +226,17 @@ impl<'t> Layout<'t> {
         spot: &JsonSpot,
         depth: usize,
     ) -> Result<Option<&'n Node<'t>>, Clash> {
-        let no_object = || depth.checked_sub(1).map_or(Clash::Root, |outer| Clash::Shape(spot.path(outer)));
+        let no_object = || {
+            depth
+                .checked_sub(1)
+                .map_or(Clash::Root, |outer| Clash::Shape(spot.path(outer)))
+        };
         let object: &Object<'_> = node.as_object().ok_or_else(no_object)?;
         let key = spot.keys[depth];
-        let mut found = object.properties.iter().filter(|member| member.name.as_str() == key);
+        let mut found = object
+            .properties
+            .iter()
+            .filter(|member| member.name.as_str() == key);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(Some(&only.value)),
             (None, _) => Ok(None),
@@ -195,7 +246,10 @@ impl<'t> Layout<'t> {
 
     /// The first comma from `from` to `to`.
     fn comma(&self, from: usize, to: usize) -> Option<usize> {
-        self.commas.iter().copied().find(|comma| (from..to).contains(comma))
+        self.commas
+            .iter()
+            .copied()
+            .find(|comma| (from..to).contains(comma))
     }
 
     /// The white space before an offset, up to the beginning of its line; `None` if something else is before it.
@@ -207,7 +261,9 @@ impl<'t> Layout<'t> {
 
     /// The indentation of the line that contains an offset.
     fn line_indent(&self, offset: usize) -> &'t str {
-        let line = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[..offset]
+            .rfind('\n')
+            .map_or(0, |newline| newline + 1);
         let rest = &self.text[line..];
         &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
     }
@@ -215,7 +271,11 @@ impl<'t> Layout<'t> {
     /// The text with another item at the end of an object or an array. If the text is `new`, it is the skeleton.
     fn with(&self, container: &Node<'_>, key: Option<&str>, value: &Value, new: bool) -> String {
         let (range, items) = items(container);
-        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let newline = if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
         let Some(last) = items.last() else {
             let at = range.start + 1;
             let item = if new {
@@ -235,8 +295,14 @@ impl<'t> Layout<'t> {
             };
         };
         let outer = self.line_indent(range.start);
-        let unit = indent.strip_prefix(outer).filter(|unit| !unit.is_empty()).unwrap_or("  ");
-        let item = format!("{newline}{indent}{}{comma_after}", pretty(key, value, indent, unit, newline));
+        let unit = indent
+            .strip_prefix(outer)
+            .filter(|unit| !unit.is_empty())
+            .unwrap_or("  ");
+        let item = format!(
+            "{newline}{indent}{}{comma_after}",
+            pretty(key, value, indent, unit, newline)
+        );
         let end = self.after_comment(comma.map_or(last.end, |comma| comma + 1));
         match comma {
             Some(_) => self.with_at(&[(end, &item)]),
@@ -247,14 +313,23 @@ impl<'t> Layout<'t> {
     /// The text with another value in the place of one, over several lines if that one is.
     fn replaced(&self, node: &Node<'_>, value: &Value) -> String {
         let (range, items) = items(node);
-        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let newline = if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
         let outer = self.line_indent(range.start);
         let indent = items.iter().find_map(|item| self.indent(item.start));
-        let new = match indent.map(|indent| indent.strip_prefix(outer).filter(|unit| !unit.is_empty())) {
-            Some(unit) => pretty(None, value, outer, unit.unwrap_or("  "), newline),
-            None => compact(None, value),
-        };
-        format!("{}{new}{}", &self.text[..range.start], &self.text[range.end..])
+        let new =
+            match indent.map(|indent| indent.strip_prefix(outer).filter(|unit| !unit.is_empty())) {
+                Some(unit) => pretty(None, value, outer, unit.unwrap_or("  "), newline),
+                None => compact(None, value),
+            };
+        format!(
+            "{}{new}{}",
+            &self.text[..range.start],
+            &self.text[range.end..]
+        )
     }
 
     /// The end of the comment that follows on the same line, or else the offset.
@@ -262,10 +337,16 @@ impl<'t> Layout<'t> {
         let line = self.text[offset..].lines().next().unwrap_or_default();
         let comment = line.trim_start();
         let is_block = || {
-            let rest = comment.strip_prefix("/*").and_then(|rest| rest.split_once("*/"));
+            let rest = comment
+                .strip_prefix("/*")
+                .and_then(|rest| rest.split_once("*/"));
             rest.is_some_and(|(_, after)| after.trim().is_empty())
         };
-        if comment.starts_with("//") || is_block() { offset + line.trim_end().len() } else { offset }
+        if comment.starts_with("//") || is_block() {
+            offset + line.trim_end().len()
+        } else {
+            offset
+        }
     }
 
     /// The text with these texts inserted, given in order.
@@ -283,9 +364,14 @@ impl<'t> Layout<'t> {
     /// Whether an object or array has one item only, and orch created it for that.
     fn is_created_for_one(&self, container: &Node<'_>) -> bool {
         let (range, items) = items(container);
-        let [item] = items.as_slice() else { return false };
+        let [item] = items.as_slice() else {
+            return false;
+        };
         // A comment is somebody's.
-        let (before, after) = (&self.text[range.start + 1..item.start], &self.text[item.end..range.end - 1]);
+        let (before, after) = (
+            &self.text[range.start + 1..item.start],
+            &self.text[item.end..range.end - 1],
+        );
         let is_bare = |text: &str| text.chars().all(|c| c.is_whitespace() || c == ',');
         before.starts_with(char::is_whitespace) && is_bare(before) && is_bare(after)
     }
@@ -296,9 +382,15 @@ impl<'t> Layout<'t> {
         let item = items[index];
         let next = items.get(index + 1).map_or(range.end, |next| next.start);
         let own = self.comma(item.end, next);
-        let (start, end) = (self.before(item.start), own.map_or(item.end, |comma| comma + 1));
+        let (start, end) = (
+            self.before(item.start),
+            own.map_or(item.end, |comma| comma + 1),
+        );
         // The comma before the last item goes with it.
-        let before = index.checked_sub(1).filter(|_| own.is_none()).map(|before| items[before].end);
+        let before = index
+            .checked_sub(1)
+            .filter(|_| own.is_none())
+            .map(|before| items[before].end);
         match before.and_then(|before| self.comma(before, item.start)) {
             Some(comma) => {
                 let kept = &self.text[comma + 1..start.max(comma + 1)];
@@ -323,8 +415,16 @@ impl<'t> Layout<'t> {
 /// The place of an object or array, and those of its items. Nothing else is ever a container.
 fn items(container: &Node<'_>) -> (Range, Vec<Range>) {
     let items = match container {
-        Node::Object(object) => object.properties.iter().map(|member| member.range).collect(),
-        Node::Array(array) => array.elements.iter().map(|element| element.range()).collect(),
+        Node::Object(object) => object
+            .properties
+            .iter()
+            .map(|member| member.range)
+            .collect(),
+        Node::Array(array) => array
+            .elements
+            .iter()
+            .map(|element| element.range())
+            .collect(),
         _ => Vec::new(),
     };
     (container.range(), items)
@@ -344,7 +444,10 @@ fn pretty(key: Option<&str>, value: &Value, indent: &str, unit: &str, newline: &
 fn compact(key: Option<&str>, value: &Value) -> String {
     let text = match value {
         Value::Object(members) if !members.is_empty() => {
-            let members: Vec<String> = members.iter().map(|(key, value)| compact(Some(key), value)).collect();
+            let members: Vec<String> = members
+                .iter()
+                .map(|(key, value)| compact(Some(key), value))
+                .collect();
             format!("{{ {} }}", members.join(", "))
         }
         Value::Array(values) if !values.is_empty() => {
@@ -363,7 +466,12 @@ mod tests {
 
     fn server() -> JsonSpot {
         let value = json!({"command": "orch", "args": ["mcp"]});
-        JsonSpot { keys: vec!["mcpServers", "orch"], value, seal: SealPlace::Comment, mark: None }
+        JsonSpot {
+            keys: vec!["mcpServers", "orch"],
+            value,
+            seal: SealPlace::Comment,
+            mark: None,
+        }
     }
 
     /// A text in which the value of that spot is sealed.
@@ -375,7 +483,12 @@ mod tests {
     fn hook() -> JsonSpot {
         let value = json!({"hooks": [{"type": "command", "command": "orch hook agent stop"}]});
         let (keys, mark) = (vec!["hooks", "Stop"], Some("orch hook agent "));
-        JsonSpot { keys, value, seal: SealPlace::Comment, mark }
+        JsonSpot {
+            keys,
+            value,
+            seal: SealPlace::Comment,
+            mark,
+        }
     }
 
     /// Adds the value, checks that it is there and a second time changes nothing, and takes it out again.
@@ -388,25 +501,40 @@ mod tests {
             at = &at[*key];
         }
         let holds = if spot.mark.is_some() {
-            at.as_array().is_some_and(|elements| elements.contains(&seal(&spot.value, spot.seal)))
+            at.as_array()
+                .is_some_and(|elements| elements.contains(&seal(&spot.value, spot.seal)))
         } else {
             *at == seal(&spot.value, spot.seal)
         };
         assert!(holds, "{with}");
-        assert_eq!(added(Some(&with), spot).as_deref(), Ok(with.as_str()), "a second time changes nothing");
-        assert_eq!(removed(&with, spot).expect("removed").as_deref(), Some(text), "{with}");
+        assert_eq!(
+            added(Some(&with), spot).as_deref(),
+            Ok(with.as_str()),
+            "a second time changes nothing"
+        );
+        assert_eq!(
+            removed(&with, spot).expect("removed").as_deref(),
+            Some(text),
+            "{with}"
+        );
         with
     }
 
     #[test]
     fn a_value_is_added_in_the_layout_of_the_file_and_removed_to_the_byte() {
         for (text, with) in [
-            ("{}", r#"{"mcpServers": { "orch": { "command": "orch", "args": [ "mcp" ] } }}"#),
+            (
+                "{}",
+                r#"{"mcpServers": { "orch": { "command": "orch", "args": [ "mcp" ] } }}"#,
+            ),
             (
                 "{\n}\n",
                 "{\"mcpServers\": { \"orch\": { \"command\": \"orch\", \"args\": [ \"mcp\" ] } }\n}\n",
             ),
-            (r#"{"a":1}"#, r#"{"a":1, "mcpServers": { "orch": { "command": "orch", "args": [ "mcp" ] } }}"#),
+            (
+                r#"{"a":1}"#,
+                r#"{"a":1, "mcpServers": { "orch": { "command": "orch", "args": [ "mcp" ] } }}"#,
+            ),
             (
                 "{ \"mcpServers\": {} }",
                 r#"{ "mcpServers": {"orch": { "command": "orch", "args": [ "mcp" ] }} }"#,
@@ -442,11 +570,15 @@ mod tests {
     fn several_values_in_a_file_that_orch_created_leave_no_file() {
         let one = added(None, &server()).expect("added");
         let two = added(Some(&one), &hook()).expect("added");
-        let rest = removed(&two, &server()).expect("removed").expect("the hook is left");
+        let rest = removed(&two, &server())
+            .expect("removed")
+            .expect("the hook is left");
         assert_eq!(removed(&rest, &hook()), Ok(None));
         assert_eq!(removed(&one, &server()), Ok(None));
         let commented = one.replace("\"orch\": {", "// \"db\": {},\n    \"orch\": {");
-        let rest = removed(&commented, &server()).expect("removed").expect("a comment is left");
+        let rest = removed(&commented, &server())
+            .expect("removed")
+            .expect("a comment is left");
         assert!(rest.contains("// \"db\": {},"), "{rest}");
         let kept = "{ \"mcpServers\": {\n  } }";
         assert_eq!(there_and_back(kept, &server()).lines().count(), 2);
@@ -454,41 +586,80 @@ mod tests {
 
     #[test]
     fn what_was_changed_or_is_not_there_is_left_alone() {
-        let with = added(None, &server()).expect("added").replace("mcp\"", "mcp2\"");
+        let with = added(None, &server())
+            .expect("added")
+            .replace("mcp\"", "mcp2\"");
         assert_eq!(added(Some(&with), &server()), Err(Clash::Edited));
         assert_eq!(removed(&with, &server()), Err(Clash::Edited));
-        let with = added(None, &hook()).expect("added").replace("agent stop", "agent stop --times 9");
+        let with = added(None, &hook())
+            .expect("added")
+            .replace("agent stop", "agent stop --times 9");
         assert_eq!(added(Some(&with), &hook()), Err(Clash::Edited));
         assert_eq!(removed(&with, &hook()), Err(Clash::Edited));
-        assert_eq!(removed("{\"a\": 1}", &hook()).as_ref().map(Option::as_deref), Ok(Some("{\"a\": 1}")));
+        assert_eq!(
+            removed("{\"a\": 1}", &hook())
+                .as_ref()
+                .map(Option::as_deref),
+            Ok(Some("{\"a\": 1}"))
+        );
         for (text, clash) in [
-            ("{\"mcpServers\": []}", Clash::Shape("mcpServers".to_owned())),
-            ("{\"mcpServers\": null}", Clash::Shape("mcpServers".to_owned())),
-            ("{\"mcpServers\": {}, \"mcpServers\": {}}", Clash::Shape("mcpServers".to_owned())),
+            (
+                "{\"mcpServers\": []}",
+                Clash::Shape("mcpServers".to_owned()),
+            ),
+            (
+                "{\"mcpServers\": null}",
+                Clash::Shape("mcpServers".to_owned()),
+            ),
+            (
+                "{\"mcpServers\": {}, \"mcpServers\": {}}",
+                Clash::Shape("mcpServers".to_owned()),
+            ),
             ("[]", Clash::Root),
         ] {
             assert_eq!(added(Some(text), &server()), Err(clash.clone()), "{text}");
             assert_eq!(removed(text, &server()), Err(clash), "{text}");
         }
         for text in ["", "{", "{'a': 1}", "{a: 1}", "{\"a\" 1}", "{} {}"] {
-            assert!(matches!(added(Some(text), &server()), Err(Clash::Syntax { .. })), "{text}");
+            assert!(
+                matches!(added(Some(text), &server()), Err(Clash::Syntax { .. })),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_a_person_wrote_is_kept_even_if_it_is_the_same() {
         for (text, spot) in [
-            ("{\"mcpServers\": {\"orch\": {\"args\": [\"mcp\"], \"command\": \"orch\"}}}", server()),
+            (
+                "{\"mcpServers\": {\"orch\": {\"args\": [\"mcp\"], \"command\": \"orch\"}}}",
+                server(),
+            ),
             (
                 "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"orch hook agent stop\"}]}]}}",
                 hook(),
             ),
         ] {
-            assert_eq!(added(Some(text), &spot).as_deref(), Ok(text), "there is nothing to add");
-            assert_eq!(removed(text, &spot).as_ref().map(Option::as_deref), Ok(Some(text)));
-            let other = text.replace("orch\"}", "orch -v\"}").replace("agent stop", "agent stop --times 9");
-            assert!(matches!(added(Some(&other), &spot), Err(Clash::Taken(_))), "{other}");
-            assert_eq!(removed(&other, &spot).as_ref().map(Option::as_deref), Ok(Some(other.as_str())));
+            assert_eq!(
+                added(Some(text), &spot).as_deref(),
+                Ok(text),
+                "there is nothing to add"
+            );
+            assert_eq!(
+                removed(text, &spot).as_ref().map(Option::as_deref),
+                Ok(Some(text))
+            );
+            let other = text
+                .replace("orch\"}", "orch -v\"}")
+                .replace("agent stop", "agent stop --times 9");
+            assert!(
+                matches!(added(Some(&other), &spot), Err(Clash::Taken(_))),
+                "{other}"
+            );
+            assert_eq!(
+                removed(&other, &spot).as_ref().map(Option::as_deref),
+                Ok(Some(other.as_str()))
+            );
         }
     }
 
@@ -497,45 +668,78 @@ mod tests {
         for (text, mut spot) in [
             ("{\n  \"a\": 1\n}\n", server()),
             ("{\"hooks\": {\"Stop\": [{}]}}", hook()),
-            ("{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{}\n\t\t]\n\t}\n}", hook()),
+            (
+                "{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{}\n\t\t]\n\t}\n}",
+                hook(),
+            ),
         ] {
             let earlier = added(Some(text), &spot).expect("added");
             spot.value["timeout"] = 9.into();
-            assert_eq!(removed(&earlier, &spot).expect("removed").as_deref(), Some(text));
+            assert_eq!(
+                removed(&earlier, &spot).expect("removed").as_deref(),
+                Some(text)
+            );
             let now = added(Some(&earlier), &spot).expect("replaced");
             assert_eq!(
                 now,
                 added(Some(text), &spot).expect("added"),
                 "as if the earlier version had never been"
             );
-            assert_eq!(removed(&now, &spot).expect("removed").as_deref(), Some(text));
+            assert_eq!(
+                removed(&now, &spot).expect("removed").as_deref(),
+                Some(text)
+            );
         }
     }
 
     /// A JSON text with comments in one of many layouts.
     fn document() -> impl Strategy<Value = String> {
-        let gap = prop::sample::select(vec!["", " ", "\n", "\n  ", "\n\t", " // c\n", " /* c */ ", "\r\n  "]);
+        let gap = prop::sample::select(vec![
+            "",
+            " ",
+            "\n",
+            "\n  ",
+            "\n\t",
+            " // c\n",
+            " /* c */ ",
+            "\r\n  ",
+        ]);
         let leaf = prop::sample::select(vec!["1", "\"x\"", "null", "[]", "{}", "{ }", "[1, 2]"]);
         let leaf = leaf.prop_map(str::to_owned);
         let value = leaf.prop_recursive(3, 12, 4, move |inner| {
-            let member = (prop::sample::select(vec!["a", "b", "hooks", "mcpServers"]), inner.clone());
+            let member = (
+                prop::sample::select(vec!["a", "b", "hooks", "mcpServers"]),
+                inner.clone(),
+            );
             let members = prop::collection::vec((gap.clone(), member, gap.clone()), 0..4);
             let array = prop::collection::vec((gap.clone(), inner, gap.clone()), 0..3);
             let join = |items: Vec<String>, trailing: bool, gap: &str, brackets: (&str, &str)| {
-                let comma = if trailing && !items.is_empty() { "," } else { "" };
-                format!("{}{}{comma}{gap}{}", brackets.0, items.join(","), brackets.1)
+                let comma = if trailing && !items.is_empty() {
+                    ","
+                } else {
+                    ""
+                };
+                format!(
+                    "{}{}{comma}{gap}{}",
+                    brackets.0,
+                    items.join(","),
+                    brackets.1
+                )
             };
-            let object = (members, any::<bool>(), gap.clone()).prop_map(move |(members, trailing, gap)| {
-                let items = members
-                    .into_iter()
-                    .map(|(before, (key, value), after)| format!("{before}\"{key}\": {value}{after}"));
-                join(items.collect(), trailing, gap, ("{", "}"))
-            });
-            let array = (array, any::<bool>(), gap.clone()).prop_map(move |(values, trailing, gap)| {
-                let items =
-                    values.into_iter().map(|(before, value, after)| format!("{before}{value}{after}"));
-                join(items.collect(), trailing, gap, ("[", "]"))
-            });
+            let object =
+                (members, any::<bool>(), gap.clone()).prop_map(move |(members, trailing, gap)| {
+                    let items = members.into_iter().map(|(before, (key, value), after)| {
+                        format!("{before}\"{key}\": {value}{after}")
+                    });
+                    join(items.collect(), trailing, gap, ("{", "}"))
+                });
+            let array =
+                (array, any::<bool>(), gap.clone()).prop_map(move |(values, trailing, gap)| {
+                    let items = values
+                        .into_iter()
+                        .map(|(before, value, after)| format!("{before}{value}{after}"));
+                    join(items.collect(), trailing, gap, ("[", "]"))
+                });
             prop_oneof![object.clone(), object, array]
         });
         value.prop_filter("an object", |text| text.starts_with('{'))

@@ -24,15 +24,30 @@ impl Agent {
 
     /// An agent whose commands `runner` executes. `told` is told what a command has printed.
     pub(super) fn by(runner: CommandRunner, told: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { runner, told: Arc::new(told) }
+        Self {
+            runner,
+            told: Arc::new(told),
+        }
     }
 
     /// Executes a command and returns the document that it prints. `client` names the agent in records, unless the
     /// environment does; `waited` is how long the call has waited already.
-    pub(super) fn execute(&self, words: &[String], client: Option<&str>, waited: Duration) -> String {
-        let waited = Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
-        let terms = CallTerms { waited, ..CallTerms::default() };
-        let printed = self.runner.execute(self.runner.agent(client), words, terms).printed;
+    pub(super) fn execute(
+        &self,
+        words: &[String],
+        client: Option<&str>,
+        waited: Duration,
+    ) -> String {
+        let waited =
+            Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+        let terms = CallTerms {
+            waited,
+            ..CallTerms::default()
+        };
+        let printed = self
+            .runner
+            .execute(self.runner.agent(client), words, terms)
+            .printed;
         (self.told)(&printed);
         printed
     }

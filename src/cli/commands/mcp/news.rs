@@ -47,7 +47,12 @@ struct Watched {
 impl ResourceNews {
     pub(super) fn new(agent: Agent) -> Self {
         let (send, _) = channel(WAITING);
-        let parts = ResourceNewsParts { agent, watched: Mutex::default(), send, begun: OnceLock::new() };
+        let parts = ResourceNewsParts {
+            agent,
+            watched: Mutex::default(),
+            send,
+            begun: OnceLock::new(),
+        };
         Self(Arc::new(parts))
     }
 
@@ -59,7 +64,10 @@ impl ResourceNews {
             let news = self.clone();
             thread::spawn(move || {
                 if let Err(error) = news.follow() {
-                    tracing::warn!(error = error.logged(), "changes of resources are not noticed");
+                    tracing::warn!(
+                        error = error.logged(),
+                        "changes of resources are not noticed"
+                    );
                 }
             });
         });
@@ -104,9 +112,13 @@ impl ResourceNews {
     /// Compares the resources with what was last seen, and tells what differs.
     fn compare(&self) {
         // What cannot be read now is compared later.
-        let Ok(workspace) = self.0.agent.workspace() else { return };
-        let listed: BTreeSet<String> =
-            resources::all(&workspace).into_iter().map(|resource| resource.uri).collect();
+        let Ok(workspace) = self.0.agent.workspace() else {
+            return;
+        };
+        let listed: BTreeSet<String> = resources::all(&workspace)
+            .into_iter()
+            .map(|resource| resource.uri)
+            .collect();
         let mut changes = Vec::new();
         let uris: Vec<String> = locked(&self.0.watched).texts.keys().cloned().collect();
         let texts: Vec<(String, Option<String>)> = uris
@@ -131,7 +143,9 @@ impl ResourceNews {
         }
         drop(watched);
         // Without a client that hears there is nobody to tell.
-        changes.into_iter().for_each(|change| drop(self.0.send.send(change)));
+        changes
+            .into_iter()
+            .for_each(|change| drop(self.0.send.send(change)));
     }
 
     /// What counts of the text of a resource: of a task its suggestion, but not the commit of HEAD.

@@ -22,10 +22,22 @@ impl ResourceKind {
     /// The beginning of its URIs, its media type, and what it is.
     fn told(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Task => ("orch://task/", "application/json", "What to do next about a task, and why"),
-            Self::Workflow => ("orch://workflow/", "text/markdown", "The document of a workflow"),
+            Self::Task => (
+                "orch://task/",
+                "application/json",
+                "What to do next about a task, and why",
+            ),
+            Self::Workflow => (
+                "orch://workflow/",
+                "text/markdown",
+                "The document of a workflow",
+            ),
             Self::Schema => ("orch://schema/", "application/schema+json", "A JSON schema"),
-            Self::Instructions => ("orch://instructions/", "text/markdown", "The instructions of an agent"),
+            Self::Instructions => (
+                "orch://instructions/",
+                "text/markdown",
+                "The instructions of an agent",
+            ),
         }
     }
 
@@ -35,15 +47,22 @@ impl ResourceKind {
 
     /// The kind and the name that a URI means.
     fn of(uri: &str) -> Option<(Self, String)> {
-        let (kind, name) =
-            Self::ALL.iter().find_map(|kind| Some((*kind, uri.strip_prefix(kind.told().0)?)))?;
+        let (kind, name) = Self::ALL
+            .iter()
+            .find_map(|kind| Some((*kind, uri.strip_prefix(kind.told().0)?)))?;
         let name = percent_decode_str(name).decode_utf8().ok()?;
         (!name.is_empty()).then(|| (kind, name.into_owned()))
     }
 
     /// The names of all resources of the kind.
     fn names(self, workspace: &Workspace) -> Vec<String> {
-        let of = |folder, suffix| workspace.system().names(folder, suffix).map(str::to_owned).collect();
+        let of = |folder, suffix| {
+            workspace
+                .system()
+                .names(folder, suffix)
+                .map(str::to_owned)
+                .collect()
+        };
         match self {
             Self::Task => {
                 let tasks = workspace.tasks().unwrap_or_default();
@@ -64,8 +83,15 @@ pub(super) fn read(agent: &Agent, uri: &str) -> Option<(String, &'static str)> {
     let text = match kind {
         ResourceKind::Task => {
             // A beginning of an id means a task on the command line, and is no URI of one.
-            let task = workspace.task(&name).ok().filter(|task| task.id.as_str() == name)?;
-            agent.execute(&["suggest".to_owned(), "--".to_owned(), task.id.to_string()], None, Duration::ZERO)
+            let task = workspace
+                .task(&name)
+                .ok()
+                .filter(|task| task.id.as_str() == name)?;
+            agent.execute(
+                &["suggest".to_owned(), "--".to_owned(), task.id.to_string()],
+                None,
+                Duration::ZERO,
+            )
         }
         ResourceKind::Workflow => workspace.workflow(&name).ok()?.document.text.clone(),
         ResourceKind::Schema => workspace.system().schema(&name)?.to_owned(),
@@ -88,7 +114,9 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let of = |kind: ResourceKind| {
         let (beginning, media, about) = kind.told();
-        let name = beginning.trim_start_matches("orch://").trim_end_matches('/');
+        let name = beginning
+            .trim_start_matches("orch://")
+            .trim_end_matches('/');
         ResourceTemplate::new(format!("{beginning}{{+name}}"), name)
             .with_description(about)
             .with_mime_type(media)
@@ -106,10 +134,21 @@ mod tests {
             for kind in ResourceKind::ALL {
                 let uri = kind.uri(name);
                 assert!(uri.is_ascii() && !uri.contains([' ', '?', '#']), "{uri}");
-                assert_eq!(ResourceKind::of(&uri), Some((kind, name.to_owned())), "{uri}");
+                assert_eq!(
+                    ResourceKind::of(&uri),
+                    Some((kind, name.to_owned())),
+                    "{uri}"
+                );
             }
         }
-        for uri in ["", "orch://", "orch://task/", "orch://run/x", "file:///etc/passwd", "orch://task/%ff"] {
+        for uri in [
+            "",
+            "orch://",
+            "orch://task/",
+            "orch://run/x",
+            "file:///etc/passwd",
+            "orch://task/%ff",
+        ] {
             assert_eq!(ResourceKind::of(uri), None, "{uri}");
         }
     }

@@ -16,7 +16,9 @@ use rmcp::model::{
     ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
     SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt, SubscriptionContext};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, ServiceExt, SubscriptionContext,
+};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -35,7 +37,10 @@ const ABOUT: &str = "orch moves tasks by their files. Loop: suggest, prompt, wri
 /// Serves the client on stdin and stdout until stdin ends. Returns what went wrong with the first messages.
 pub(super) async fn serve(server: OrchServer) -> Result<(), String> {
     let (stdin, stdout) = rmcp::transport::io::stdio();
-    let stdin = EndingInput { inner: stdin, ended: server.ended.clone() };
+    let stdin = EndingInput {
+        inner: stdin,
+        ended: server.ended.clone(),
+    };
     let transport = AsyncRwTransport::new_server(stdin, stdout).with_max_line_length(MESSAGE);
     match server.serve(transport).await {
         // However the connection ends, there is no client left to tell.
@@ -82,7 +87,12 @@ impl OrchServer {
     /// The same for a request that stands alone.
     #[cfg(feature = "api")]
     pub(super) fn of_request(&self, named: fn(&Extensions) -> Option<String>) -> Self {
-        Self { is_connected: false, named, subscribed: Arc::default(), ..self.clone() }
+        Self {
+            is_connected: false,
+            named,
+            subscribed: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// Ends what listens to changes, and lets nothing begin.
@@ -98,7 +108,11 @@ impl OrchServer {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let done = self.queue.execute(WorkTerms::default(), self.stopped.subscribe(), move |_| Ok(work()));
+        let done = self
+            .queue
+            .execute(WorkTerms::default(), self.stopped.subscribe(), move |_| {
+                Ok(work())
+            });
         done.await.map_err(|error| {
             let data = json!({"code": error.code().as_str(), "hint": error.hint()});
             ErrorData::internal_error(error.to_string(), Some(data))
@@ -115,7 +129,9 @@ impl ServerHandler for OrchServer {
             .enable_resources_list_changed()
             .build();
         let own = Implementation::new("orch", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities).with_server_info(own).with_instructions(ABOUT)
+        ServerConfig::new(capabilities)
+            .with_server_info(own)
+            .with_instructions(ABOUT)
     }
 
     async fn list_tools(
@@ -123,7 +139,9 @@ impl ServerHandler for OrchServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(ToolRow::wire).collect()))
+        Ok(ListToolsResult::with_all_items(
+            TOOLS.iter().map(ToolRow::wire).collect(),
+        ))
     }
 
     async fn call_tool(
@@ -133,7 +151,11 @@ impl ServerHandler for OrchServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = ToolRow::named(&request.name) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-            let message = format!("there is no tool `{}`; the tools are {}", request.name, names.join(", "));
+            let message = format!(
+                "there is no tool `{}`; the tools are {}",
+                request.name,
+                names.join(", ")
+            );
             return Err(ErrorData::invalid_params(message, None));
         };
         let given: JsonObject = request.arguments.unwrap_or_default();
@@ -144,13 +166,29 @@ impl ServerHandler for OrchServer {
         let named = (self.named)(&context.extensions);
         let client = named.or_else(|| context.client_info().map(|client| client.name));
         let agent = self.agent.clone();
-        let excludes = if tool.writes { Excluded::Orders } else { Excluded::Nothing };
-        let terms = WorkTerms { is_order: tool.writes, excludes, within: None };
+        let excludes = if tool.writes {
+            Excluded::Orders
+        } else {
+            Excluded::Nothing
+        };
+        let terms = WorkTerms {
+            is_order: tool.writes,
+            excludes,
+            within: None,
+        };
         let work = move |waited| Ok(agent.execute(&words, client.as_deref(), waited));
-        let printed = self.queue.execute(terms, self.stopped.subscribe(), work).await;
+        let printed = self
+            .queue
+            .execute(terms, self.stopped.subscribe(), work)
+            .await;
         // As if the command had failed, so that the agent reads what to do.
-        let printed = printed
-            .unwrap_or_else(|error| line(&ErrorView::new(error.code(), error.to_string(), error.hint())));
+        let printed = printed.unwrap_or_else(|error| {
+            line(&ErrorView::new(
+                error.code(),
+                error.to_string(),
+                error.hint(),
+            ))
+        });
         Ok(answer(tool, printed).into())
     }
 
@@ -160,17 +198,25 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let agent = self.agent.clone();
-        let all =
-            self.in_background(move || agent.workspace().map(|workspace| resources::all(&workspace))).await?;
+        let all = self
+            .in_background(move || {
+                agent
+                    .workspace()
+                    .map(|workspace| resources::all(&workspace))
+            })
+            .await?;
         let all = all.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let start = match request.and_then(|request| request.cursor) {
             None => 0,
             Some(cursor) => {
                 let known = cursor.parse().ok().filter(|start| *start <= all.len());
-                known.ok_or_else(|| ErrorData::invalid_params(format!("unknown cursor `{cursor}`"), None))?
+                known.ok_or_else(|| {
+                    ErrorData::invalid_params(format!("unknown cursor `{cursor}`"), None)
+                })?
             }
         };
-        let mut page = ListResourcesResult::with_all_items(all[start..].iter().take(PAGE).cloned().collect());
+        let mut page =
+            ListResourcesResult::with_all_items(all[start..].iter().take(PAGE).cloned().collect());
         page.next_cursor = (start + PAGE < all.len()).then(|| (start + PAGE).to_string());
         Ok(page)
     }
@@ -180,7 +226,9 @@ impl ServerHandler for OrchServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
     }
 
     async fn read_resource(
@@ -189,7 +237,9 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (agent, uri) = (self.agent.clone(), request.uri.clone());
-        let read = self.in_background(move || resources::read(&agent, &uri)).await?;
+        let read = self
+            .in_background(move || resources::read(&agent, &uri))
+            .await?;
         let (text, media) = read.ok_or_else(|| not_found(&request.uri))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(media);
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -232,7 +282,9 @@ impl ServerHandler for OrchServer {
         tokio::spawn(async move {
             let news = server.news.clone();
             let hearing = news.clone();
-            let Ok(mut heard) = server.in_background(move || hearing.hear()).await else { return };
+            let Ok(mut heard) = server.in_background(move || hearing.hear()).await else {
+                return;
+            };
             loop {
                 let told = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
@@ -250,12 +302,19 @@ impl ServerHandler for OrchServer {
         });
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        let uris = context
+            .accepted()
+            .resource_subscriptions
+            .clone()
+            .unwrap_or_default();
         let hears_list = context.accepted().resources_list_changed == Some(true);
         let (news, subscribed) = (self.news.clone(), uris.clone());
         let begun = self.in_background(move || {
@@ -301,7 +360,10 @@ fn answer(tool: &ToolRow, printed: String) -> CallToolResult {
         return CallToolResult::success(vec![ContentBlock::text(printed)]);
     };
     let has_failed = document["kind"] == json!("error");
-    let text = tool.text.and_then(|key| document[key].as_str()).filter(|_| !has_failed);
+    let text = tool
+        .text
+        .and_then(|key| document[key].as_str())
+        .filter(|_| !has_failed);
     if let Some(text) = text {
         return CallToolResult::success(vec![ContentBlock::text(text)]);
     }

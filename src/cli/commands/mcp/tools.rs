@@ -32,7 +32,10 @@ pub(super) const TOOLS: [ToolRow; 9] = [
         name: "suggest",
         about: "What to do next for a task, or for the most urgent tasks, and why.",
         arguments: &[
-            Argument { about: "task id; default: all open tasks", ..TASK },
+            Argument {
+                about: "task id; default: all open tasks",
+                ..TASK
+            },
             Argument {
                 name: "for",
                 about: "only what waits for this actor",
@@ -81,7 +84,10 @@ pub(super) const TOOLS: [ToolRow; 9] = [
     ToolRow {
         name: "check",
         about: "Findings in the files of a task, or of all tasks: path, line, code, hint.",
-        arguments: &[Argument { about: "task id; default: all tasks", ..TASK }],
+        arguments: &[Argument {
+            about: "task id; default: all tasks",
+            ..TASK
+        }],
         writes: false,
         text: None,
     },
@@ -111,7 +117,10 @@ pub(super) const TOOLS: [ToolRow; 9] = [
         about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
         arguments: &[
             // A word with `=` would be an answer.
-            Argument { form: ArgumentForm::Text("--use"), ..TASK },
+            Argument {
+                form: ArgumentForm::Text("--use"),
+                ..TASK
+            },
             Argument {
                 name: "answers",
                 about: "values by key, as the question of `suggest` names them",
@@ -165,8 +174,14 @@ impl ToolRow {
 
     /// What a client is told about the tool.
     pub(super) fn wire(&self) -> Tool {
-        let notes = ToolAnnotations::new().read_only(!self.writes).open_world(false);
-        let notes = if self.writes { notes.destructive(false) } else { notes };
+        let notes = ToolAnnotations::new()
+            .read_only(!self.writes)
+            .open_world(false);
+        let notes = if self.writes {
+            notes.destructive(false)
+        } else {
+            notes
+        };
         Tool::new(self.name, self.about, Arc::new(self.schema())).with_annotations(notes)
     }
 
@@ -191,7 +206,10 @@ mod tests {
 
     fn words(tool: &str, given: Value) -> Result<String, String> {
         let given = given.as_object().expect("an object").clone();
-        ToolRow::named(tool).expect("a tool").command(&given).map(|words| words.join(" "))
+        ToolRow::named(tool)
+            .expect("a tool")
+            .command(&given)
+            .map(|words| words.join(" "))
     }
 
     #[test]
@@ -214,7 +232,11 @@ mod tests {
                 json!({"task": "t", "answers": {"a": "3", "b": 3, "c": [1]}}),
                 r#"answer --use=t -- a="3" b=3 c=[1]"#,
             ),
-            ("schema", json!({"name": "plan", "example": true}), "schema --example -- plan"),
+            (
+                "schema",
+                json!({"name": "plan", "example": true}),
+                "schema --example -- plan",
+            ),
         ] {
             assert_eq!(words(tool, given).as_deref(), Ok(expected));
         }
@@ -224,17 +246,41 @@ mod tests {
                 json!({"override": "x"}),
                 "`next` has no argument `override`; it has task, expect, dryRun",
             ),
-            ("next", json!({"task": 3}), "the argument `task` is not a text"),
-            ("suggest", json!({"for": "me"}), "the argument `for` is not one of agent, human"),
-            ("suggest", json!({"brief": "yes"}), "the argument `brief` is not true or false"),
-            ("answer", json!({"task": "t"}), "the argument `answers` is missing"),
+            (
+                "next",
+                json!({"task": 3}),
+                "the argument `task` is not a text",
+            ),
+            (
+                "suggest",
+                json!({"for": "me"}),
+                "the argument `for` is not one of agent, human",
+            ),
+            (
+                "suggest",
+                json!({"brief": "yes"}),
+                "the argument `brief` is not true or false",
+            ),
+            (
+                "answer",
+                json!({"task": "t"}),
+                "the argument `answers` is missing",
+            ),
             (
                 "answer",
                 json!({"answers": {}}),
                 "the argument `answers` is not an object with at least one member",
             ),
-            ("answer", json!({"answers": {"a=b": 1}}), "`a=b` is no key of an answer"),
-            ("schema", json!({"name": ""}), "the argument `name` is not a text"),
+            (
+                "answer",
+                json!({"answers": {"a=b": 1}}),
+                "`a=b` is no key of an answer",
+            ),
+            (
+                "schema",
+                json!({"name": ""}),
+                "the argument `name` is not a text",
+            ),
         ] {
             assert_eq!(words(tool, given).expect_err("refused"), expected);
         }
@@ -261,9 +307,17 @@ mod tests {
                     (argument.name.to_owned(), value)
                 })
                 .collect();
-            let typed = [vec!["orch".to_owned()], tool.command(&given).expect("valid")].concat();
+            let typed = [
+                vec!["orch".to_owned()],
+                tool.command(&given).expect("valid"),
+            ]
+            .concat();
             Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
-            assert!(Cli::command().find_subcommand(tool.name).is_some(), "{}", tool.name);
+            assert!(
+                Cli::command().find_subcommand(tool.name).is_some(),
+                "{}",
+                tool.name
+            );
         }
     }
 
@@ -282,7 +336,11 @@ mod tests {
                     | ArgumentForm::OneOf(option, _) => option,
                     ArgumentForm::Word | ArgumentForm::Pairs => "",
                 };
-                assert!(!["--override", "--to", "--force"].contains(&option), "{} {option}", tool.name);
+                assert!(
+                    !["--override", "--to", "--force"].contains(&option),
+                    "{} {option}",
+                    tool.name
+                );
             }
         }
     }

@@ -48,13 +48,19 @@ pub(super) enum TypedAgain {
 impl Ahead {
     /// Nothing yet. The editor returns when `wake` is set.
     pub(super) fn new(wake: Arc<AtomicBool>) -> Self {
-        Self { held: Arc::default(), wake }
+        Self {
+            held: Arc::default(),
+            wake,
+        }
     }
 
     /// The keys of the editor.
     pub(super) fn edit_mode(&self, mut keys: Keybindings) -> Box<dyn EditMode> {
         keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), line_feed());
-        Box::new(HoldingMode { keys: Emacs::new(keys), ahead: self.clone() })
+        Box::new(HoldingMode {
+            keys: Emacs::new(keys),
+            ahead: self.clone(),
+        })
     }
 
     /// What tells the editor whether a line goes on.
@@ -67,7 +73,9 @@ impl Ahead {
     pub(super) fn replay(&self, editor: &mut Reedline) -> TypedAgain {
         locked(&self.held).is_over = false;
         loop {
-            let Some(key) = locked(&self.held).keys.pop_front() else { return TypedAgain::Rest };
+            let Some(key) = locked(&self.held).keys.pop_front() else {
+                return TypedAgain::Rest;
+            };
             let buffer = editor.current_buffer_contents();
             let edits = match key {
                 ReedlineEvent::Edit(edits) => edits,

@@ -41,7 +41,9 @@ impl Background {
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 let is_shown = match &effect {
                     WatchEffect::Stands(judged) => outlet.board.stands(workspace, judged, paint),
-                    WatchEffect::Moved(applied) => outlet.board.stands(workspace, &applied.judged, paint),
+                    WatchEffect::Moved(applied) => {
+                        outlet.board.stands(workspace, &applied.judged, paint)
+                    }
                     WatchEffect::Gone(task) => outlet.board.is_gone(task),
                     _ => false,
                 };
@@ -49,18 +51,30 @@ impl Background {
                     (outlet.redraw)();
                 }
                 // What a command or a file changed is in the prompt; the rest is news.
-                if !matches!(effect, WatchEffect::Stands(_) | WatchEffect::Watching { .. }) {
-                    let told: String =
-                        happenings(workspace, effect).iter().map(|one| one.text(paint, width)).collect();
+                if !matches!(
+                    effect,
+                    WatchEffect::Stands(_) | WatchEffect::Watching { .. }
+                ) {
+                    let told: String = happenings(workspace, effect)
+                        .iter()
+                        .map(|one| one.text(paint, width))
+                        .collect();
                     say(&outlet.lines, &told, &mut missed);
                 }
                 Ok(())
             };
             if let Err(error) = watch.run(&mut hear) {
-                say(&outlet.lines, &format!("the watch has ended: {error}"), &mut missed);
+                say(
+                    &outlet.lines,
+                    &format!("the watch has ended: {error}"),
+                    &mut missed,
+                );
             }
         });
-        Ok(Self { handle, thread: Some(thread) })
+        Ok(Self {
+            handle,
+            thread: Some(thread),
+        })
     }
 }
 

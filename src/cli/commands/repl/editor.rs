@@ -12,9 +12,9 @@ use crate::cli::complete::at_prompt;
 use crate::survey::{Caller, Workspace};
 use reedline::{
     Color, ColumnarMenu, Completer, CompletionResult, DefaultHinter, EditCommand, ExternalPrinter,
-    FileBackedHistory, History, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
-    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal, Span, Suggestion,
-    default_emacs_keybindings,
+    FileBackedHistory, History, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, Prompt,
+    PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal, Span,
+    Suggestion, default_emacs_keybindings,
 };
 use std::borrow::Cow;
 use std::io;
@@ -38,12 +38,18 @@ pub(super) fn run(
     context.interrupts.end_with_terminal();
     let (board, printer) = (Board::default(), ExternalPrinter::new(WAITING));
     let in_use = Arc::new(Mutex::new(None));
-    let (ended, wake) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (ended, wake) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let ahead = Ahead::new(Arc::clone(&wake));
     let lines = printer.sender();
     let place = match &watched {
         Some(workspace) => workspace.store().map(|store| store.own(FILE)),
-        None => context.bare_workspace()?.store().map(|store| store.own(FILE)),
+        None => context
+            .bare_workspace()?
+            .store()
+            .map(|store| store.own(FILE)),
     };
     let (mut kept, before) = place.and_then(|place| TypedHistory::open(&place)).unzip();
     let completer = PromptCompleter {
@@ -58,7 +64,11 @@ pub(super) fn run(
     let redraw = editor.repaint_signal();
     let _watch = watched.and_then(|workspace| {
         let redraw = Box::new(move || redraw.request_repaint());
-        let outlet = Outlet { lines, redraw, board: board.clone() };
+        let outlet = Outlet {
+            lines,
+            redraw,
+            board: board.clone(),
+        };
         // Without a watch the prompt is as good as with `--no-watch`.
         Background::start(workspace, outlet, context, ui)
             .map_err(|failure| crate::cli::report(&failure, context, ui))
@@ -104,19 +114,25 @@ pub(super) fn run(
 
 /// The line editor, with the history and the keys.
 fn editor(ui: &Ui, before: &[String], ahead: &Ahead) -> Result<Reedline, Failure> {
-    let mut history = FileBackedHistory::new(MOST).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut history =
+        FileBackedHistory::new(MOST).map_err(|error| io::Error::other(error.to_string()))?;
     for line in before {
         // Only lines that cannot be found again are lost.
         let _ = history.save(HistoryItem::from_command_line(line));
     }
     let mut keys = default_emacs_keybindings();
-    let completes =
-        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
+    let completes = ReedlineEvent::UntilFound(vec![
+        ReedlineEvent::Menu(MENU.to_owned()),
+        ReedlineEvent::MenuNext,
+    ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, completes);
     let breaks = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, breaks);
     // Without colour, what is proposed could not be told from what was typed.
-    let hinter = ui.paint_status.colour.then(|| Box::new(DefaultHinter::default()));
+    let hinter = ui
+        .paint_status
+        .colour
+        .then(|| Box::new(DefaultHinter::default()));
     let menu = ColumnarMenu::default().with_name(MENU).with_marker("> ");
     let editor = Reedline::create();
     let editor = match hinter {
@@ -193,15 +209,29 @@ impl Completer for PromptCompleter {
         words[0] = words[0].trim_start_matches('/').to_owned();
         let in_use = locked(&self.in_use).clone();
         let in_use = in_use.as_ref().map(TaskId::as_str);
-        let command = if is_command { whole_line() } else { line_of(&words[0]) };
-        let found = at_prompt(command, words, in_use, &self.start, self.caller.environment.clone());
+        let command = if is_command {
+            whole_line()
+        } else {
+            line_of(&words[0])
+        };
+        let found = at_prompt(
+            command,
+            words,
+            in_use,
+            &self.start,
+            self.caller.environment.clone(),
+        );
         let suggestions: Vec<Suggestion> = found
             .into_iter()
             .map(|(value, description)| {
                 let value = shell_word(&value);
                 Suggestion {
                     append_whitespace: !value.ends_with('='),
-                    value: if is_command { format!("/{value}") } else { value },
+                    value: if is_command {
+                        format!("/{value}")
+                    } else {
+                        value
+                    },
                     description,
                     span: Span::new(start, pos),
                     ..Suggestion::default()

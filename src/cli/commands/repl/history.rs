@@ -24,7 +24,13 @@ impl TypedHistory {
         let file = LogFile::open(path).ok()?;
         let text = fs::read(path).ok()?;
         let lines: Vec<String> = parsed(&String::from_utf8_lossy(&text));
-        Some((Self { file, last: lines.last().cloned() }, lines))
+        Some((
+            Self {
+                file,
+                last: lines.last().cloned(),
+            },
+            lines,
+        ))
     }
 
     /// Appends a line, unless it repeats the one before.
@@ -33,14 +39,19 @@ impl TypedHistory {
             return;
         }
         // A line that cannot be kept is still executed.
-        let _ = self.file.append(format!("{}\n", serde_json::Value::from(line)).as_bytes());
+        let _ = self
+            .file
+            .append(format!("{}\n", serde_json::Value::from(line)).as_bytes());
         self.last = Some(line.to_owned());
     }
 }
 
 /// The last lines of the file. What is no JSON string, such as the rest of a line that was cut, is passed over.
 fn parsed(text: &str) -> Vec<String> {
-    let lines: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
     lines[lines.len().saturating_sub(MOST)..].to_vec()
 }
 
@@ -58,7 +69,11 @@ mod tests {
         one.append("/next --override \"two\nlines\"");
         one.append("/next --override \"two\nlines\"");
         one.append("  ");
-        fs::write(&path, format!("{}\"cut", fs::read_to_string(&path).expect("read"))).expect("written");
+        fs::write(
+            &path,
+            format!("{}\"cut", fs::read_to_string(&path).expect("read")),
+        )
+        .expect("written");
         other.append("/status");
         other.append("/log");
         let (_, lines) = TypedHistory::open(&path).expect("opened");
@@ -67,7 +82,9 @@ mod tests {
 
     #[test]
     fn a_long_history_is_read_from_its_end() {
-        let text: String = (0..MOST + 5).map(|number| format!("\"/next {number}\"\n")).collect();
+        let text: String = (0..MOST + 5)
+            .map(|number| format!("\"/next {number}\"\n"))
+            .collect();
         let lines = parsed(&text);
         assert_eq!((lines.len(), lines[0].as_str()), (MOST, "/next 5"));
     }

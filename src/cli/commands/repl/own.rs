@@ -22,7 +22,12 @@ pub(super) enum OwnCommand {
 
 /// The parser of the prompt's own commands.
 #[derive(Debug, Parser)]
-#[command(name = "", no_binary_name = true, disable_help_flag = true, disable_help_subcommand = true)]
+#[command(
+    name = "",
+    no_binary_name = true,
+    disable_help_flag = true,
+    disable_help_subcommand = true
+)]
 struct OwnLine {
     #[command(subcommand)]
     command: OwnCommand,
@@ -61,11 +66,16 @@ pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
     let split = TypedLine::of(line);
     let mut words = split.texts();
     if split.is_open {
-        let failure = Failure::new(Code::Usage, "a quote is open, or a backslash ends the input");
+        let failure = Failure::new(
+            Code::Usage,
+            "a quote is open, or a backslash ends the input",
+        );
         return Err(failure.hint("close the quote, or write the quote as \\' or \\\""));
     }
     // A backslash and a line end are no word.
-    let Some(first) = words.first_mut() else { return Ok(Typed::Nothing) };
+    let Some(first) = words.first_mut() else {
+        return Ok(Typed::Nothing);
+    };
     let Some(name) = first.strip_prefix('/').map(str::to_owned) else {
         return Err(without_slash(first));
     };
@@ -77,21 +87,24 @@ pub(super) fn typed(line: &str) -> Result<Typed, Failure> {
             .map_err(|error| Failure::new(Code::Usage, usage_message(&error)).hint("/help"));
     }
     match name.as_str() {
-        "repl" => {
-            Err(Failure::new(Code::Usage, "this is the prompt already").hint("/use TASK changes the task"))
-        }
+        "repl" => Err(Failure::new(Code::Usage, "this is the prompt already")
+            .hint("/use TASK changes the task")),
         "help"
-            if words.get(1).is_some_and(|word| OwnCommand::has_subcommand(word.trim_start_matches('/'))) =>
+            if words
+                .get(1)
+                .is_some_and(|word| OwnCommand::has_subcommand(word.trim_start_matches('/'))) =>
         {
             Ok(Typed::OwnHelp)
         }
         "help" => {
-            words[1..].iter_mut().for_each(|word| *word = word.trim_start_matches('/').to_owned());
+            words[1..]
+                .iter_mut()
+                .for_each(|word| *word = word.trim_start_matches('/').to_owned());
             Ok(Typed::Orch(words))
         }
-        _ if !name.starts_with('-') && command_line().find_subcommand(&name).is_none() => {
-            Err(with_nearest(&format!("there is no command `/{name}`"), &name))
-        }
+        _ if !name.starts_with('-') && command_line().find_subcommand(&name).is_none() => Err(
+            with_nearest(&format!("there is no command `/{name}`"), &name),
+        ),
         _ => Ok(Typed::Orch(words)),
     }
 }
@@ -106,7 +119,11 @@ fn with_nearest(message: &str, word: &str) -> Failure {
     let shown = line.get_subcommands().filter(|sub| !sub.is_hide_set());
     let names: Vec<&str> = shown.map(Command::get_name).chain(["help"]).collect();
     let failure = Failure::new(Code::Usage, message);
-    let meant = if word == "orch" { None } else { nearest(word, names.iter().copied()) };
+    let meant = if word == "orch" {
+        None
+    } else {
+        nearest(word, names.iter().copied())
+    };
     failure.hint(match meant {
         Some(near) => format!("did you mean `/{near}`? All commands: /help"),
         None => "for example: /next. All commands: /help".to_owned(),
@@ -129,8 +146,9 @@ pub(super) fn line_of(name: &str) -> Command {
 /// The commands of the prompt, each with its manual.
 pub(super) fn own_help() -> String {
     let line = OwnLine::command();
-    let mut out =
-        String::from("At this prompt, every command begins with a slash. Besides those of orch there are:\n");
+    let mut out = String::from(
+        "At this prompt, every command begins with a slash. Besides those of orch there are:\n",
+    );
     for sub in line.get_subcommands() {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
         let usage = if sub.get_positionals().next().is_some() {
@@ -153,12 +171,19 @@ mod tests {
 
     #[test]
     fn a_line_is_a_command_of_orch_or_of_the_prompt() {
-        let named = |task: &str| Typed::Own(OwnCommand::Use { task: Some(task.to_owned()) });
+        let named = |task: &str| {
+            Typed::Own(OwnCommand::Use {
+                task: Some(task.to_owned()),
+            })
+        };
         for (line, expected) in [
             ("", Typed::Nothing),
             ("  # a comment, it's skipped", Typed::Nothing),
             ("/next", words(&["next"])),
-            (" /next --override \"why not\"", words(&["next", "--override", "why not"])),
+            (
+                " /next --override \"why not\"",
+                words(&["next", "--override", "why not"]),
+            ),
             ("/run -- claude -p", words(&["run", "--", "claude", "-p"])),
             ("/use t-1", named("t-1")),
             ("/use", Typed::Own(OwnCommand::Use { task: None })),
@@ -175,22 +200,49 @@ mod tests {
     #[test]
     fn a_line_that_is_none_says_why() {
         for (line, expected) in [
-            ("next", "a command begins with a slash (did you mean `/next`? All commands: /help)"),
-            ("orch next", "a command begins with a slash (for example: /next. All commands: /help)"),
-            ("/us", "there is no command `/us` (did you mean `/use`? All commands: /help)"),
-            ("/hlep", "there is no command `/hlep` (did you mean `/help`? All commands: /help)"),
-            ("/nonsense", "there is no command `/nonsense` (for example: /next. All commands: /help)"),
-            ("/", "there is no command `/` (for example: /next. All commands: /help)"),
+            (
+                "next",
+                "a command begins with a slash (did you mean `/next`? All commands: /help)",
+            ),
+            (
+                "orch next",
+                "a command begins with a slash (for example: /next. All commands: /help)",
+            ),
+            (
+                "/us",
+                "there is no command `/us` (did you mean `/use`? All commands: /help)",
+            ),
+            (
+                "/hlep",
+                "there is no command `/hlep` (did you mean `/help`? All commands: /help)",
+            ),
+            (
+                "/nonsense",
+                "there is no command `/nonsense` (for example: /next. All commands: /help)",
+            ),
+            (
+                "/",
+                "there is no command `/` (for example: /next. All commands: /help)",
+            ),
             ("/use a b", "unexpected argument 'b' found (/help)"),
-            ("/repl", "this is the prompt already (/use TASK changes the task)"),
+            (
+                "/repl",
+                "this is the prompt already (/use TASK changes the task)",
+            ),
             (
                 "/next --override \"why",
                 "a quote is open, or a backslash ends the input (close the quote, or write the quote as \\' or \\\")",
             ),
         ] {
-            let Err(Failure::Reported { error, .. }) = typed(line) else { panic!("{line}") };
+            let Err(Failure::Reported { error, .. }) = typed(line) else {
+                panic!("{line}")
+            };
             let shown = format!("{} ({})", error.message(), error.hint().unwrap_or_default());
-            assert_eq!((shown.as_str(), error.code()), (expected, Code::Usage), "{line}");
+            assert_eq!(
+                (shown.as_str(), error.code()),
+                (expected, Code::Usage),
+                "{line}"
+            );
         }
     }
 
@@ -199,17 +251,28 @@ mod tests {
         let line = whole_line();
         let shown = line.get_subcommands().filter(|sub| !sub.is_hide_set());
         let names: Vec<&str> = shown.map(Command::get_name).collect();
-        assert!(names.contains(&"use") && names.contains(&"quit") && names.contains(&"next"), "{names:?}");
+        assert!(
+            names.contains(&"use") && names.contains(&"quit") && names.contains(&"next"),
+            "{names:?}"
+        );
         assert!(!names.contains(&PROMPT), "{names:?}");
-        assert!(own_help().contains("  /use [TASK]  Use a task"), "{}", own_help());
+        assert!(
+            own_help().contains("  /use [TASK]  Use a task"),
+            "{}",
+            own_help()
+        );
     }
 
     /// A command of `orch` with the name of one of the prompt's could not be typed.
     #[test]
     fn no_command_of_orch_has_the_name_of_one_of_the_prompt() {
         let line = command_line();
-        let taken = line.get_subcommands().flat_map(|sub| sub.get_name_and_visible_aliases());
-        let taken: Vec<&str> = taken.filter(|name| OwnCommand::has_subcommand(name)).collect();
+        let taken = line
+            .get_subcommands()
+            .flat_map(|sub| sub.get_name_and_visible_aliases());
+        let taken: Vec<&str> = taken
+            .filter(|name| OwnCommand::has_subcommand(name))
+            .collect();
         assert_eq!(taken, [""; 0]);
     }
 }

@@ -33,10 +33,18 @@ impl<'c> Session<'c> {
     ) -> Result<Self, Failure> {
         let in_use = match report::meant(workspace, context, task) {
             Ok(found) => Some(found.id),
-            Err(failure) if task.or(context.global.task_in_use.as_deref()).is_some() => return Err(failure),
+            Err(failure) if task.or(context.global.task_in_use.as_deref()).is_some() => {
+                return Err(failure);
+            }
             Err(_) => None,
         };
-        Ok(Self { context, ui, in_use, shares_input: false, first_failure: ExitCode::Fine })
+        Ok(Self {
+            context,
+            ui,
+            in_use,
+            shares_input: false,
+            first_failure: ExitCode::Fine,
+        })
     }
 
     /// From now on commands read from the terminal, too.
@@ -97,7 +105,10 @@ impl<'c> Session<'c> {
     fn orch(&self, words: &[String]) -> Result<ExitCode, Failure> {
         let arguments = self.arguments(words);
         let parsed = Cli::try_parse_from([OsString::from("orch")].iter().chain(&arguments));
-        if let Ok(Cli { global, command: Some(Command::Next(args)) }) = &parsed
+        if let Ok(Cli {
+            global,
+            command: Some(Command::Next(args)),
+        }) = &parsed
             && !global.json
         {
             self.say_what_is_next(args)?;
@@ -111,9 +122,15 @@ impl<'c> Session<'c> {
         if is_help {
             self.ui.answer(&format!("\n{}", own_help()))?;
         }
-        let known = ExitCode::ALL.into_iter().find(|code| ended.code() == Some(*code as i32));
+        let known = ExitCode::ALL
+            .into_iter()
+            .find(|code| ended.code() == Some(*code as i32));
         // A process without a code was ended by a signal.
-        Ok(known.unwrap_or(if ended.code().is_none() { ExitCode::Interrupted } else { ExitCode::Fault }))
+        Ok(known.unwrap_or(if ended.code().is_none() {
+            ExitCode::Interrupted
+        } else {
+            ExitCode::Fault
+        }))
     }
 
     /// The arguments of the process that executes a command.
@@ -123,8 +140,17 @@ impl<'c> Session<'c> {
         if let Some(directory) = &global.directory {
             found.extend(["-C".into(), directory.into()]);
         }
-        let flags = [(global.json, "--json"), (global.quiet, "--quiet"), (global.no_pager, "--no-pager")];
-        found.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into()));
+        let flags = [
+            (global.json, "--json"),
+            (global.quiet, "--quiet"),
+            (global.no_pager, "--no-pager"),
+        ];
+        found.extend(
+            flags
+                .iter()
+                .filter(|(is_set, _)| *is_set)
+                .map(|(_, flag)| flag.into()),
+        );
         found.extend((0..global.verbose).map(|_| "-v".into()));
         if let Some(colour) = global.color.to_possible_value() {
             found.extend(["--color".into(), colour.get_name().into()]);
@@ -140,11 +166,20 @@ impl<'c> Session<'c> {
     /// tasks, or one that cannot be read, the command itself says enough.
     fn say_what_is_next(&self, args: &NextArgs) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let name = args.task.as_deref().or(self.in_use.as_ref().map(TaskId::as_str));
-        let Ok(task) = report::meant(&workspace, self.context, name) else { return Ok(()) };
-        let Ok(judged) = workspace.look(&task) else { return Ok(()) };
+        let name = args
+            .task
+            .as_deref()
+            .or(self.in_use.as_ref().map(TaskId::as_str));
+        let Ok(task) = report::meant(&workspace, self.context, name) else {
+            return Ok(());
+        };
+        let Ok(judged) = workspace.look(&task) else {
+            return Ok(());
+        };
         let suggestion = Suggestion::of(&workspace.subject(&judged, None));
-        Ok(self.ui.answer(&next_step(&suggestion, self.ui.paint, self.ui.width))?)
+        Ok(self
+            .ui
+            .answer(&next_step(&suggestion, self.ui.paint, self.ui.width))?)
     }
 
     /// Shows where the task in use stands now.

@@ -18,13 +18,27 @@ pub(super) fn ask(
             ui.problem(&judged.decision.reason);
             for (at, action) in actions.iter().enumerate() {
                 let workflow = judged.workflow();
-                let title = workflow.action(action).and_then(|action| action.title.as_deref());
-                ui.problem(&format!("  {}. {action}  {}", at + 1, title.unwrap_or_default()));
+                let title = workflow
+                    .action(action)
+                    .and_then(|action| action.title.as_deref());
+                ui.problem(&format!(
+                    "  {}. {action}  {}",
+                    at + 1,
+                    title.unwrap_or_default()
+                ));
             }
             let typed = ui.ask("which one? (leave empty to end the run) ")?;
-            let numbered = typed.parse::<usize>().ok().and_then(|at| actions.get(at.checked_sub(1)?));
+            let numbered = typed
+                .parse::<usize>()
+                .ok()
+                .and_then(|at| actions.get(at.checked_sub(1)?));
             let value = numbered.map_or(typed, ToString::to_string);
-            (!value.is_empty()).then(|| vec![Asked { key: "action".to_owned(), value }])
+            (!value.is_empty()).then(|| {
+                vec![Asked {
+                    key: "action".to_owned(),
+                    value,
+                }]
+            })
         }
         Standstill::Question(question) => {
             ui.problem(&question.title);
@@ -52,7 +66,10 @@ fn put(
         if value.is_empty() {
             return Some(());
         }
-        answers.push(Asked { key: field.pointer.clone(), value });
+        answers.push(Asked {
+            key: field.pointer.clone(),
+            value,
+        });
         match fits(answers) {
             Ok(()) => return Some(()),
             Err(why) => ui.problem(&why.to_string()),

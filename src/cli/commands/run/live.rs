@@ -28,7 +28,14 @@ pub(super) struct RunDisplay<'u> {
 impl<'u> RunDisplay<'u> {
     pub(super) fn new(ui: &'u Ui, json: bool) -> Self {
         let screen = Screen::new(ui);
-        Self { ui, screen, json, work: String::new(), ticks: 0, transitions: Vec::new() }
+        Self {
+            ui,
+            screen,
+            json,
+            work: String::new(),
+            ticks: 0,
+            transitions: Vec::new(),
+        }
     }
 
     pub(super) fn hear(&mut self, happened: &Happened<'_>) {
@@ -37,9 +44,18 @@ impl<'u> RunDisplay<'u> {
         match happened {
             Happened::Begun { run, resumed: true } => self.say(format!("run {run} continues")),
             Happened::Begun { .. } => {}
-            Happened::Turn { work, turn, turns, log } => {
+            Happened::Turn {
+                work,
+                turn,
+                turns,
+                log,
+            } => {
                 self.work = format!("{} (turn {turn} of {turns})", work.name());
-                let again = if work.attempt > 1 { format!(", try {}", work.attempt) } else { String::new() };
+                let again = if work.attempt > 1 {
+                    format!(", try {}", work.attempt)
+                } else {
+                    String::new()
+                };
                 let name = paint(Style::Strong, work.name());
                 self.say(format!("{name} turn {turn} of {turns}{again}; log {log}"));
             }
@@ -48,10 +64,14 @@ impl<'u> RunDisplay<'u> {
                 self.ticks += 1;
                 let face = FACES[(self.ticks / 2) % FACES.len()];
                 let seconds = Period::from_seconds(time.milliseconds() / 1000);
-                self.screen.passing(format!("{face} {} {seconds}", self.work));
+                self.screen
+                    .passing(format!("{face} {} {seconds}", self.work));
             }
             Happened::Applied(applied) => self.applied(applied),
-            Happened::Done { work, message: Some(message) } => {
+            Happened::Done {
+                work,
+                message: Some(message),
+            } => {
                 self.say(format!("{}: {}", work.name(), one_line(message)));
             }
             Happened::Done { .. } => {}
@@ -61,7 +81,11 @@ impl<'u> RunDisplay<'u> {
                     Some(_) => "; retrying".to_owned(),
                     None => String::new(),
                 };
-                self.say(format!("{} failed: {}{next}", paint(Style::Bad, work.name()), one_line(why)));
+                self.say(format!(
+                    "{} failed: {}{next}",
+                    paint(Style::Bad, work.name()),
+                    one_line(why)
+                ));
             }
             Happened::Held(error) => {
                 self.say(format!("cannot record the step yet: {error}"));

@@ -44,7 +44,11 @@ impl Screen {
         let waiting = Arc::new(AtomicUsize::new(0));
         let (ui, left) = (ui.clone(), Arc::clone(&waiting));
         thread::spawn(move || write(&ui, &receive, &left));
-        Self { send, waiting, missed: 0 }
+        Self {
+            send,
+            waiting,
+            missed: 0,
+        }
     }
 
     /// Shows progress, unless other lines are waiting.
@@ -107,7 +111,9 @@ impl Screen {
     fn tell_missed(&mut self) {
         let missed = std::mem::take(&mut self.missed);
         if missed > 0 {
-            self.send(Shown::Status(format!("  [{missed} lines were not shown; they are in the log]")));
+            self.send(Shown::Status(format!(
+                "  [{missed} lines were not shown; they are in the log]"
+            )));
         }
     }
 

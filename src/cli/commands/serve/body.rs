@@ -27,7 +27,9 @@ impl Body for ChannelBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        self.0
+            .poll_recv(context)
+            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -99,7 +101,11 @@ pub(super) struct ImpatientStream<S> {
 
 impl<S> ImpatientStream<S> {
     pub(super) fn new(inner: S, unsent: Unsent) -> Self {
-        Self { inner, unsent, until: None }
+        Self {
+            inner,
+            unsent,
+            until: None,
+        }
     }
 }
 

@@ -57,7 +57,12 @@ impl Events {
     /// No events yet. `server` is a word that no other server has.
     pub(super) fn new(server: String) -> Self {
         let (newest, has_begun) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self(Arc::new(EventsParts { server, kept: Mutex::default(), newest, has_begun }))
+        Self(Arc::new(EventsParts {
+            server,
+            kept: Mutex::default(),
+            newest,
+            has_begun,
+        }))
     }
 
     /// From now on the watch tells of what changes, so that clients may rely on what they read. Until then it looks at
@@ -116,14 +121,24 @@ impl Events {
 
     /// An event as it is sent.
     fn frame(&self, number: u64, name: &str, data: &str) -> Bytes {
-        format!("id: {}-{number}\nevent: {name}\ndata: {data}\n\n", self.0.server).into()
+        format!(
+            "id: {}-{number}\nevent: {name}\ndata: {data}\n\n",
+            self.0.server
+        )
+        .into()
     }
 
     /// The number of the event with this id; `None` if it is not one of this server, or too old.
     fn number(&self, id: &str) -> Option<u64> {
-        let number: u64 = id.strip_prefix(self.0.server.as_str())?.strip_prefix('-')?.parse().ok()?;
+        let number: u64 = id
+            .strip_prefix(self.0.server.as_str())?
+            .strip_prefix('-')?
+            .parse()
+            .ok()?;
         let kept = locked(&self.0.kept);
-        (kept.dropped..=kept.dropped + kept.frames.len() as u64).contains(&number).then_some(number)
+        (kept.dropped..=kept.dropped + kept.frames.len() as u64)
+            .contains(&number)
+            .then_some(number)
     }
 
     /// The next events after this number; `None` if some of them were dropped.
@@ -136,7 +151,15 @@ impl Events {
             bytes += frame.len();
             is_first || bytes <= AT_ONCE_BYTES
         };
-        Some(kept.frames.iter().skip(at).take(AT_ONCE).take_while(fits).cloned().collect())
+        Some(
+            kept.frames
+                .iter()
+                .skip(at)
+                .take(AT_ONCE)
+                .take_while(fits)
+                .cloned()
+                .collect(),
+        )
     }
 
     /// A stream of the events after the one with the id `last`, or from now on. It ends when `end` is true, with the
@@ -252,7 +275,11 @@ async fn still_hears(send: &mpsc::Sender<Bytes>) -> bool {
 
 /// Several events as they are sent together.
 fn joined(mut frames: Vec<Bytes>) -> Bytes {
-    if frames.len() > 1 { frames.concat().into() } else { frames.pop().unwrap_or_default() }
+    if frames.len() > 1 {
+        frames.concat().into()
+    } else {
+        frames.pop().unwrap_or_default()
+    }
 }
 
 /// An answer that is a stream of events.
@@ -280,27 +307,39 @@ mod tests {
     use super::*;
 
     fn texts(frames: Option<Vec<Bytes>>) -> Option<Vec<String>> {
-        let text =
-            |frame: &Bytes| String::from_utf8_lossy(frame).lines().nth(2).unwrap_or_default().to_owned();
+        let text = |frame: &Bytes| {
+            String::from_utf8_lossy(frame)
+                .lines()
+                .nth(2)
+                .unwrap_or_default()
+                .to_owned()
+        };
         Some(frames?.iter().map(text).collect())
     }
 
     #[test]
     fn clients_hear_that_the_server_is_ready_when_the_watch_has_begun() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
         for last in [None, Some("of-another-server-1".to_owned())] {
             let events = Events::new("s".to_owned());
             runtime.block_on(async {
                 let (send, mut receive) = mpsc::channel(1);
                 let name = if last.is_none() { "ready" } else { "reset" };
                 let (teller, heard, last) = (events.clone(), events.heard(), last.clone());
-                let told = tokio::spawn(async move { teller.tell(last, heard, &send, &mut None).await });
+                let told =
+                    tokio::spawn(async move { teller.tell(last, heard, &send, &mut None).await });
                 events.add("gone", "1");
                 tokio::task::yield_now().await;
                 assert!(receive.try_recv().is_err(), "nothing is said before");
                 events.begin();
                 let first = receive.recv().await.expect("a frame");
-                assert!(String::from_utf8_lossy(&first).contains(&format!("event: {name}")), "{first:?}");
+                assert!(
+                    String::from_utf8_lossy(&first).contains(&format!("event: {name}")),
+                    "{first:?}"
+                );
                 drop(receive);
                 told.await.expect("it ends");
             });
@@ -310,13 +349,29 @@ mod tests {
     #[test]
     fn a_client_that_was_away_gets_what_it_missed_or_is_told_to_begin_anew() {
         let events = Events::new("s".to_owned());
-        assert_eq!((events.number("s-0"), events.after(0)), (Some(0), Some(Vec::new())));
+        assert_eq!(
+            (events.number("s-0"), events.after(0)),
+            (Some(0), Some(Vec::new()))
+        );
         for number in 1..=3 {
             events.add("gone", &number.to_string());
         }
-        assert_eq!(texts(events.after(1)), Some(vec!["data: 2".to_owned(), "data: 3".to_owned()]));
-        assert_eq!((events.number("s-3"), events.number("s-4"), events.number("r-1")), (Some(3), None, None));
-        assert_eq!((events.number("s"), events.number("s-x"), events.number("")), (None, None, None));
+        assert_eq!(
+            texts(events.after(1)),
+            Some(vec!["data: 2".to_owned(), "data: 3".to_owned()])
+        );
+        assert_eq!(
+            (
+                events.number("s-3"),
+                events.number("s-4"),
+                events.number("r-1")
+            ),
+            (Some(3), None, None)
+        );
+        assert_eq!(
+            (events.number("s"), events.number("s-x"), events.number("")),
+            (None, None, None)
+        );
         for number in 4..=KEPT + 2 {
             events.add("gone", &number.to_string());
         }
@@ -336,8 +391,15 @@ mod tests {
         }
         let kept = locked(&events.0.kept);
         assert_eq!((kept.frames.len(), kept.dropped), (3, 6));
-        assert_eq!(kept.bytes, kept.frames.iter().map(Bytes::len).sum::<usize>());
+        assert_eq!(
+            kept.bytes,
+            kept.frames.iter().map(Bytes::len).sum::<usize>()
+        );
         drop(kept);
-        assert_eq!(events.after(6).map(|frames| frames.len()), Some(1), "they are sent one by one");
+        assert_eq!(
+            events.after(6).map(|frames| frames.len()),
+            Some(1),
+            "they are sent one by one"
+        );
     }
 }

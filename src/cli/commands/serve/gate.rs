@@ -55,33 +55,47 @@ pub(super) enum Asker {
 
 impl RequestGate {
     /// Who sent a request; [`named`] says what an agent calls itself. Returns an error if it is not answered.
-    pub(super) fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Error> {
+    pub(super) fn admit(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Asker, Error> {
         SINGLE.iter().try_for_each(|name| once(headers, name))?;
         let host = only(headers, HOST.as_str())?.unwrap_or_default();
         // What stands in the target would win over the header.
-        let target = uri.authority().map(Authority::as_str).filter(|target| *target != host);
+        let target = uri
+            .authority()
+            .map(Authority::as_str)
+            .filter(|target| *target != host);
         if let Some(foreign) = target.or_else(|| (!self.is_own(host)).then_some(host)) {
-            let message = format!("the request is for the host `{foreign}`, and this server is another one");
+            let message =
+                format!("the request is for the host `{foreign}`, and this server is another one");
             let hint = "use the URL that orch serve printed, or start it with --host NAME";
             return Err(Error::new(Code::ForeignRequest, message).with_hint(hint.to_owned()));
         }
         if !is_from_here(method, headers, host) {
-            return Err(Error::new(Code::ForeignRequest, "the request comes from a page of another site"));
+            return Err(Error::new(
+                Code::ForeignRequest,
+                "the request comes from a page of another site",
+            ));
         }
         let asker = match self.holder(uri, headers)? {
             _ if uri.path() == HEALTH => Asker::Anyone,
             Some(TokenHolder::Person) => Asker::Person,
             Some(TokenHolder::Agent) => Asker::Agent(None),
             None => {
-                let hint = "send `Authorization: Bearer TOKEN`, or open the URL that orch serve printed";
-                return Err(
-                    Error::new(Code::NoToken, "the request has no valid token").with_hint(hint.to_owned())
-                );
+                let hint =
+                    "send `Authorization: Bearer TOKEN`, or open the URL that orch serve printed";
+                return Err(Error::new(Code::NoToken, "the request has no valid token")
+                    .with_hint(hint.to_owned()));
             }
         };
         if self.read_only && !is_reading(method) {
-            return Err(Error::new(Code::ServerReadOnly, "this server only answers questions")
-                .with_hint("start orch serve without --read-only".to_owned()));
+            return Err(
+                Error::new(Code::ServerReadOnly, "this server only answers questions")
+                    .with_hint("start orch serve without --read-only".to_owned()),
+            );
         }
         Ok(asker)
     }
@@ -95,7 +109,10 @@ impl RequestGate {
     pub(super) fn exchange(&self, uri: &Uri) -> Option<TokenHolder> {
         let holder = self.token_in(uri)?;
         let mut ticket = locked(&self.ticket);
-        if ticket.as_deref().is_some_and(|ticket| given(uri) == Some(ticket)) {
+        if ticket
+            .as_deref()
+            .is_some_and(|ticket| given(uri) == Some(ticket))
+        {
             *ticket = None;
         }
         Some(holder)
@@ -104,23 +121,38 @@ impl RequestGate {
     /// Whose token or ticket is in the URL.
     fn token_in(&self, uri: &Uri) -> Option<TokenHolder> {
         let token = given(uri)?;
-        let is_ticket = locked(&self.ticket).as_deref().is_some_and(|ticket| is_same(ticket, token));
-        if is_ticket { Some(TokenHolder::Person) } else { self.tokens.holder(token) }
+        let is_ticket = locked(&self.ticket)
+            .as_deref()
+            .is_some_and(|ticket| is_same(ticket, token));
+        if is_ticket {
+            Some(TokenHolder::Person)
+        } else {
+            self.tokens.holder(token)
+        }
     }
 
     /// Whose token a request has; `None` if it has none that is valid. Returns an error if there are two cookies.
     fn holder(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<TokenHolder>, Error> {
         if let Some(given) = text(headers, AUTHORIZATION.as_str()) {
-            let token = given.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            let token = given
+                .split_once(' ')
+                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             return Ok(token.and_then(|(_, token)| self.tokens.holder(token.trim())));
         }
         if let Some(holder) = self.token_in(uri) {
             return Ok(Some(holder));
         }
         let name = self.cookie();
-        let cookies = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-        let pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let mut sessions = pairs.filter(|(key, _)| *key == name).map(|(_, session)| session);
+        let cookies = headers
+            .get_all(COOKIE)
+            .into_iter()
+            .filter_map(|value| value.to_str().ok());
+        let pairs = cookies
+            .flat_map(|text| text.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        let mut sessions = pairs
+            .filter(|(key, _)| *key == name)
+            .map(|(_, session)| session);
         let session = sessions.next();
         if sessions.next().is_some() {
             return Err(wrong(&format!("the request has two cookies `{name}`")));
@@ -131,16 +163,26 @@ impl RequestGate {
     /// Whether a host is this server. Another name would be one that its owner can make mean any machine (DNS
     /// rebinding); an address cannot.
     fn is_own(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
         let (name, port) = (authority.host(), authority.port_u16());
-        if self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if self
+            .hosts
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+        {
             return true;
         }
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let address = name
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
         let is_known = match address {
             Ok(address) if self.listens.ip().is_unspecified() => !address.is_unspecified(),
             Ok(address) => {
-                address == self.listens.ip() || (self.listens.ip().is_loopback() && address.is_loopback())
+                address == self.listens.ip()
+                    || (self.listens.ip().is_loopback() && address.is_loopback())
             }
             Err(_) => name.eq_ignore_ascii_case("localhost"),
         };
@@ -150,7 +192,9 @@ impl RequestGate {
 
 /// The token in the URL that signs a browser in.
 fn given(uri: &Uri) -> Option<&str> {
-    uri.query()?.strip_prefix("token=").filter(|_| uri.path() == "/")
+    uri.query()?
+        .strip_prefix("token=")
+        .filter(|_| uri.path() == "/")
 }
 
 /// Whether a method writes nothing.
@@ -165,7 +209,8 @@ fn is_from_here(method: &Method, headers: &HeaderMap, host: &str) -> bool {
         return true;
     }
     let site = text(headers, "sec-fetch-site");
-    let origin = text(headers, ORIGIN.as_str()).map(|origin| origin.split_once("://").map(|(_, host)| host));
+    let origin =
+        text(headers, ORIGIN.as_str()).map(|origin| origin.split_once("://").map(|(_, host)| host));
     site.is_none_or(|site| ["same-origin", "none"].contains(&site))
         && origin.is_none_or(|origin| origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host)))
         // What cannot be read is from elsewhere.
@@ -176,16 +221,22 @@ fn is_from_here(method: &Method, headers: &HeaderMap, host: &str) -> bool {
 fn once(headers: &HeaderMap, name: &str) -> Result<(), Error> {
     match headers.get_all(name).into_iter().nth(1) {
         None => Ok(()),
-        Some(_) => Err(wrong(&format!("the header `{name}` stands twice in the request"))),
+        Some(_) => Err(wrong(&format!(
+            "the header `{name}` stands twice in the request"
+        ))),
     }
 }
 
 /// The value of a header that may stand there once. Returns an error if it stands there again, or is no text.
 fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
     once(headers, name)?;
-    let Some(value) = headers.get(name) else { return Ok(None) };
+    let Some(value) = headers.get(name) else {
+        return Ok(None);
+    };
     let text = std::str::from_utf8(value.as_bytes());
-    Ok(Some(text.map_err(|_| wrong(&format!("the header `{name}` is not UTF-8")))?))
+    Ok(Some(text.map_err(|_| {
+        wrong(&format!("the header `{name}` is not UTF-8"))
+    })?))
 }
 
 /// Who sent a request that was admitted, with the name that an agent gives itself. It is asked for where the path and the
@@ -213,10 +264,10 @@ pub(super) fn host_name(text: &str) -> Result<String, String> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._:[]".contains(letter);
     match text.parse::<Authority>() {
         Ok(authority) if is_own(&authority) && text.chars().all(fits) => Ok(text.to_owned()),
-        _ => {
-            Err("not the name of a host, such as board.example; there are no patterns and no ports"
-                .to_owned())
-        }
+        _ => Err(
+            "not the name of a host, such as board.example; there are no patterns and no ports"
+                .to_owned(),
+        ),
     }
 }
 
@@ -230,8 +281,14 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     fn gate(listens: &str, hosts: &[&str]) -> RequestGate {
-        let tokens = Tokens { person: "p".repeat(64), agent: "a".repeat(64) };
-        let sessions = Tokens { person: "P".repeat(64), agent: "A".repeat(64) };
+        let tokens = Tokens {
+            person: "p".repeat(64),
+            agent: "a".repeat(64),
+        };
+        let sessions = Tokens {
+            person: "P".repeat(64),
+            agent: "A".repeat(64),
+        };
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
         RequestGate {
             tokens,
@@ -249,16 +306,24 @@ mod tests {
         for line in lines {
             let (name, value) = line.split_once(": ").expect("a header");
             let name: HeaderName = name.parse().expect("a name");
-            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
+            headers.append(
+                name,
+                HeaderValue::from_bytes(value.as_bytes()).expect("a value"),
+            );
         }
         let (mut parts, ()) = axum::http::Request::new(()).into_parts();
         (parts.method, parts.headers) = (method.parse().expect("a method"), headers);
         parts.uri = path.parse().expect("a path");
-        let admitted = gate.admit(&parts.method, &parts.uri, &parts.headers).and_then(|asker| {
-            parts.extensions.insert(asker);
-            named(&parts)
-        });
-        admitted.map_or_else(|error| error.code().to_string(), |asker| format!("{asker:?}"))
+        let admitted = gate
+            .admit(&parts.method, &parts.uri, &parts.headers)
+            .and_then(|asker| {
+                parts.extensions.insert(asker);
+                named(&parts)
+            });
+        admitted.map_or_else(
+            |error| error.code().to_string(),
+            |asker| format!("{asker:?}"),
+        )
     }
 
     #[test]
@@ -280,9 +345,18 @@ mod tests {
             ("10.0.0.1:4747", &[], "10.0.0.1:4747", true),
             ("10.0.0.1:4747", &[], "10.0.0.2:4747", false),
             ("127.0.0.1:4747", &["board.example"], "board.example", true),
-            ("127.0.0.1:4747", &["board.example"], "Board.Example:443", true),
+            (
+                "127.0.0.1:4747",
+                &["board.example"],
+                "Board.Example:443",
+                true,
+            ),
         ] {
-            assert_eq!(gate(listens, hosts).is_own(named), is_own, "{listens} {named}");
+            assert_eq!(
+                gate(listens, hosts).is_own(named),
+                is_own,
+                "{listens} {named}"
+            );
         }
     }
 
@@ -293,31 +367,66 @@ mod tests {
         for (method, lines, expected) in [
             ("POST", &[][..], "Person"),
             ("POST", &["origin: http://localhost:4747"], "Person"),
-            ("POST", &["origin: http://LOCALHOST:4747", "sec-fetch-site: same-origin"], "Person"),
-            ("POST", &["origin: http://localhost:4748"], "foreign-request"),
-            ("POST", &["origin: http://127.0.0.1:4747"], "foreign-request"),
-            ("POST", &["origin: null"], "foreign-request"),
-            ("POST", &["sec-fetch-site: same-site"], "foreign-request"),
-            ("GET", &["sec-fetch-site: cross-site"], "foreign-request"),
-            ("GET", &["sec-fetch-site: none", "sec-fetch-mode: navigate"], "Person"),
             (
-                "GET",
-                &["sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"],
+                "POST",
+                &[
+                    "origin: http://LOCALHOST:4747",
+                    "sec-fetch-site: same-origin",
+                ],
                 "Person",
             ),
             (
-                "GET",
-                &["sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: iframe"],
+                "POST",
+                &["origin: http://localhost:4748"],
                 "foreign-request",
             ),
             (
                 "POST",
-                &["sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"],
+                &["origin: http://127.0.0.1:4747"],
+                "foreign-request",
+            ),
+            ("POST", &["origin: null"], "foreign-request"),
+            ("POST", &["sec-fetch-site: same-site"], "foreign-request"),
+            ("GET", &["sec-fetch-site: cross-site"], "foreign-request"),
+            (
+                "GET",
+                &["sec-fetch-site: none", "sec-fetch-mode: navigate"],
+                "Person",
+            ),
+            (
+                "GET",
+                &[
+                    "sec-fetch-site: cross-site",
+                    "sec-fetch-mode: navigate",
+                    "sec-fetch-dest: document",
+                ],
+                "Person",
+            ),
+            (
+                "GET",
+                &[
+                    "sec-fetch-site: cross-site",
+                    "sec-fetch-mode: navigate",
+                    "sec-fetch-dest: iframe",
+                ],
+                "foreign-request",
+            ),
+            (
+                "POST",
+                &[
+                    "sec-fetch-site: cross-site",
+                    "sec-fetch-mode: navigate",
+                    "sec-fetch-dest: document",
+                ],
                 "foreign-request",
             ),
         ] {
             let lines = [&["host: localhost:4747", token.as_str()], lines].concat();
-            assert_eq!(asked(&gate, method, "/api/v1/tasks", &lines), expected, "{method} {lines:?}");
+            assert_eq!(
+                asked(&gate, method, "/api/v1/tasks", &lines),
+                expected,
+                "{method} {lines:?}"
+            );
         }
     }
 
@@ -327,28 +436,64 @@ mod tests {
         let token = format!("authorization: Bearer {}", "p".repeat(64));
         for (target, lines, expected) in [
             ("/x", &["host: localhost:4747"][..], "Person"),
-            ("/x", &["host: localhost:4747", "host: localhost:4747"], "usage"),
-            ("/x", &["host: localhost:4747", "host: evil.example"], "usage"),
-            ("/x", &[], "foreign-request"),
-            ("http://localhost:4747/x", &["host: localhost:4747"], "Person"),
-            ("http://evil.example/x", &["host: localhost:4747"], "foreign-request"),
-            ("http://localhost:4747/x", &["host: board.example"], "foreign-request"),
-            ("http://localhost:4747/x", &[], "foreign-request"),
-            ("/x", &["host: localhost:4747", &token], "usage"),
-            ("/x", &["host: localhost:4747", "authorization: Bearer x"], "usage"),
             (
                 "/x",
-                &["host: localhost:4747", "origin: http://localhost:4747", "origin: http://localhost:4747"],
+                &["host: localhost:4747", "host: localhost:4747"],
                 "usage",
             ),
             (
                 "/x",
-                &["host: localhost:4747", "content-type: application/json", "content-type: text/plain"],
+                &["host: localhost:4747", "host: evil.example"],
+                "usage",
+            ),
+            ("/x", &[], "foreign-request"),
+            (
+                "http://localhost:4747/x",
+                &["host: localhost:4747"],
+                "Person",
+            ),
+            (
+                "http://evil.example/x",
+                &["host: localhost:4747"],
+                "foreign-request",
+            ),
+            (
+                "http://localhost:4747/x",
+                &["host: board.example"],
+                "foreign-request",
+            ),
+            ("http://localhost:4747/x", &[], "foreign-request"),
+            ("/x", &["host: localhost:4747", &token], "usage"),
+            (
+                "/x",
+                &["host: localhost:4747", "authorization: Bearer x"],
+                "usage",
+            ),
+            (
+                "/x",
+                &[
+                    "host: localhost:4747",
+                    "origin: http://localhost:4747",
+                    "origin: http://localhost:4747",
+                ],
+                "usage",
+            ),
+            (
+                "/x",
+                &[
+                    "host: localhost:4747",
+                    "content-type: application/json",
+                    "content-type: text/plain",
+                ],
                 "usage",
             ),
         ] {
             let lines = [&[token.as_str()], lines].concat();
-            assert_eq!(asked(&gate, "POST", target, &lines), expected, "{target} {lines:?}");
+            assert_eq!(
+                asked(&gate, "POST", target, &lines),
+                expected,
+                "{target} {lines:?}"
+            );
         }
     }
 
@@ -356,15 +501,29 @@ mod tests {
     fn a_ticket_signs_in_once() {
         let mut gate = gate("127.0.0.1:4747", &[]);
         *gate.ticket.get_mut().expect("free") = Some("t".repeat(16));
-        let (ticket, token) = (format!("/?token={}", "t".repeat(16)), format!("/?token={}", "p".repeat(64)));
-        let ask = |gate: &RequestGate, path: &str| asked(gate, "GET", path, &["host: localhost:4747"]);
-        let exchange = |gate: &RequestGate, path: &str| gate.exchange(&path.parse().expect("a path"));
+        let (ticket, token) = (
+            format!("/?token={}", "t".repeat(16)),
+            format!("/?token={}", "p".repeat(64)),
+        );
+        let ask =
+            |gate: &RequestGate, path: &str| asked(gate, "GET", path, &["host: localhost:4747"]);
+        let exchange =
+            |gate: &RequestGate, path: &str| gate.exchange(&path.parse().expect("a path"));
         // A look at it alone does not use it up.
-        assert_eq!((ask(&gate, &ticket), ask(&gate, &ticket)), ("Person".to_owned(), "Person".to_owned()));
-        assert_eq!(ask(&gate, &format!("/api/v1/tasks{}", &ticket[1..])), "no-token");
+        assert_eq!(
+            (ask(&gate, &ticket), ask(&gate, &ticket)),
+            ("Person".to_owned(), "Person".to_owned())
+        );
+        assert_eq!(
+            ask(&gate, &format!("/api/v1/tasks{}", &ticket[1..])),
+            "no-token"
+        );
         assert_eq!(exchange(&gate, &token), Some(TokenHolder::Person));
         assert_eq!(exchange(&gate, &ticket), Some(TokenHolder::Person));
-        assert_eq!((exchange(&gate, &ticket), ask(&gate, &ticket)), (None, "no-token".to_owned()));
+        assert_eq!(
+            (exchange(&gate, &ticket), ask(&gate, &ticket)),
+            (None, "no-token".to_owned())
+        );
         assert_eq!(exchange(&gate, &token), Some(TokenHolder::Person));
     }
 
@@ -373,7 +532,18 @@ mod tests {
         for name in ["board.example", "a-b", "10.0.0.1", "[::1]", "localhost"] {
             assert_eq!(host_name(name).as_deref(), Ok(name));
         }
-        for name in ["", "*", "*.example", "a b", "board.example:80", "http://a", "a/b", "a@b", "a,b", "é"] {
+        for name in [
+            "",
+            "*",
+            "*.example",
+            "a b",
+            "board.example:80",
+            "http://a",
+            "a/b",
+            "a@b",
+            "a,b",
+            "é",
+        ] {
             assert!(host_name(name).is_err(), "{name}");
         }
     }
@@ -385,28 +555,83 @@ mod tests {
         for (path, line, expected) in [
             ("/api/v1/health", String::new(), "Anyone"),
             ("/api/v1/tasks", String::new(), "no-token"),
-            ("/api/v1/tasks", format!("authorization: Bearer {p}"), "Person"),
-            ("/api/v1/tasks", format!("authorization: bearer {a}"), "Agent(None)"),
-            ("/api/v1/tasks", format!("authorization: Basic {p}"), "no-token"),
-            ("/api/v1/tasks", format!("authorization: Bearer {}", &p[1..]), "no-token"),
-            ("/api/v1/tasks", "authorization: Bearer ".to_owned(), "no-token"),
-            ("/api/v1/tasks", format!("cookie: x=1; orch-4747={}", a.to_uppercase()), "Agent(None)"),
-            ("/api/v1/tasks", format!("cookie: orch-4747={}", p.to_uppercase()), "Person"),
+            (
+                "/api/v1/tasks",
+                format!("authorization: Bearer {p}"),
+                "Person",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("authorization: bearer {a}"),
+                "Agent(None)",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("authorization: Basic {p}"),
+                "no-token",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("authorization: Bearer {}", &p[1..]),
+                "no-token",
+            ),
+            (
+                "/api/v1/tasks",
+                "authorization: Bearer ".to_owned(),
+                "no-token",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("cookie: x=1; orch-4747={}", a.to_uppercase()),
+                "Agent(None)",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("cookie: orch-4747={}", p.to_uppercase()),
+                "Person",
+            ),
             // A cookie holds no token, and a session is none.
-            ("/api/v1/tasks", format!("cookie: orch-4747={p}"), "no-token"),
-            ("/api/v1/tasks", format!("authorization: Bearer {}", p.to_uppercase()), "no-token"),
-            ("/api/v1/tasks", format!("cookie: orch-4747={0}; orch-4747={0}", p.to_uppercase()), "usage"),
-            ("/api/v1/tasks", format!("cookie: orch-4748={}", a.to_uppercase()), "no-token"),
+            (
+                "/api/v1/tasks",
+                format!("cookie: orch-4747={p}"),
+                "no-token",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("authorization: Bearer {}", p.to_uppercase()),
+                "no-token",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("cookie: orch-4747={0}; orch-4747={0}", p.to_uppercase()),
+                "usage",
+            ),
+            (
+                "/api/v1/tasks",
+                format!("cookie: orch-4748={}", a.to_uppercase()),
+                "no-token",
+            ),
             (&format!("/?token={p}"), String::new(), "Person"),
             (&format!("/?token={p}1"), String::new(), "no-token"),
-            (&format!("/api/v1/tasks?token={p}"), String::new(), "no-token"),
+            (
+                &format!("/api/v1/tasks?token={p}"),
+                String::new(),
+                "no-token",
+            ),
         ] {
             let lines = ["host: localhost:4747", &line];
             let lines = &lines[..if line.is_empty() { 1 } else { 2 }];
             assert_eq!(asked(&gate, "GET", path, lines), expected, "{path} {line}");
         }
-        let named = ["host: localhost:4747", &format!("authorization: Bearer {a}"), "orch-agent: worker"];
-        assert_eq!(asked(&gate, "POST", "/x", &named), "Agent(Some(\"worker\"))");
+        let named = [
+            "host: localhost:4747",
+            &format!("authorization: Bearer {a}"),
+            "orch-agent: worker",
+        ];
+        assert_eq!(
+            asked(&gate, "POST", "/x", &named),
+            "Agent(Some(\"worker\"))"
+        );
         let bearer = format!("authorization: Bearer {a}");
         for (lines, expected) in [
             (&["orch-agent: é"][..], "Agent(Some(\"é\"))"),

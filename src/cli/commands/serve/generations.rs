@@ -39,11 +39,22 @@ impl Generations {
         let mut all = locked(&self.0);
         let has_ended = |one: &Generation| one.end.is_some();
         if all.len() >= MOST
-            && let Some(old) = all.iter().find(|(_, one)| has_ended(one)).map(|(id, _)| id.clone())
+            && let Some(old) = all
+                .iter()
+                .find(|(_, one)| has_ended(one))
+                .map(|(id, _)| id.clone())
         {
             all.remove(&old);
         }
-        all.insert(id.to_owned(), Generation { begun: Instant::now(), started_at: at, request, end: None });
+        all.insert(
+            id.to_owned(),
+            Generation {
+                begun: Instant::now(),
+                started_at: at,
+                request,
+                end: None,
+            },
+        );
     }
 
     /// It never began.
@@ -55,7 +66,12 @@ impl Generations {
     pub(super) fn end(&self, id: &str, at: Timestamp, executed: &Executed, tasks: Vec<Value>) {
         if let Some(one) = locked(&self.0).get_mut(id) {
             let error = executed.error.as_ref().map(told);
-            one.end = Some(GenerationEnd { at, tasks, error, was_stopped: was_stopped(executed) });
+            one.end = Some(GenerationEnd {
+                at,
+                tasks,
+                error,
+                was_stopped: was_stopped(executed),
+            });
         }
     }
 
@@ -104,7 +120,10 @@ pub(super) fn progress(id: &str, stage: &str, message: &str) -> Value {
 
 /// Whether somebody ended the executor.
 fn was_stopped(executed: &Executed) -> bool {
-    executed.error.as_ref().is_some_and(|error| error.code() == Code::Interrupted)
+    executed
+        .error
+        .as_ref()
+        .is_some_and(|error| error.code() == Code::Interrupted)
 }
 
 /// The message about its end.

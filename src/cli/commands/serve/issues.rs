@@ -32,7 +32,10 @@ pub(super) fn tasks_of_issue(root: &Path, id: &str) -> Result<Vec<Map<String, Va
         issue = issue.map_or_else(found, |issue| Ok(Some(issue)))?;
     }
     let Some(issue) = issue else {
-        return Err(Error::new(Code::UnknownTask, format!("there is no issue `{id}` in {ISSUES}")));
+        return Err(Error::new(
+            Code::UnknownTask,
+            format!("there is no issue `{id}` in {ISSUES}"),
+        ));
     };
     let solutions = rows(root, &format!("solutions/{id}.jsonl"))?;
     let is_named = |one: &&Value| one["id"].is_string() && one["id"] == issue["bound_solution_id"];
@@ -41,12 +44,20 @@ pub(super) fn tasks_of_issue(root: &Path, id: &str) -> Result<Vec<Map<String, Va
         .find(is_named)
         .or_else(|| solutions.iter().find(|one| one["is_bound"] == true))
         .or(solutions.first());
-    let tasks = bound.and_then(|one| one["tasks"].as_array()).filter(|tasks| !tasks.is_empty());
+    let tasks = bound
+        .and_then(|one| one["tasks"].as_array())
+        .filter(|tasks| !tasks.is_empty());
     let Some(tasks) = tasks else {
-        return Err(Error::new(Code::NotEnabled, format!("the issue `{id}` has no tasks"))
-            .with_hint("bind a solution with tasks to it first".to_owned()));
+        return Err(
+            Error::new(Code::NotEnabled, format!("the issue `{id}` has no tasks"))
+                .with_hint("bind a solution with tasks to it first".to_owned()),
+        );
     };
-    Ok(tasks.iter().enumerate().map(|(order, task)| members(task, order)).collect())
+    Ok(tasks
+        .iter()
+        .enumerate()
+        .map(|(order, task)| members(task, order))
+        .collect())
 }
 
 /// The objects of a file below the directory of issues; none if it is not there.
@@ -57,12 +68,23 @@ fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         opened => opened.map_err(|error| io_error(&place, error))?,
     };
-    let Some(file) = opened else { return Ok(Vec::new()) };
+    let Some(file) = opened else {
+        return Ok(Vec::new());
+    };
     let Some(bytes) = read_up_to(&file, MOST).map_err(|error| io_error(&place, error))? else {
-        return Err(Error::new(Code::TooLarge, format!("{path} is larger than {} MiB", MOST >> 20)));
+        return Err(Error::new(
+            Code::TooLarge,
+            format!("{path} is larger than {} MiB", MOST >> 20),
+        ));
     };
     let found = read(Format::Jsonl, &path, &bytes);
-    match (found.data, found.problems.into_iter().find(crate::base::Diagnostic::is_error)) {
+    match (
+        found.data,
+        found
+            .problems
+            .into_iter()
+            .find(crate::base::Diagnostic::is_error),
+    ) {
         (Some(Value::Array(rows)), _) => Ok(rows),
         (_, Some(problem)) => Err(problem.into()),
         _ => Ok(Vec::new()),
@@ -80,7 +102,10 @@ mod tests {
         let issues = root.path().join(ISSUES);
         fs::create_dir_all(issues.join("solutions")).expect("made");
         let found = |id: &str| match tasks_of_issue(root.path(), id) {
-            Ok(tasks) => tasks[0]["description"].as_str().unwrap_or_default().to_owned(),
+            Ok(tasks) => tasks[0]["description"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             Err(error) => error.code().to_string(),
         };
         assert_eq!(found("I-1"), "unknown-task");
@@ -116,20 +141,36 @@ mod tests {
             (found("I-1"), found("I-2"), found("I-3")),
             ("b".to_owned(), "b".to_owned(), "c".to_owned())
         );
-        fs::write(issues.join("solutions/I-3.jsonl"), "{\"id\": \"S-1\", \"tasks\": []}\n").expect("written");
+        fs::write(
+            issues.join("solutions/I-3.jsonl"),
+            "{\"id\": \"S-1\", \"tasks\": []}\n",
+        )
+        .expect("written");
         assert_eq!(found("I-3"), "not-enabled");
         fs::write(issues.join("solutions/I-3.jsonl"), "{\"id\": \n").expect("written");
         let broken = tasks_of_issue(root.path(), "I-3").expect_err("refused");
         assert!(
-            broken.located().starts_with(".workflow/issues/solutions/I-3.jsonl:1:"),
+            broken
+                .located()
+                .starts_with(".workflow/issues/solutions/I-3.jsonl:1:"),
             "{}",
             broken.located()
         );
-        assert!(broken.message().starts_with("the line is not valid JSON: "), "{}", broken.message());
-        assert_eq!(broken.hint().as_deref(), Some("the line ends early: was it truncated?"));
+        assert!(
+            broken.message().starts_with("the line is not valid JSON: "),
+            "{}",
+            broken.message()
+        );
+        assert_eq!(
+            broken.hint().as_deref(),
+            Some("the line ends early: was it truncated?")
+        );
         fs::write(issues.join("solutions/I-3.jsonl"), "{}\nnope\n").expect("written");
         let broken = tasks_of_issue(root.path(), "I-3").expect_err("refused");
-        assert_eq!(broken.hint().as_deref(), Some("each line is one JSON value"));
+        assert_eq!(
+            broken.hint().as_deref(),
+            Some("each line is one JSON value")
+        );
         for id in ["", ".", "..", "../I-1", "a/b", "a\\b"] {
             assert_eq!(found(id), "usage", "{id}");
         }

@@ -44,7 +44,9 @@ impl LiveWatch {
             let _goes_on: Sender<()> = goes_on;
             let told = tell.clone();
             let report: FaultSink = Arc::new(move |finding| {
-                told(Happening::Finding { finding: Box::new(Finding::of(&finding)) })
+                told(Happening::Finding {
+                    finding: Box::new(Finding::of(&finding)),
+                })
             });
             let mut notifier = Notifier::new(false, report);
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
@@ -59,7 +61,9 @@ impl LiveWatch {
             let ended = watch.run(&mut hear);
             if let Err(error) = ended {
                 tracing::warn!(error = error.logged(), "the watch of the server has ended");
-                tell(Happening::Stopped { reason: error.to_string() });
+                tell(Happening::Stopped {
+                    reason: error.to_string(),
+                });
             }
             // Whoever waits for the first look would wait for ever.
             events.begin();
@@ -117,10 +121,14 @@ impl RunNews {
                 };
                 // What cannot be read now is looked at later.
                 let Ok(now) = runs(&open) else { continue };
-                for run in
-                    now.iter().filter(|(place, run)| known.get(*place) != Some(*run)).map(|(_, run)| run)
+                for run in now
+                    .iter()
+                    .filter(|(place, run)| known.get(*place) != Some(*run))
+                    .map(|(_, run)| run)
                 {
-                    let happening = Happening::Run { run: Box::new(run.clone()) };
+                    let happening = Happening::Run {
+                        run: Box::new(run.clone()),
+                    };
                     events.publish(&EventView::new(clock.now(), happening));
                 }
                 known = now;
@@ -131,8 +139,12 @@ impl RunNews {
 }
 
 /// The last run of every task, by its work tree and its task.
-fn runs(open: &dyn Fn() -> Result<Workspace, Error>) -> Result<BTreeMap<(String, String), RunLine>, Error> {
+fn runs(
+    open: &dyn Fn() -> Result<Workspace, Error>,
+) -> Result<BTreeMap<(String, String), RunLine>, Error> {
     let (found, _) = drive::runs(&open()?)?;
     let lines = found.iter().map(line);
-    Ok(lines.map(|run| ((run.work_tree.clone(), run.task.clone()), run)).collect())
+    Ok(lines
+        .map(|run| ((run.work_tree.clone(), run.task.clone()), run))
+        .collect())
 }

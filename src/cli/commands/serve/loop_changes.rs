@@ -37,7 +37,11 @@ pub(super) type KnownLoops = BTreeMap<String, KnownLoop>;
 impl LoopNews {
     pub(super) fn new() -> Self {
         let (send, _) = channel(WAITING);
-        Self { send, places: Arc::new(Semaphore::new(LISTENERS)), is_compared: Arc::default() }
+        Self {
+            send,
+            places: Arc::new(Semaphore::new(LISTENERS)),
+            is_compared: Arc::default(),
+        }
     }
 
     /// Tells whoever listens.
@@ -77,9 +81,14 @@ pub(super) fn changes(before: &KnownLoops, now: &KnownLoops) -> Vec<Value> {
 
 /// The messages about the tasks of a loop.
 fn task_changes(id: &str, before: &[Value], now: &[Value]) -> Vec<Value> {
-    let find =
-        |tasks: &[Value], task: &Value| tasks.iter().find(|one| one["task_id"] == task["task_id"]).cloned();
-    let message = |kind: &str, task: &Value| json!({"type": kind, "loop_id": id, "task_id": task["task_id"]});
+    let find = |tasks: &[Value], task: &Value| {
+        tasks
+            .iter()
+            .find(|one| one["task_id"] == task["task_id"])
+            .cloned()
+    };
+    let message =
+        |kind: &str, task: &Value| json!({"type": kind, "loop_id": id, "task_id": task["task_id"]});
     let mut messages = Vec::new();
     for gone in before.iter().filter(|task| find(now, task).is_none()) {
         messages.push(message("TASK_DELETED", gone));
@@ -121,7 +130,11 @@ mod tests {
     }
 
     fn one(status: &str, tasks: &[Value]) -> KnownLoops {
-        let known = KnownLoop { status: status.into(), updated: "T".to_owned(), tasks: tasks.to_vec() };
+        let known = KnownLoop {
+            status: status.into(),
+            updated: "T".to_owned(),
+            tasks: tasks.to_vec(),
+        };
         BTreeMap::from([("l".to_owned(), known)])
     }
 
@@ -131,22 +144,43 @@ mod tests {
         let both = one("paused", &[a.clone(), b.clone()]);
         let told = |before: &KnownLoops, now: &KnownLoops| -> Vec<String> {
             let short = |message: Value| {
-                let about =
-                    if message["task_id"].is_null() { &message["status"] } else { &message["task_id"] };
+                let about = if message["task_id"].is_null() {
+                    &message["status"]
+                } else {
+                    &message["task_id"]
+                };
                 format!("{} {about}", message["type"].as_str().unwrap_or_default())
             };
             changes(before, now).into_iter().map(short).collect()
         };
         let none = KnownLoops::new();
         assert_eq!(told(&both, &both), [""; 0]);
-        assert_eq!(told(&none, &one("created", &[])), ["LOOP_STATE_UPDATE \"created\""]);
-        assert_eq!(told(&both, &none), ["LOOP_DELETED null"]);
-        assert_eq!(told(&one("created", &[]), &one("running", &[])), ["LOOP_STATE_UPDATE \"running\""]);
-        assert_eq!(told(&one("paused", std::slice::from_ref(&a)), &both), ["TASK_ADDED \"b\""]);
-        assert_eq!(told(&both, &one("paused", &[task("b", 0, "y")])), ["TASK_DELETED \"a\""]);
-        assert_eq!(told(&both, &one("paused", &[a, task("b", 1, "z")])), ["TASK_UPDATED \"b\""]);
         assert_eq!(
-            told(&both, &one("paused", &[task("b", 0, "y"), task("a", 1, "x")])),
+            told(&none, &one("created", &[])),
+            ["LOOP_STATE_UPDATE \"created\""]
+        );
+        assert_eq!(told(&both, &none), ["LOOP_DELETED null"]);
+        assert_eq!(
+            told(&one("created", &[]), &one("running", &[])),
+            ["LOOP_STATE_UPDATE \"running\""]
+        );
+        assert_eq!(
+            told(&one("paused", std::slice::from_ref(&a)), &both),
+            ["TASK_ADDED \"b\""]
+        );
+        assert_eq!(
+            told(&both, &one("paused", &[task("b", 0, "y")])),
+            ["TASK_DELETED \"a\""]
+        );
+        assert_eq!(
+            told(&both, &one("paused", &[a, task("b", 1, "z")])),
+            ["TASK_UPDATED \"b\""]
+        );
+        assert_eq!(
+            told(
+                &both,
+                &one("paused", &[task("b", 0, "y"), task("a", 1, "x")])
+            ),
             ["TASK_REORDERED null"]
         );
     }

@@ -21,31 +21,49 @@ const TICK: Duration = Duration::from_millis(10);
 
 impl Loops<'_> {
     /// Starts an executor that proposes tasks.
-    pub(super) fn generate(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+    pub(super) fn generate(
+        &self,
+        id: &str,
+        body: &Map<String, Value>,
+    ) -> Result<LoopAnswer, Error> {
         only(body, &["tool", "count"])?;
         let tool = text(body, "tool")?;
-        let count = body.get("count").map(|count| count.as_i64().filter(|count| (1..=MOST).contains(count)));
-        let count = count
-            .map(|count| count.ok_or_else(|| wrong(&format!("`count` is not a number from 1 to {MOST}"))));
+        let count = body
+            .get("count")
+            .map(|count| count.as_i64().filter(|count| (1..=MOST).contains(count)));
+        let count = count.map(|count| {
+            count.ok_or_else(|| wrong(&format!("`count` is not a number from 1 to {MOST}")))
+        });
         let count = count.transpose()?;
         let (loop_view, _) = self.planned(id)?;
         let loop_view = self.rest(loop_view)?;
         if !["paused", "user_exit"].contains(&loop_view.phase.as_str()) {
             return Err(not_now(&loop_view, "generate tasks for"));
         }
-        let options =
-            [tool.map(|tool| format!("--tool={tool}")), count.map(|count| format!("--count={count}"))];
-        let words = ["generate".to_owned()].into_iter().chain(options.into_iter().flatten());
+        let options = [
+            tool.map(|tool| format!("--tool={tool}")),
+            count.map(|count| format!("--count={count}")),
+        ];
+        let words = ["generate".to_owned()]
+            .into_iter()
+            .chain(options.into_iter().flatten());
         let words = words.chain(["--".to_owned(), id.to_owned()]).collect();
         let service = self.service;
         if service.runs.drives(id) {
             return Err(Error::busy(format!("an executor works for `{id}`")));
         }
         let clock = self.caller.clock;
-        service.generations.begin(id, clock.now(), json!({"tool": tool, "count": count}));
-        service.loop_news.tell(&progress(id, "analyzing", "Analyzing the loop"));
-        let (generations, news, events) =
-            (service.generations.clone(), service.loop_news.clone(), service.events.clone());
+        service
+            .generations
+            .begin(id, clock.now(), json!({"tool": tool, "count": count}));
+        service
+            .loop_news
+            .tell(&progress(id, "analyzing", "Analyzing the loop"));
+        let (generations, news, events) = (
+            service.generations.clone(),
+            service.loop_news.clone(),
+            service.events.clone(),
+        );
         let (runner, name) = (service.runner.clone(), id.to_owned());
         let started = service.runs.start_without_run(
             &service.runner,
@@ -71,12 +89,21 @@ impl Loops<'_> {
             return Err(error);
         }
         let members = json!({"data": service.generations.shown(id), "message": "Generating tasks"});
-        Ok(LoopAnswer(StatusCode::ACCEPTED, members, Some(format!("{PATH}/{id}/generate"))))
+        Ok(LoopAnswer(
+            StatusCode::ACCEPTED,
+            members,
+            Some(format!("{PATH}/{id}/generate")),
+        ))
     }
 
     /// Ends the executor that proposes tasks. The loop stays as it is. Returns an error if the executor does not end.
     pub(super) fn stop_generation(&self, view: &LoopView) -> Result<LoopAnswer, Error> {
-        let Service { runs, generations, loop_news, .. } = self.service;
+        let Service {
+            runs,
+            generations,
+            loop_news,
+            ..
+        } = self.service;
         let id = view.id.as_str();
         loop_news.tell(&progress(id, "stopping", "Stopping the generation"));
         let until = Instant::now() + PATIENCE;
@@ -86,7 +113,9 @@ impl Loops<'_> {
             thread::sleep(TICK);
         }
         if generations.is_running(id) {
-            return Err(Error::busy(format!("the executor that works for `{id}` has not ended yet")));
+            return Err(Error::busy(format!(
+                "the executor that works for `{id}` has not ended yet"
+            )));
         }
         let members = json!({"data": view.document, "message": "Generation stopped"});
         Ok(LoopAnswer(StatusCode::OK, members, None))
@@ -97,22 +126,34 @@ impl Loops<'_> {
         let id = self.one(id)?.id;
         let shown = self.service.generations.shown(&id);
         let none = || {
-            let message = format!("this server has generated no tasks for `{id}` since it was started");
+            let message =
+                format!("this server has generated no tasks for `{id}` since it was started");
             Error::new(Code::UnknownTask, message)
         };
-        Ok(LoopAnswer(StatusCode::OK, json!({"data": shown.ok_or_else(none)?}), None))
+        Ok(LoopAnswer(
+            StatusCode::OK,
+            json!({"data": shown.ok_or_else(none)?}),
+            None,
+        ))
     }
 }
 
 /// The tasks that a command says it has added, as the list shows them.
 fn added(runner: &CommandRunner, id: &str, printed: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(printed).unwrap_or_default();
-    let Some(ids) = document["added"].as_array() else { return Vec::new() };
+    let Some(ids) = document["added"].as_array() else {
+        return Vec::new();
+    };
     let read = || {
         let (workspace, task) = runner.task(id).ok()?;
         view(&workspace, &workspace.look(&task).ok()?)?.tasks
     };
     let tasks = read().unwrap_or_default();
-    let shown = tasks.iter().enumerate().map(|(order, task)| outward(task, order));
-    shown.filter(|task| ids.contains(&task["task_id"])).collect()
+    let shown = tasks
+        .iter()
+        .enumerate()
+        .map(|(order, task)| outward(task, order));
+    shown
+        .filter(|task| ids.contains(&task["task_id"]))
+        .collect()
 }

@@ -10,7 +10,14 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 /// The members of a task of a loop that a request may give.
-const TASK_KEYS: [&str; 6] = ["description", "tool", "mode", "prompt_template", "command", "on_error"];
+const TASK_KEYS: [&str; 6] = [
+    "description",
+    "tool",
+    "mode",
+    "prompt_template",
+    "command",
+    "on_error",
+];
 /// How often a change of the list is made anew because another process was faster.
 const TRIES: u32 = 50;
 
@@ -18,9 +25,14 @@ impl Loops<'_> {
     pub(super) fn tasks(&self, id: &str) -> Result<LoopAnswer, Error> {
         let view = self.one(id)?;
         let tasks = view.tasks.unwrap_or_default();
-        let tasks: Vec<Value> = tasks.iter().enumerate().map(|(order, task)| outward(task, order)).collect();
+        let tasks: Vec<Value> = tasks
+            .iter()
+            .enumerate()
+            .map(|(order, task)| outward(task, order))
+            .collect();
         let timestamp = self.caller.clock.now().to_string();
-        let members = json!({"total": tasks.len(), "data": tasks, "loop_id": id, "timestamp": timestamp});
+        let members =
+            json!({"total": tasks.len(), "data": tasks, "loop_id": id, "timestamp": timestamp});
         Ok(LoopAnswer(StatusCode::OK, members, None))
     }
 
@@ -28,7 +40,11 @@ impl Loops<'_> {
     pub(super) fn task(&self, id: &str) -> Result<(LoopView, Value), Error> {
         let views = all_loops(&self.service.runner.workspace()?)?;
         let holds = |view: LoopView| {
-            let order = view.tasks.as_ref()?.iter().position(|task| task["id"] == id)?;
+            let order = view
+                .tasks
+                .as_ref()?
+                .iter()
+                .position(|task| task["id"] == id)?;
             let mut task = outward(&view.tasks.as_ref()?[order], order);
             task["loop_id"] = view.id.as_str().into();
             Some((view, task))
@@ -75,18 +91,29 @@ impl Loops<'_> {
         self.change_list(id, |tasks| {
             let before = tasks.len();
             tasks.extend_from_slice(added);
-            Ok((before..).zip(added).map(|(order, task)| outward(task, order)).collect())
+            Ok((before..)
+                .zip(added)
+                .map(|(order, task)| outward(task, order))
+                .collect())
         })
     }
 
-    pub(super) fn add_task(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+    pub(super) fn add_task(
+        &self,
+        id: &str,
+        body: &Map<String, Value>,
+    ) -> Result<LoopAnswer, Error> {
         only(body, &TASK_KEYS)?;
         for key in ["description", "tool", "mode", "prompt_template"] {
             text(body, key)?.ok_or_else(|| wrong(&format!("`{key}` is missing")))?;
         }
         check_task(body)?;
         let added = self.append(id, &[new_task(body, self.caller.clock.now())?])?;
-        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added[0]}), None))
+        Ok(LoopAnswer(
+            StatusCode::CREATED,
+            json!({"data": added[0]}),
+            None,
+        ))
     }
 
     /// Adds the tasks of an issue of the older tool.
@@ -96,14 +123,24 @@ impl Loops<'_> {
         self.planned(id)?;
         let workspace = self.service.runner.workspace()?;
         let new = |members: &Map<String, Value>| new_task(members, self.caller.clock.now());
-        let added: Result<Vec<Value>, Error> =
-            tasks_of_issue(workspace.root(), issue)?.iter().map(new).collect();
+        let added: Result<Vec<Value>, Error> = tasks_of_issue(workspace.root(), issue)?
+            .iter()
+            .map(new)
+            .collect();
         let added = self.append(id, &added?)?;
         let message = format!("Imported {} tasks from issue {issue}", added.len());
-        Ok(LoopAnswer(StatusCode::CREATED, json!({"data": added, "message": message}), None))
+        Ok(LoopAnswer(
+            StatusCode::CREATED,
+            json!({"data": added, "message": message}),
+            None,
+        ))
     }
 
-    pub(super) fn change_task(&self, task_id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
+    pub(super) fn change_task(
+        &self,
+        task_id: &str,
+        body: &Map<String, Value>,
+    ) -> Result<LoopAnswer, Error> {
         only(body, &[&["loop_id"], TASK_KEYS.as_slice()].concat())?;
         let id = text(body, "loop_id")?.ok_or_else(|| wrong("`loop_id` is missing"))?;
         check_task(body)?;
@@ -120,13 +157,25 @@ impl Loops<'_> {
         Ok(found(&changed))
     }
 
-    pub(super) fn remove_task(&self, task_id: &str, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
-        let [(name, id)] = query else { return Err(wrong("`loop_id` is missing in the query")) };
+    pub(super) fn remove_task(
+        &self,
+        task_id: &str,
+        query: &[(String, String)],
+    ) -> Result<LoopAnswer, Error> {
+        let [(name, id)] = query else {
+            return Err(wrong("`loop_id` is missing in the query"));
+        };
         if name != "loop_id" {
             return Err(wrong("`loop_id` is missing in the query"));
         }
-        self.change_list(id, |tasks| place(tasks, task_id).map(|order| tasks.remove(order)))?;
-        Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Task {task_id} deleted")}), None))
+        self.change_list(id, |tasks| {
+            place(tasks, task_id).map(|order| tasks.remove(order))
+        })?;
+        Ok(LoopAnswer(
+            StatusCode::OK,
+            json!({"message": format!("Task {task_id} deleted")}),
+            None,
+        ))
     }
 
     pub(super) fn reorder(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -152,7 +201,11 @@ fn ordered_ids(body: &Map<String, Value>) -> Result<Vec<&str>, Error> {
     let ids: Option<Vec<&str>> = ids.and_then(|ids| ids.iter().map(Value::as_str).collect());
     let ids = ids.filter(|ids| !ids.is_empty());
     let ids = ids.ok_or_else(|| wrong("`ordered_task_ids` is not a list of ids"))?;
-    match ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+    match ids
+        .iter()
+        .enumerate()
+        .find(|(at, id)| ids[..*at].contains(id))
+    {
         Some((_, id)) => Err(wrong(&format!("`ordered_task_ids` has `{id}` twice"))),
         None => Ok(ids),
     }
@@ -161,8 +214,11 @@ fn ordered_ids(body: &Map<String, Value>) -> Result<Vec<&str>, Error> {
 /// A task of a loop as the older tool shows it.
 pub(super) fn outward(task: &Value, order: usize) -> Value {
     let mut shown = json!({"task_id": task["id"], "order": order});
-    for (key, value) in
-        task.as_object().into_iter().flatten().filter(|(key, _)| !["id", "order"].contains(&key.as_str()))
+    for (key, value) in task
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !["id", "order"].contains(&key.as_str()))
     {
         shown[key.as_str()] = value.clone();
     }
@@ -178,14 +234,19 @@ fn place(tasks: &[Value], id: &str) -> Result<usize, Error> {
 /// Returns an error if a member of a task cannot be meant.
 fn check_task(body: &Map<String, Value>) -> Result<(), Error> {
     for key in TASK_KEYS {
-        let Some(value) = text(body, key)? else { continue };
+        let Some(value) = text(body, key)? else {
+            continue;
+        };
         let known: &[&str] = match key {
             "mode" => &["analysis", "write", "review"],
             "on_error" => &["continue", "pause", "fail_fast"],
             _ => continue,
         };
         if !known.contains(&value) {
-            return Err(wrong(&format!("`{key}` is not one of {}", known.join(", "))));
+            return Err(wrong(&format!(
+                "`{key}` is not one of {}",
+                known.join(", ")
+            )));
         }
     }
     Ok(())

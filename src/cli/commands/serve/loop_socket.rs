@@ -33,15 +33,17 @@ pub(super) async fn listen(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(upgrade) = upgrade else {
-        return problem(wrong(&format!("`{PATH}` is for WebSockets: the request does not ask for one")));
+        return problem(wrong(&format!(
+            "`{PATH}` is for WebSockets: the request does not ask for one"
+        )));
     };
     let Ok(place) = Arc::clone(&service.loop_news.places).try_acquire_owned() else {
         return problem(Error::busy("too many clients listen"));
     };
     match hear(&service).await {
-        Ok(heard) => {
-            upgrade.max_message_size(MESSAGE).on_upgrade(move |socket| tell(socket, service, heard, place))
-        }
+        Ok(heard) => upgrade
+            .max_message_size(MESSAGE)
+            .on_upgrade(move |socket| tell(socket, service, heard, place)),
         Err(error) => problem(error),
     }
 }
@@ -113,7 +115,9 @@ async fn compare(service: Arc<Service>, mut before: KnownLoops) {
         service.generations.tell_progress(&service.loop_news);
         sleep(QUIET).await;
         // What cannot be read now is compared later.
-        let Ok(now) = read(&service).await else { continue };
+        let Ok(now) = read(&service).await else {
+            continue;
+        };
         for message in changes(&before, &now) {
             service.loop_news.tell(&message);
         }
@@ -131,7 +135,18 @@ async fn read(service: &Arc<Service>) -> Result<KnownLoops, Error> {
 
 fn known_loop(view: LoopView) -> (String, KnownLoop) {
     let tasks = view.tasks.unwrap_or_default();
-    let tasks = tasks.iter().enumerate().map(|(order, task)| outward(task, order)).collect();
+    let tasks = tasks
+        .iter()
+        .enumerate()
+        .map(|(order, task)| outward(task, order))
+        .collect();
     let status = view.document["status"].clone();
-    (view.id, KnownLoop { status, updated: view.updated, tasks })
+    (
+        view.id,
+        KnownLoop {
+            status,
+            updated: view.updated,
+            tasks,
+        },
+    )
 }

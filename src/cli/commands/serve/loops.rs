@@ -34,7 +34,14 @@ pub(super) const PATH: &str = "/api/loops/v2";
 /// The settings of a loop that a request may change.
 const SETTINGS: [&str; 5] = ["description", "max_iterations", "tags", "priority", "notes"];
 /// The statuses of loops, as they are shown.
-const STATUSES: [&str; 6] = ["created", "running", "paused", "completed", "failed", "user_exit"];
+const STATUSES: [&str; 6] = [
+    "created",
+    "running",
+    "paused",
+    "completed",
+    "failed",
+    "user_exit",
+];
 /// How many loops are listed if the request does not say.
 const LIMIT: usize = 50;
 /// How often a status is looked at after a start.
@@ -77,7 +84,10 @@ impl LoopView {
         let first = match standing {
             "running" => format!("pause it first: POST {PATH}/{id}/pause"),
             "created" => format!("start it first: POST {PATH}/{id}/start"),
-            _ => format!("reopen it first: {}", command(&["orch", "reopen", id, "--reason", WHY])),
+            _ => format!(
+                "reopen it first: {}",
+                command(&["orch", "reopen", id, "--reason", WHY])
+            ),
         };
         let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
         Err(Error::new(Code::NotEnabled, message).with_hint(first))
@@ -115,7 +125,9 @@ pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request)
             let created = created.and_then(|path| HeaderValue::from_str(&path).ok());
             let media = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
             let mut response = (status, media, format!("{document}\n")).into_response();
-            response.headers_mut().extend(created.map(|path| (LOCATION, path)));
+            response
+                .headers_mut()
+                .extend(created.map(|path| (LOCATION, path)));
             response
         }
         Err(error) => refusal(&error, &path),
@@ -150,10 +162,22 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
     };
     let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
     // Changes of a list follow one another, instead of being tried again. A run goes on after its answer.
-    let excludes = if is_order && !request.starts_run() { Excluded::Orders } else { Excluded::Nothing };
-    let terms = WorkTerms { is_order, excludes, within: None };
+    let excludes = if is_order && !request.starts_run() {
+        Excluded::Orders
+    } else {
+        Excluded::Nothing
+    };
+    let terms = WorkTerms {
+        is_order,
+        excludes,
+        within: None,
+    };
     let work = move |service: &Service, waited: Duration| {
-        let loops = Loops { service, caller: service.caller(&asker), waited };
+        let loops = Loops {
+            service,
+            caller: service.caller(&asker),
+            waited,
+        };
         loops.answer(&request)
     };
     service.in_queue(terms, work).await
@@ -162,21 +186,36 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
 /// The parts of a path below [`PATH`].
 fn segments(path: &str) -> Result<Vec<String>, Error> {
     let below = path.strip_prefix(PATH).unwrap_or_default();
-    let decoded = |part: &str| percent_decode_str(part).decode_utf8().map(|part| part.into_owned());
-    let segments: Result<_, _> = below.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
+    let decoded = |part: &str| {
+        percent_decode_str(part)
+            .decode_utf8()
+            .map(|part| part.into_owned())
+    };
+    let segments: Result<_, _> = below
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .map(decoded)
+        .collect();
     segments.map_err(|_| wrong("the path is not UTF-8"))
 }
 
 /// The methods of a path; `None` if there is no such path.
 fn methods(parts: &[String]) -> Option<&'static [&'static str]> {
-    Some(match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] | [_, "tasks" | "generate"] => &["GET", "HEAD", "POST"],
-        [_] | ["tasks", _] => &["GET", "HEAD", "PUT", "DELETE"],
-        [_, "status"] => &["PATCH"],
-        [_, "start" | "pause" | "resume" | "stop" | "import"] => &["POST"],
-        [_, "tasks", "reorder"] => &["PUT"],
-        _ => return None,
-    })
+    Some(
+        match parts
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .as_slice()
+        {
+            [] | [_, "tasks" | "generate"] => &["GET", "HEAD", "POST"],
+            [_] | ["tasks", _] => &["GET", "HEAD", "PUT", "DELETE"],
+            [_, "status"] => &["PATCH"],
+            [_, "start" | "pause" | "resume" | "stop" | "import"] => &["POST"],
+            [_, "tasks", "reorder"] => &["PUT"],
+            _ => return None,
+        },
+    )
 }
 
 /// Returns an error if there is no such path, or it has no such method.
@@ -190,7 +229,10 @@ fn require_route(method: &Method, parts: &[String]) -> Result<(), Error> {
 }
 
 fn no_route(parts: &[String]) -> Error {
-    Error::new(Code::UnknownRoute, format!("there is no `{PATH}/{}` here", parts.join("/")))
+    Error::new(
+        Code::UnknownRoute,
+        format!("there is no `{PATH}/{}` here", parts.join("/")),
+    )
 }
 
 impl LoopRequest {
@@ -205,9 +247,18 @@ impl LoopRequest {
 
     /// Whether it starts or continues a run.
     fn starts_run(&self) -> bool {
-        match self.parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        match self
+            .parts
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .as_slice()
+        {
             [_, "start" | "resume" | "generate"] => true,
-            [_, "status"] => self.body.get("status").is_some_and(|status| status == "running"),
+            [_, "status"] => self
+                .body
+                .get("status")
+                .is_some_and(|status| status == "running"),
             _ => false,
         }
     }
@@ -221,9 +272,14 @@ impl Loops<'_> {
         if !request.takes_query()
             && let Some((name, _)) = request.query.first()
         {
-            return Err(wrong(&format!("there is no argument `{name}` in the query")));
+            return Err(wrong(&format!(
+                "there is no argument `{name}` in the query"
+            )));
         }
-        match (if method == "HEAD" { "GET" } else { method }, parts.as_slice()) {
+        match (
+            if method == "HEAD" { "GET" } else { method },
+            parts.as_slice(),
+        ) {
             ("GET", []) => self.list(&request.query),
             ("POST", []) => self.create(body),
             ("GET", ["tasks", task]) => self.task(task).map(|(_, task)| found(&task)),
@@ -281,7 +337,12 @@ impl Loops<'_> {
         // Times are in whole seconds; the later id is the newer loop.
         views.sort_by(|one, other| (&other.updated, &other.id).cmp(&(&one.updated, &one.id)));
         let total = views.len();
-        let data: Vec<Value> = views.into_iter().skip(offset).take(limit).map(|one| one.document).collect();
+        let data: Vec<Value> = views
+            .into_iter()
+            .skip(offset)
+            .take(limit)
+            .map(|one| one.document)
+            .collect();
         let has_more = offset.saturating_add(data.len()) < total;
         let timestamp = self.caller.clock.now().to_string();
         let members = json!({
@@ -293,10 +354,14 @@ impl Loops<'_> {
     /// The loop with exactly this id. Returns an error if there is none.
     pub(super) fn one(&self, id: &str) -> Result<LoopView, Error> {
         let unknown = || Error::new(Code::UnknownTask, format!("there is no loop `{id}`"));
-        let (workspace, task) = self.service.runner.task(id).map_err(|error| match error.code() {
-            Code::UnknownTask => unknown(),
-            _ => error,
-        })?;
+        let (workspace, task) =
+            self.service
+                .runner
+                .task(id)
+                .map_err(|error| match error.code() {
+                    Code::UnknownTask => unknown(),
+                    _ => error,
+                })?;
         let sight = workspace.look(&task)?;
         view(&workspace, &sight).ok_or_else(unknown)
     }
@@ -305,8 +370,14 @@ impl Loops<'_> {
         only(body, &["title", "description", "max_iterations"])?;
         let title = text(body, "title")?.ok_or_else(|| wrong("`title` is missing"))?;
         let settings = settings(body)?;
-        let stamp: String =
-            self.caller.clock.now().to_string().chars().filter(char::is_ascii_alphanumeric).collect();
+        let stamp: String = self
+            .caller
+            .clock
+            .now()
+            .to_string()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect();
         let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
         let id = format!("loop-v2-{}-{word}", stamp.trim_end_matches('Z'));
         let (workflow, titled) = (format!("--workflow={WORKFLOW}"), format!("--title={title}"));
@@ -318,7 +389,11 @@ impl Loops<'_> {
             })?;
         }
         let members = json!({"data": self.one(&id)?.document});
-        Ok(LoopAnswer(StatusCode::CREATED, members, Some(format!("{PATH}/{id}"))))
+        Ok(LoopAnswer(
+            StatusCode::CREATED,
+            members,
+            Some(format!("{PATH}/{id}")),
+        ))
     }
 
     fn change(&self, id: &str, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -340,12 +415,23 @@ impl Loops<'_> {
     }
 
     /// Gives settings, or the list of tasks, as answers, which may rest on a revision of the loop.
-    pub(super) fn give(&self, id: &str, answers: &[(&str, &Value)], rev: Option<u64>) -> Result<(), Error> {
-        let answers: Vec<String> = answers.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pub(super) fn give(
+        &self,
+        id: &str,
+        answers: &[(&str, &Value)],
+        rev: Option<u64>,
+    ) -> Result<(), Error> {
+        let answers: Vec<String> = answers
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         // A word with `=` would be an answer.
         let task = format!("--use={id}");
         let rev = rev.map(|rev| format!("--expect={rev}"));
-        let words = ["answer", &task].into_iter().chain(rev.as_deref()).chain(["--"]);
+        let words = ["answer", &task]
+            .into_iter()
+            .chain(rev.as_deref())
+            .chain(["--"]);
         let words = words.chain(answers.iter().map(String::as_str));
         self.execute(&words.collect::<Vec<_>>()).map(drop)
     }
@@ -358,9 +444,16 @@ impl Loops<'_> {
         let view = self.rest(view)?;
         let is_over = ["completed", "failed", "exhausted"].contains(&view.phase.as_str());
         let force = ["--force=deleted over the loop API"];
-        let words = ["archive"].into_iter().chain(force.into_iter().filter(|_| !is_over)).chain(["--", id]);
+        let words = ["archive"]
+            .into_iter()
+            .chain(force.into_iter().filter(|_| !is_over))
+            .chain(["--", id]);
         self.execute(&words.collect::<Vec<_>>())?;
-        Ok(LoopAnswer(StatusCode::OK, json!({"message": format!("Loop {id} deleted")}), None))
+        Ok(LoopAnswer(
+            StatusCode::OK,
+            json!({"message": format!("Loop {id} deleted")}),
+            None,
+        ))
     }
 
     /// Ends the run of a loop that was interrupted, which leaves the loop paused. Returns the loop as it is then.
@@ -385,7 +478,10 @@ impl Loops<'_> {
             ("paused", _) => self.order(id, "pause"),
             ("failed", _) => self.order(id, "stop"),
             ("created" | "completed" | "user_exit", _) => {
-                let message = format!("`{id}` is {}, and no order makes it {status}", view.standing());
+                let message = format!(
+                    "`{id}` is {}, and no order makes it {status}",
+                    view.standing()
+                );
                 Err(Error::new(Code::NotEnabled, message))
             }
             _ => Err(wrong(&format!("there is no status `{status}`"))),
@@ -403,7 +499,10 @@ impl Loops<'_> {
             "pause" => &["running"],
             _ => &["created", "running", "paused", "user_exit"],
         };
-        if ![view.standing(), &view.phase].iter().any(|status| may.contains(status)) {
+        if ![view.standing(), &view.phase]
+            .iter()
+            .any(|status| may.contains(status))
+        {
             return Err(not_now(&view, order));
         }
         match order {
@@ -432,14 +531,26 @@ impl Loops<'_> {
         }
         let now = self.one(id)?;
         let (status, message) = outcome(order, now.document["status"].as_str().unwrap_or_default());
-        Ok(LoopAnswer(status, json!({"data": now.document, "message": message}), None))
+        Ok(LoopAnswer(
+            status,
+            json!({"data": now.document, "message": message}),
+            None,
+        ))
     }
 
     /// Whether a run of a loop is in progress, here or elsewhere; a generation of tasks is none.
     fn is_in_a_run(&self, id: &str) -> bool {
-        let Service { runs, generations, runner, .. } = self.service;
+        let Service {
+            runs,
+            generations,
+            runner,
+            ..
+        } = self.service;
         let is_begun = |files: RunFiles| {
-            files.is_driven() && files.read().is_ok_and(|run| run.is_some_and(|run| run.ended().is_none()))
+            files.is_driven()
+                && files
+                    .read()
+                    .is_ok_and(|run| run.is_some_and(|run| run.ended().is_none()))
         };
         (runs.drives(id) && !generations.is_running(id)) || files(runner, id).is_ok_and(is_begun)
     }
@@ -474,7 +585,10 @@ pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         return Some(seen);
     }
     // A run that has ended since the look has recorded how.
-    let again = workspace.look(&sight.task).ok().and_then(|sight| recorded(workspace, &sight));
+    let again = workspace
+        .look(&sight.task)
+        .ok()
+        .and_then(|sight| recorded(workspace, &sight));
     let mut view = again.unwrap_or(seen);
     if view.phase == "running" {
         view.is_interrupted = true;
@@ -491,8 +605,16 @@ fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
     let untouched = State::default();
     let state = sight.state().unwrap_or(&untouched);
     let id = sight.task.id.to_string();
-    let phase = sight.decision.phase.as_ref().map(ToString::to_string).unwrap_or_default();
-    let updated = state.updated_at.map(|at| at.to_string()).unwrap_or_default();
+    let phase = sight
+        .decision
+        .phase
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let updated = state
+        .updated_at
+        .map(|at| at.to_string())
+        .unwrap_or_default();
     let data = |key: &str| state.extra.get(key).cloned().unwrap_or_default();
     let is_over = sight.decision.is_done();
     let is_exhausted = phase == "exhausted";
@@ -502,8 +624,11 @@ fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         other => other,
     };
     let created = created(&workspace.root().join(sight.task.transcript_path().as_str()));
-    let tasks =
-        state.extra.get("skill_state").and_then(|skill| skill["develop"]["tasks"].as_array()).cloned();
+    let tasks = state
+        .extra
+        .get("skill_state")
+        .and_then(|skill| skill["develop"]["tasks"].as_array())
+        .cloned();
     let document = json!({
         "loop_id": id,
         "title": state.title,
@@ -520,13 +645,23 @@ fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         "notes": data("notes"),
         "skill_state": data("skill_state"),
     });
-    Some(LoopView { id, phase, is_interrupted: false, rev: state.rev, updated, document, tasks })
+    Some(LoopView {
+        id,
+        phase,
+        is_interrupted: false,
+        rev: state.rev,
+        updated,
+        document,
+        tasks,
+    })
 }
 
 /// The time of the first event in a log.
 fn created(path: &std::path::Path) -> Option<String> {
     let mut line = String::new();
-    BufReader::new(open_regular(path).ok()??.take(FIRST_LINE)).read_line(&mut line).ok()?;
+    BufReader::new(open_regular(path).ok()??.take(FIRST_LINE))
+        .read_line(&mut line)
+        .ok()?;
     Some(LogEvent::read(line.trim_end()).ok()?.entry.at.to_string())
 }
 
@@ -548,25 +683,45 @@ fn outcome(order: &str, status: &str) -> (StatusCode, String) {
         _ => return (StatusCode::OK, format!("The loop is {status}")),
     };
     let goes_on = ["pause", "stop"].contains(&order) && status == "running";
-    (if goes_on { StatusCode::ACCEPTED } else { StatusCode::OK }, told.to_owned())
+    (
+        if goes_on {
+            StatusCode::ACCEPTED
+        } else {
+            StatusCode::OK
+        },
+        told.to_owned(),
+    )
 }
 
 pub(super) fn not_now(view: &LoopView, order: &str) -> Error {
-    Error::new(Code::NotEnabled, format!("cannot {order} `{}`: it is {}", view.id, view.standing()))
+    Error::new(
+        Code::NotEnabled,
+        format!("cannot {order} `{}`: it is {}", view.id, view.standing()),
+    )
 }
 
 /// The settings in a body. Returns an error if one cannot be meant.
 fn settings(body: &Map<String, Value>) -> Result<Vec<(&'static str, &Value)>, Error> {
-    let given = SETTINGS.into_iter().filter_map(|key| Some((key, body.get(key)?)));
+    let given = SETTINGS
+        .into_iter()
+        .filter_map(|key| Some((key, body.get(key)?)));
     given
         .map(|(key, value)| {
             let fits = match key {
                 "max_iterations" => value.as_u64().is_some_and(|count| count >= 1),
-                "tags" => value.as_array().is_some_and(|tags| tags.iter().all(Value::is_string)),
-                "priority" => ["low", "medium", "high"].contains(&value.as_str().unwrap_or_default()),
+                "tags" => value
+                    .as_array()
+                    .is_some_and(|tags| tags.iter().all(Value::is_string)),
+                "priority" => {
+                    ["low", "medium", "high"].contains(&value.as_str().unwrap_or_default())
+                }
                 _ => value.is_string(),
             };
-            if fits { Ok((key, value)) } else { Err(wrong(&format!("`{key}` cannot be {value}"))) }
+            if fits {
+                Ok((key, value))
+            } else {
+                Err(wrong(&format!("`{key}` cannot be {value}")))
+            }
         })
         .collect()
 }
@@ -585,7 +740,12 @@ pub(super) fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option
 pub(super) fn only(body: &Map<String, Value>, known: &[&str]) -> Result<(), Error> {
     match body.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
-        Some(key) if known.is_empty() => Err(wrong(&format!("there is no `{key}`; there are no members"))),
-        Some(key) => Err(wrong(&format!("there is no `{key}`; the members are {}", known.join(", ")))),
+        Some(key) if known.is_empty() => {
+            Err(wrong(&format!("there is no `{key}`; there are no members")))
+        }
+        Some(key) => Err(wrong(&format!(
+            "there is no `{key}`; the members are {}",
+            known.join(", ")
+        ))),
     }
 }

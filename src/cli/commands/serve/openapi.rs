@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 pub(super) const PATH: &str = "/api/v1/openapi.json";
 
 /// The durations of at most a minute, in the forms that are common.
-pub(super) const UP_TO_A_MINUTE: &str = "^([1-5]?[0-9]s|60s|[01]m|[0-9]{1,4}ms|[1-5][0-9]{4}ms|60000ms)$";
+pub(super) const UP_TO_A_MINUTE: &str =
+    "^([1-5]?[0-9]s|60s|[01]m|[0-9]{1,4}ms|[1-5][0-9]{4}ms|60000ms)$";
 /// The largest whole number that every reader of JSON keeps exactly.
 const EXACT: i64 = (1 << 53) - 1;
 /// The texts with at least one character and without NUL, which no command line can have.
@@ -36,7 +37,12 @@ pub fn openapi() -> String {
 fn document() -> Value {
     let mut paths = Map::new();
     for route in ROUTES {
-        add(&mut paths, route.path, if route.writes { "post" } else { "get" }, operation(route));
+        add(
+            &mut paths,
+            route.path,
+            if route.writes { "post" } else { "get" },
+            operation(route),
+        );
     }
     let answers = |schema: Value, about: &str| json!({"200": {"description": about, "content": {"application/json": {"schema": schema}}}, "default": failed()});
     let health = json!({
@@ -85,7 +91,11 @@ fn document() -> Value {
         &mut paths,
         EVENTS,
         "get",
-        stream("listen", "What happens, as server-sent events: documents of the kind `event`.", Vec::new()),
+        stream(
+            "listen",
+            "What happens, as server-sent events: documents of the kind `event`.",
+            Vec::new(),
+        ),
     );
     let task = json!({
         "name": "task", "in": "path", "required": true, "description": "The id of the task.",
@@ -95,13 +105,23 @@ fn document() -> Value {
         &mut paths,
         OUTPUT,
         "get",
-        stream("readOutput", "What the executors of the last run print, as server-sent events.", vec![task]),
+        stream(
+            "readOutput",
+            "What the executors of the last run print, as server-sent events.",
+            vec![task],
+        ),
     );
-    let kinds: std::collections::BTreeSet<&str> =
-        ROUTES.iter().flat_map(|route| route.kinds).copied().chain(["event"]).collect();
+    let kinds: std::collections::BTreeSet<&str> = ROUTES
+        .iter()
+        .flat_map(|route| route.kinds)
+        .copied()
+        .chain(["event"])
+        .collect();
     let system = System::shipped();
-    let mut schemas: Map<String, Value> =
-        kinds.iter().filter_map(|kind| Some(((*kind).to_owned(), schema_of(&system, kind)?))).collect();
+    let mut schemas: Map<String, Value> = kinds
+        .iter()
+        .filter_map(|kind| Some(((*kind).to_owned(), schema_of(&system, kind)?)))
+        .collect();
     schemas.insert("problem".to_owned(), problem::schema());
     schemas.insert("value".to_owned(), value_schema());
     json!({
@@ -134,21 +154,37 @@ fn failed() -> Value {
 }
 
 fn operation(route: &Route) -> Value {
-    let in_path = route.in_path.iter().map(|argument| parameter(argument, "path"));
-    let query = route.arguments.iter().filter(|_| !route.writes).map(|argument| parameter(argument, "query"));
+    let in_path = route
+        .in_path
+        .iter()
+        .map(|argument| parameter(argument, "path"));
+    let query = route
+        .arguments
+        .iter()
+        .filter(|_| !route.writes)
+        .map(|argument| parameter(argument, "query"));
     let mut parameters: Vec<Value> = in_path.chain(query).collect();
     parameters.extend(route.pages.into_iter().flat_map(|_| paging::parameters()));
     let header = |name: &str, about: &str| json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}});
     if route.writes {
-        let mut name = header("Orch-Agent", "The name of the agent in records, with the token of agents.");
+        let mut name = header(
+            "Orch-Agent",
+            "The name of the agent in records, with the token of agents.",
+        );
         name["schema"]["pattern"] = "\\S".into();
         parameters.push(name);
     }
     if route.writes && route.names_task() {
-        parameters.push(header("If-Match", "Execute the order only if the task still has this `ETag`."));
+        parameters.push(header(
+            "If-Match",
+            "Execute the order only if the task still has this `ETag`.",
+        ));
     }
-    let schemas: Vec<Value> =
-        route.kinds.iter().map(|kind| json!({"$ref": format!("#/components/schemas/{kind}")})).collect();
+    let schemas: Vec<Value> = route
+        .kinds
+        .iter()
+        .map(|kind| json!({"$ref": format!("#/components/schemas/{kind}")}))
+        .collect();
     let schema = match schemas.as_slice() {
         [] => json!({}),
         [only] => only.clone(),
@@ -167,10 +203,15 @@ fn operation(route: &Route) -> Value {
         });
     }
     if route.is_tagged {
-        headers["ETag"] =
-            json!({"description": "Identifies the state of the task.", "schema": {"type": "string"}});
-        parameters.push(header("If-None-Match", "Answer 304 if the task still has this `ETag`."));
-        responses.insert("304".to_owned(), json!({"description": "The task has not changed."}));
+        headers["ETag"] = json!({"description": "Identifies the state of the task.", "schema": {"type": "string"}});
+        parameters.push(header(
+            "If-None-Match",
+            "Answer 304 if the task still has this `ETag`.",
+        ));
+        responses.insert(
+            "304".to_owned(),
+            json!({"description": "The task has not changed."}),
+        );
     }
     let content = json!({"application/json": {"schema": schema}});
     responses.insert(
@@ -179,7 +220,10 @@ fn operation(route: &Route) -> Value {
     );
     if route.starts_run {
         let runs = json!({"application/json": {"schema": {"$ref": "#/components/schemas/runs"}}});
-        responses.insert("202".to_owned(), json!({"description": "The run goes on.", "content": runs}));
+        responses.insert(
+            "202".to_owned(),
+            json!({"description": "The run goes on.", "content": runs}),
+        );
     }
     responses.insert("default".to_owned(), failed());
     let mut operation = json!({
@@ -197,7 +241,9 @@ fn operation(route: &Route) -> Value {
 fn parameter(argument: &Argument, place: &str) -> Value {
     let mut schema = schema(argument);
     let about = schema["description"].take();
-    schema.as_object_mut().map(|object| object.shift_remove("description"));
+    schema
+        .as_object_mut()
+        .map(|object| object.shift_remove("description"));
     let mut parameter = json!({
         "name": argument.name, "in": place, "required": argument.is_required, "description": about, "schema": schema,
     });
@@ -278,10 +324,18 @@ mod tests {
     fn every_path_is_a_route_or_is_named_as_none() {
         let document = document();
         let none = super::super::paths_without_command();
-        let paths: Vec<&str> =
-            document["paths"].as_object().into_iter().flatten().map(|(path, _)| path.as_str()).collect();
+        let paths: Vec<&str> = document["paths"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(path, _)| path.as_str())
+            .collect();
         for path in &paths {
-            assert_ne!(ROUTES.iter().any(|route| route.path == *path), none.contains(path), "{path}");
+            assert_ne!(
+                ROUTES.iter().any(|route| route.path == *path),
+                none.contains(path),
+                "{path}"
+            );
         }
         assert!(none.iter().all(|path| paths.contains(path)), "{none:?}");
     }
@@ -292,20 +346,37 @@ mod tests {
         let document = document();
         let listed = &document["paths"]["/api/v1/tasks"];
         for name in ["Orch-Exit-Code", "Total-Count", "Link"] {
-            assert!(listed["get"]["responses"]["200"]["headers"][name]["schema"].is_object(), "{name}");
+            assert!(
+                listed["get"]["responses"]["200"]["headers"][name]["schema"].is_object(),
+                "{name}"
+            );
         }
         let names = |path: &str| -> Vec<Value> {
-            let parameters = document["paths"][path]["post"]["parameters"].as_array().into_iter().flatten();
-            parameters.filter(|one| one["in"] == "header").map(|one| one["name"].clone()).collect()
+            let parameters = document["paths"][path]["post"]["parameters"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            parameters
+                .filter(|one| one["in"] == "header")
+                .map(|one| one["name"].clone())
+                .collect()
         };
         assert_eq!(names("/api/v1/tasks"), ["Orch-Agent"]);
-        assert_eq!(names("/api/v1/tasks/{task}/next"), ["Orch-Agent", "If-Match"]);
+        assert_eq!(
+            names("/api/v1/tasks/{task}/next"),
+            ["Orch-Agent", "If-Match"]
+        );
     }
 
     /// What the schemas accept is not refused as a wrong argument, and what they refuse is.
     #[test]
     fn the_patterns_of_texts_are_those_of_the_command_line() {
-        let argument = |form| Argument { name: "x", about: "", form, is_required: false };
+        let argument = |form| Argument {
+            name: "x",
+            about: "",
+            form,
+            is_required: false,
+        };
         for (form, value, is_accepted) in [
             (ArgumentForm::Word, json!("a b"), true),
             (ArgumentForm::Word, json!(" "), true),
@@ -317,7 +388,11 @@ mod tests {
             (ArgumentForm::Texts("--x"), json!(["a", "b"]), true),
             (ArgumentForm::Texts("--x"), json!(["a", " "]), false),
             (ArgumentForm::Number("--x"), json!(u32::MAX), true),
-            (ArgumentForm::Number("--x"), json!(u64::from(u32::MAX) + 1), false),
+            (
+                ArgumentForm::Number("--x"),
+                json!(u64::from(u32::MAX) + 1),
+                false,
+            ),
             (ArgumentForm::Pairs, json!({"a": [1, {"b": null}]}), true),
             (ArgumentForm::Pairs, json!({"a=b": 1}), false),
             (ArgumentForm::Pairs, json!({}), false),
@@ -327,9 +402,14 @@ mod tests {
             schema["components"] = json!({"schemas": {"value": value_schema()}});
             let text = schema.to_string();
             let schema = crate::scan::Schema::compile("x.schema.json", &text).expect("a schema");
-            assert_eq!(schema.validate(&value).is_empty(), is_accepted, "{form:?} {value}");
+            assert_eq!(
+                schema.validate(&value).is_empty(),
+                is_accepted,
+                "{form:?} {value}"
+            );
             let given = Map::from_iter([("x".to_owned(), value.clone())]);
-            let words = crate::cli::remote::command_line("x", &[], std::iter::once(&argument), &given);
+            let words =
+                crate::cli::remote::command_line("x", &[], std::iter::once(&argument), &given);
             assert_eq!(words.is_ok(), is_accepted, "{form:?} {value}");
         }
     }
@@ -337,7 +417,12 @@ mod tests {
     fn references(schema: &Value, found: &mut Vec<String>) {
         match schema {
             Value::Object(object) => {
-                found.extend(object.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                found.extend(
+                    object
+                        .get("$ref")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                );
                 object.values().for_each(|value| references(value, found));
             }
             Value::Array(values) => values.iter().for_each(|value| references(value, found)),

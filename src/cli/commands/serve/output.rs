@@ -57,14 +57,20 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
                 let mut place = from;
                 (next(&read, &mut place), place)
             });
-            let (next, at) = done.await.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+            let (next, at) = done
+                .await
+                .unwrap_or_else(|error| resume_unwind(error.into_panic()));
             place = at;
             let is_end = matches!(next, NextOutput::End(_));
             let event = match next {
-                NextOutput::Text(text) => {
-                    Some(event(&place, "output", &json!({"log": place.name, "text": text}).to_string()))
+                NextOutput::Text(text) => Some(event(
+                    &place,
+                    "output",
+                    &json!({"log": place.name, "text": text}).to_string(),
+                )),
+                NextOutput::End(state) => {
+                    Some(event(&place, "end", &json!({"state": state}).to_string()))
                 }
-                NextOutput::End(state) => Some(event(&place, "end", &json!({"state": state}).to_string())),
                 NextOutput::Nothing if told.elapsed() > HEARTBEAT => Some(heartbeat()),
                 NextOutput::Nothing => None,
             };
@@ -94,28 +100,49 @@ async fn deliver(send: &Sender<Bytes>, event: Bytes) -> Result<(), ()> {
 }
 
 fn event(place: &LogPlace, name: &str, data: &str) -> Bytes {
-    format!("id: {}:{}\nevent: {name}\ndata: {data}\n\n", place.name, place.offset).into()
+    format!(
+        "id: {}:{}\nevent: {name}\ndata: {data}\n\n",
+        place.name, place.offset
+    )
+    .into()
 }
 
 impl LogPlace {
     fn parse(id: &str) -> Option<Self> {
         let (name, offset) = id.rsplit_once(':')?;
-        Some(Self { name: name.to_owned(), offset: offset.parse().ok()? })
+        Some(Self {
+            name: name.to_owned(),
+            offset: offset.parse().ok()?,
+        })
     }
 }
 
 /// What is next after a place, which moves on.
 fn next(files: &RunFiles, place: &mut LogPlace) -> NextOutput {
-    let Ok(Some(run)) = files.read() else { return NextOutput::End("none") };
+    let Ok(Some(run)) = files.read() else {
+        return NextOutput::End("none");
+    };
     let is_over = !files.is_driven();
     let logs = logs(files, &run.id);
     if !logs.iter().any(|(name, _)| *name == place.name) {
-        *place = LogPlace { name: logs.first().map(|(name, _)| name.clone()).unwrap_or_default(), offset: 0 };
+        *place = LogPlace {
+            name: logs
+                .first()
+                .map(|(name, _)| name.clone())
+                .unwrap_or_default(),
+            offset: 0,
+        };
     }
-    let from = logs.iter().position(|(name, _)| *name == place.name).unwrap_or(logs.len());
+    let from = logs
+        .iter()
+        .position(|(name, _)| *name == place.name)
+        .unwrap_or(logs.len());
     for (at, (name, path)) in logs.iter().enumerate().skip(from) {
         if *name != place.name {
-            *place = LogPlace { name: name.clone(), offset: 0 };
+            *place = LogPlace {
+                name: name.clone(),
+                offset: 0,
+            };
         }
         // A log is complete once there is a later one.
         let is_complete = is_over || at + 1 < logs.len();
@@ -124,13 +151,21 @@ fn next(files: &RunFiles, place: &mut LogPlace) -> NextOutput {
             return NextOutput::Text(text);
         }
     }
-    let state = run.ended().map_or("interrupted", |(ending, _)| ending.as_str());
-    if is_over { NextOutput::End(state) } else { NextOutput::Nothing }
+    let state = run
+        .ended()
+        .map_or("interrupted", |(ending, _)| ending.as_str());
+    if is_over {
+        NextOutput::End(state)
+    } else {
+        NextOutput::Nothing
+    }
 }
 
 /// The logs of a run, in the order of its turns.
 fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
-    let Some(directory) = files.log("x").parent().map(PathBuf::from) else { return Vec::new() };
+    let Some(directory) = files.log("x").parent().map(PathBuf::from) else {
+        return Vec::new();
+    };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
@@ -152,7 +187,12 @@ fn part(path: &Path, offset: u64, is_complete: bool) -> Option<(String, u64)> {
     let mut bytes = Vec::new();
     file.take(CHUNK as u64).read_to_end(&mut bytes).ok()?;
     if !is_complete && bytes.len() < CHUNK {
-        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+        bytes.truncate(
+            bytes
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1),
+        );
     }
     let length = bytes.len() as u64;
     (length > 0).then(|| (String::from_utf8_lossy(&bytes).into_owned(), length))
@@ -173,29 +213,53 @@ mod tests {
         assert_eq!(part(&path, 8, true), Some(("thr".to_owned(), 3)));
         assert_eq!(part(&path, 11, true), None);
         std::fs::write(&path, "x".repeat(CHUNK + 1)).expect("written");
-        assert_eq!(part(&path, 0, false).map(|(_, length)| length), Some(CHUNK as u64));
+        assert_eq!(
+            part(&path, 0, false).map(|(_, length)| length),
+            Some(CHUNK as u64)
+        );
     }
 
     #[test]
     fn a_log_is_a_regular_file_with_a_name_of_one_line() {
         let root = tempfile::tempdir().expect("a directory");
         let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("a path"));
-        let directory = files.log("x").parent().map(PathBuf::from).expect("a directory");
+        let directory = files
+            .log("x")
+            .parent()
+            .map(PathBuf::from)
+            .expect("a directory");
         std::fs::create_dir_all(&directory).expect("made");
-        for name in ["1-0001-a.log", "1-0002-b\ndata: c.log", "12-0001-a.log", "1-0003-c.result"] {
+        for name in [
+            "1-0001-a.log",
+            "1-0002-b\ndata: c.log",
+            "12-0001-a.log",
+            "1-0003-c.result",
+        ] {
             std::fs::write(directory.join(name), "x\n").expect("written");
         }
-        let names: Vec<String> = logs(&files, "1").into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = logs(&files, "1")
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         assert_eq!(names, ["1-0001-a"]);
         let pipe = directory.join("1-0004-d.log");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-            .expect("made");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .expect("made");
         assert_eq!(part(&pipe, 0, true), None, "a pipe is not waited for");
     }
 
     #[test]
     fn a_place_is_read_as_it_was_written() {
-        let place = LogPlace { name: "1-2-0001-coder".to_owned(), offset: 17 };
+        let place = LogPlace {
+            name: "1-2-0001-coder".to_owned(),
+            offset: 17,
+        };
         let id = format!("{}:{}", place.name, place.offset);
         assert_eq!(LogPlace::parse(&id), Some(place));
         assert_eq!((LogPlace::parse("x"), LogPlace::parse("x:y")), (None, None));

@@ -17,7 +17,9 @@ use crate::view::html::{self, ASSETS, BoardFilter};
 use crate::workflow::System;
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -36,8 +38,14 @@ pub(super) fn router() -> Router<Arc<Service>> {
 
 /// Whether a browser asks for a page.
 pub(super) fn is_for_page(request: &Request) -> bool {
-    let accepts = request.headers().get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
-    let is_page = accepts.flat_map(|value| value.split([',', ';'])).any(|media| media.trim() == "text/html");
+    let accepts = request
+        .headers()
+        .get_all(ACCEPT)
+        .into_iter()
+        .filter_map(|value| value.to_str().ok());
+    let is_page = accepts
+        .flat_map(|value| value.split([',', ';']))
+        .any(|media| media.trim() == "text/html");
     is_page && is_reading(request.method())
 }
 
@@ -45,7 +53,9 @@ pub(super) fn is_for_page(request: &Request) -> bool {
 pub(super) fn sign_in() -> Response {
     let mut response = html(html::sign_in());
     *response.status_mut() = StatusCode::UNAUTHORIZED;
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+        .headers_mut()
+        .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }
 
@@ -53,14 +63,23 @@ pub(super) fn sign_in() -> Response {
 /// An API answers a browser as it answers any program.
 pub(super) fn readable(response: Response, path: &str) -> Response {
     let others = ["/api", "/assets", "/mcp", "/ws"];
-    let is_page = !others
-        .iter()
-        .any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
-    match response.extensions().get::<ShownError>().filter(|_| is_page) {
+    let is_page = !others.iter().any(|other| {
+        path.strip_prefix(other)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    match response
+        .extensions()
+        .get::<ShownError>()
+        .filter(|_| is_page)
+    {
         Some(ShownError(error)) => {
             let mut page = html(html::served_problem(error));
             *page.status_mut() = response.status();
-            for (name, value) in response.headers().iter().filter(|(name, _)| **name == RETRY_AFTER) {
+            for (name, value) in response
+                .headers()
+                .iter()
+                .filter(|(name, _)| **name == RETRY_AFTER)
+            {
                 page.headers_mut().insert(name, value.clone());
             }
             page
@@ -70,7 +89,14 @@ pub(super) fn readable(response: Response, path: &str) -> Response {
 }
 
 fn html(text: String) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))], text).into_response()
+    (
+        [(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        )],
+        text,
+    )
+        .into_response()
 }
 
 /// Exchanges the token of the URL for a session, which a cookie keeps, or shows all tasks.
@@ -80,8 +106,15 @@ async fn front(State(service): State<Arc<Service>>, request: Request) -> Respons
         return all_tasks(service, request).await.unwrap_or_else(problem);
     };
     let session = gate.sessions.of_holder(holder);
-    let cookie = format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", gate.cookie());
-    let mut response = (StatusCode::SEE_OTHER, [(LOCATION, HeaderValue::from_static("/"))]).into_response();
+    let cookie = format!(
+        "{}={session}; HttpOnly; SameSite=Strict; Path=/",
+        gate.cookie()
+    );
+    let mut response = (
+        StatusCode::SEE_OTHER,
+        [(LOCATION, HeaderValue::from_static("/"))],
+    )
+        .into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -98,15 +131,21 @@ async fn all_tasks(service: Arc<Service>, request: Request) -> Result<Response, 
             _ => {}
         }
     }
-    page(service, asker(&request), move |_, workspace, caller| served::front(workspace, caller, &filter))
-        .await
+    page(service, asker(&request), move |_, workspace, caller| {
+        served::front(workspace, caller, &filter)
+    })
+    .await
 }
 
 /// The cards of the tasks that the query names.
 async fn cards(State(service): State<Arc<Service>>, request: Request) -> Response {
     let names = request::query(request.uri());
     let names = names.map(|pairs| {
-        pairs.into_iter().filter(|(name, _)| name == "task").map(|(_, task)| task).collect::<Vec<_>>()
+        pairs
+            .into_iter()
+            .filter(|(name, _)| name == "task")
+            .map(|(_, task)| task)
+            .collect::<Vec<_>>()
     });
     match names {
         Ok(names) => page(service, asker(&request), move |_, workspace, caller| {
@@ -120,24 +159,47 @@ async fn cards(State(service): State<Arc<Service>>, request: Request) -> Respons
 
 /// The tasks of all branches and work trees.
 async fn overview(State(service): State<Arc<Service>>, request: Request) -> Response {
-    page(service, asker(&request), |_, workspace, caller| served::overview(workspace, caller))
-        .await
-        .unwrap_or_else(problem)
+    page(service, asker(&request), |_, workspace, caller| {
+        served::overview(workspace, caller)
+    })
+    .await
+    .unwrap_or_else(problem)
 }
 
 /// The page of a task.
-async fn task(State(service): State<Arc<Service>>, path: RawPathParams, request: Request) -> Response {
-    let name = path.iter().map(|(_, value)| value.to_owned()).next().unwrap_or_default();
+async fn task(
+    State(service): State<Arc<Service>>,
+    path: RawPathParams,
+    request: Request,
+) -> Response {
+    let name = path
+        .iter()
+        .map(|(_, value)| value.to_owned())
+        .next()
+        .unwrap_or_default();
     let asker = asker(&request);
     let may_order = asker == Asker::Person && !service.gate.read_only;
     page(service, asker, move |service, workspace, caller| {
         // First, so that an order never rests on something newer than what the page shows.
-        let tag = if may_order { service.tag_of(&name, caller)? } else { String::new() };
-        let output = OUTPUT.replace("{task}", &utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string());
-        served::task(workspace, caller, &name, (&tag, &output), |suggestion, run, person| match may_order {
-            true => orders_of(suggestion, run, person),
-            false => Vec::new(),
-        })
+        let tag = if may_order {
+            service.tag_of(&name, caller)?
+        } else {
+            String::new()
+        };
+        let output = OUTPUT.replace(
+            "{task}",
+            &utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string(),
+        );
+        served::task(
+            workspace,
+            caller,
+            &name,
+            (&tag, &output),
+            |suggestion, run, person| match may_order {
+                true => orders_of(suggestion, run, person),
+                false => Vec::new(),
+            },
+        )
     })
     .await
     .unwrap_or_else(problem)
@@ -146,15 +208,24 @@ async fn task(State(service): State<Arc<Service>>, path: RawPathParams, request:
 /// A style or a script. Only those in the binary are served, never those of a repository.
 async fn asset(Path(name): Path<String>) -> Response {
     match ASSETS.iter().find(|(known, ..)| *known == name) {
-        Some((_, media, path)) => {
-            ([(CONTENT_TYPE, HeaderValue::from_static(media))], System::built_in(path)).into_response()
-        }
-        None => problem(Error::new(Code::UnknownRoute, format!("there is no `/assets/{name}` here"))),
+        Some((_, media, path)) => (
+            [(CONTENT_TYPE, HeaderValue::from_static(media))],
+            System::built_in(path),
+        )
+            .into_response(),
+        None => problem(Error::new(
+            Code::UnknownRoute,
+            format!("there is no `/assets/{name}` here"),
+        )),
     }
 }
 
 fn asker(request: &Request) -> Asker {
-    request.extensions().get::<Asker>().cloned().unwrap_or(Asker::Anyone)
+    request
+        .extensions()
+        .get::<Asker>()
+        .cloned()
+        .unwrap_or(Asker::Anyone)
 }
 
 /// Makes a page in another thread.
@@ -166,7 +237,9 @@ async fn page(
     let work = move |service: &Service| {
         let (workspace, caller) = (service.runner.workspace()?, service.caller(&asker));
         let failed = |failure: Failure| {
-            failure.into_error().unwrap_or_else(|| Error::new(Code::Io, "the page cannot be made"))
+            failure
+                .into_error()
+                .unwrap_or_else(|| Error::new(Code::Io, "the page cannot be made"))
         };
         make(service, &workspace, &caller).map_err(failed)
     };

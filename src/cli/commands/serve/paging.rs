@@ -30,20 +30,36 @@ impl Page {
         match name {
             "limit" => match value.parse() {
                 Ok(limit) if (1..=MOST).contains(&limit) => self.limit = Some(limit),
-                _ => return Err(format!("the argument `limit` is not a number from 1 to {MOST}")),
+                _ => {
+                    return Err(format!(
+                        "the argument `limit` is not a number from 1 to {MOST}"
+                    ));
+                }
             },
             "offset" => {
-                let wrong = |_| format!("the argument `offset` is not a number from 0 to {}", u32::MAX);
+                let wrong = |_| {
+                    format!(
+                        "the argument `offset` is not a number from 0 to {}",
+                        u32::MAX
+                    )
+                };
                 let offset: u32 = value.parse().map_err(wrong)?;
                 self.offset = usize::try_from(offset).ok();
             }
             "sort" => {
-                let (wanted, is_last_first) =
-                    value.strip_prefix('-').map_or((value, false), |key| (key, true));
+                let (wanted, is_last_first) = value
+                    .strip_prefix('-')
+                    .map_or((value, false), |key| (key, true));
                 let wrong = || {
-                    format!("the argument `sort` is not one of {}, or one of them after `-`", KEYS.join(", "))
+                    format!(
+                        "the argument `sort` is not one of {}, or one of them after `-`",
+                        KEYS.join(", ")
+                    )
                 };
-                let key = KEYS.into_iter().find(|key| *key == wanted).ok_or_else(wrong)?;
+                let key = KEYS
+                    .into_iter()
+                    .find(|key| *key == wanted)
+                    .ok_or_else(wrong)?;
                 self.sort = Some((key, is_last_first));
             }
             _ => return Ok(false),
@@ -63,7 +79,9 @@ impl Page {
         }
         let total = list.len();
         let offset = self.offset.unwrap_or_default();
-        let end = self.limit.map_or(total, |limit| offset.saturating_add(limit).min(total));
+        let end = self
+            .limit
+            .map_or(total, |limit| offset.saturating_add(limit).min(total));
         list.truncate(end);
         list.drain(..offset.min(end));
         (total, (end < total).then_some(end))
@@ -73,7 +91,10 @@ impl Page {
 /// What the OpenAPI document says about the arguments.
 pub(super) fn parameters() -> Vec<Value> {
     let parameter = |name: &str, about: &str, schema: Value| json!({"name": name, "in": "query", "required": false, "description": about, "schema": schema});
-    let sorts: Vec<String> = KEYS.iter().flat_map(|key| [(*key).to_owned(), format!("-{key}")]).collect();
+    let sorts: Vec<String> = KEYS
+        .iter()
+        .flat_map(|key| [(*key).to_owned(), format!("-{key}")])
+        .collect();
     vec![
         parameter(
             "limit",
@@ -99,7 +120,11 @@ mod tests {
 
     #[test]
     fn a_page_is_a_part_of_the_sorted_list() {
-        let rows = || ["b", "a", "c"].map(|id| json!({"task": id, "owner": "agent"})).to_vec();
+        let rows = || {
+            ["b", "a", "c"]
+                .map(|id| json!({"task": id, "owner": "agent"}))
+                .to_vec()
+        };
         for (arguments, expected, next) in [
             (&[][..], "bac", None),
             (&[("limit", "2")], "ba", Some(2)),
@@ -133,7 +158,10 @@ mod tests {
         for (name, value) in [("limit", "1"), ("offset", "0"), ("sort", "task")] {
             assert_eq!(page.take(name, value), Ok(true));
             let twice = page.take(name, value);
-            assert_eq!(twice, Err(format!("the argument `{name}` stands twice in the query")));
+            assert_eq!(
+                twice,
+                Err(format!("the argument `{name}` stands twice in the query"))
+            );
         }
     }
 }

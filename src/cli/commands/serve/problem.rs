@@ -78,18 +78,29 @@ pub(super) fn refusal(code: Code, media: &'static str, body: String) -> Response
     let media = [(CONTENT_TYPE, HeaderValue::from_static(media))];
     let mut response = (status, media, body).into_response();
     if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        response
+            .headers_mut()
+            .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
 
 /// The problem document of an error.
 pub(super) fn document(error: Error) -> Value {
-    let Diagnostic { code, place, message, hint, .. } = error.into();
-    let place = place.map(|place| json!({"path": place.path, "line": place.line, "column": place.column}));
+    let Diagnostic {
+        code,
+        place,
+        message,
+        hint,
+        ..
+    } = error.into();
+    let place =
+        place.map(|place| json!({"path": place.path, "line": place.line, "column": place.column}));
     json!({
         "type": format!("/api/v1/codes/{code}"),
         "title": code.entry().meaning,
@@ -134,8 +145,13 @@ mod tests {
 
     #[test]
     fn a_problem_says_what_the_command_line_says() {
-        let mut diagnostic = Diagnostic::error(Code::ByHuman, "an override needs a person").hint("ask");
-        diagnostic.place = Some(Place { path: "a.md".to_owned(), line: Some(3), ..Place::default() });
+        let mut diagnostic =
+            Diagnostic::error(Code::ByHuman, "an override needs a person").hint("ask");
+        diagnostic.place = Some(Place {
+            path: "a.md".to_owned(),
+            line: Some(3),
+            ..Place::default()
+        });
         assert_eq!(
             document(diagnostic.into()),
             json!({

@@ -43,9 +43,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(super) fn router(service: Arc<Service>) -> Router {
     let mut router: Router<Arc<Service>> = Router::new();
     for route in ROUTES {
-        let handler =
-            move |State(service): State<Arc<Service>>, request: Request| answer(service, route, request);
-        let methods: MethodRouter<Arc<Service>> = if route.writes { post(handler) } else { get(handler) };
+        let handler = move |State(service): State<Arc<Service>>, request: Request| {
+            answer(service, route, request)
+        };
+        let methods: MethodRouter<Arc<Service>> = if route.writes {
+            post(handler)
+        } else {
+            get(handler)
+        };
         router = router.route(route.path, methods);
     }
     router
@@ -60,10 +65,17 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .merge(pages::router())
         .merge(agents(&service))
         .fallback(async |uri: Uri| {
-            problem(Error::new(Code::UnknownRoute, format!("there is no `{}` here", uri.path())))
+            problem(Error::new(
+                Code::UnknownRoute,
+                format!("there is no `{}` here", uri.path()),
+            ))
         })
         .method_not_allowed_fallback(async |request: Request| {
-            let message = format!("`{}` has no method {}", request.uri().path(), request.method());
+            let message = format!(
+                "`{}` has no method {}",
+                request.uri().path(),
+                request.method()
+            );
             problem(Error::new(Code::MethodNotAllowed, message))
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&service), guard))
@@ -124,11 +136,18 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
     let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let path = request.uri().path().to_owned();
     let is_for_page = pages::is_for_page(&request);
-    let mut response = match service.gate.admit(request.method(), request.uri(), request.headers()) {
+    let mut response = match service
+        .gate
+        .admit(request.method(), request.uri(), request.headers())
+    {
         Ok(asker) => {
             request.extensions_mut().insert(asker);
             let response = next.run(request).await;
-            if is_for_page { pages::readable(response, &path) } else { response }
+            if is_for_page {
+                pages::readable(response, &path)
+            } else {
+                response
+            }
         }
         Err(error) if is_for_page && error.code() == Code::NoToken => pages::sign_in(),
         Err(error) if is_for_page => pages::readable(refusal(error, &path), &path),
@@ -143,7 +162,10 @@ async fn guard(State(service): State<Arc<Service>>, mut request: Request, next: 
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

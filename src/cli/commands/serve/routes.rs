@@ -1,8 +1,8 @@
 //! The table of routes: which command line each is, and how its arguments are written.
 
 use super::arguments::{
-    ARTIFACT, AT, DRY_RUN, ISSUE, OPTIONAL, OVERRIDE_TO, REASON, REJECT_TO, REOPEN_TO, ROLLBACK_TO, TASK,
-    TASK_IN_USE, TO, WAIT, WORKFLOW,
+    ARTIFACT, AT, DRY_RUN, ISSUE, OPTIONAL, OVERRIDE_TO, REASON, REJECT_TO, REOPEN_TO, ROLLBACK_TO,
+    TASK, TASK_IN_USE, TO, WAIT, WORKFLOW,
 };
 use crate::cli::remote::{Argument, ArgumentForm, command_line};
 use serde_json::{Map, Value};
@@ -49,7 +49,12 @@ const GET: Route = Route {
 };
 
 /// What the orders about a task have in common.
-const ORDER: Route = Route { writes: true, in_path: &[TASK], kinds: &["transitions", "nothing"], ..GET };
+const ORDER: Route = Route {
+    writes: true,
+    in_path: &[TASK],
+    kinds: &["transitions", "nothing"],
+    ..GET
+};
 
 /// Who may have to act.
 const OWNERS: [&str; 5] = ["agent", "human", "orch", "process", "none"];
@@ -220,7 +225,10 @@ pub(super) static ROUTES: &[Route] = &[
         about: "Override the rules, as a person.",
         command: &["next"],
         arguments: &[
-            Argument { form: ArgumentForm::Text("--override"), ..REASON },
+            Argument {
+                form: ArgumentForm::Text("--override"),
+                ..REASON
+            },
             OVERRIDE_TO,
             DRY_RUN,
             WAIT,
@@ -328,7 +336,14 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/tasks/{task}/undo",
         about: "Take back the last order, as a person.",
         command: &["undo"],
-        arguments: &[Argument { is_required: false, ..REASON }, DRY_RUN, WAIT],
+        arguments: &[
+            Argument {
+                is_required: false,
+                ..REASON
+            },
+            DRY_RUN,
+            WAIT,
+        ],
         ..ORDER
     },
     Route {
@@ -338,7 +353,12 @@ pub(super) static ROUTES: &[Route] = &[
         command: &["new"],
         in_path: &[],
         arguments: &[
-            Argument { name: "id", about: "The id of the task.", is_required: true, ..OPTIONAL },
+            Argument {
+                name: "id",
+                about: "The id of the task.",
+                is_required: true,
+                ..OPTIONAL
+            },
             Argument {
                 name: "title",
                 about: "A title for people.",
@@ -368,7 +388,12 @@ pub(super) static ROUTES: &[Route] = &[
         about: "Give a task another id.",
         command: &["rename"],
         arguments: &[
-            Argument { name: "id", about: "The new id.", is_required: true, ..OPTIONAL },
+            Argument {
+                name: "id",
+                about: "The new id.",
+                is_required: true,
+                ..OPTIONAL
+            },
             DRY_RUN,
             WAIT,
         ],
@@ -574,7 +599,12 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/api/v1/codes/{code}",
         about: "What a code of an error or a finding means, and what to do about it.",
         command: &["help"],
-        in_path: &[Argument { name: "code", about: "The code.", is_required: true, ..OPTIONAL }],
+        in_path: &[Argument {
+            name: "code",
+            about: "The code.",
+            is_required: true,
+            ..OPTIONAL
+        }],
         kinds: &["code"],
         ..GET
     },
@@ -583,7 +613,12 @@ pub(super) static ROUTES: &[Route] = &[
 impl Route {
     /// The words of the command for these arguments. Returns what is wrong if they are not accepted.
     pub(super) fn words(&self, given: &Map<String, Value>) -> Result<Vec<String>, String> {
-        command_line(self.name, self.command, self.in_path.iter().chain(self.arguments), given)
+        command_line(
+            self.name,
+            self.command,
+            self.in_path.iter().chain(self.arguments),
+            given,
+        )
     }
 
     /// The argument with this name, in the query or the body.
@@ -593,7 +628,9 @@ impl Route {
 
     /// Whether it is about one task.
     pub(super) fn names_task(&self) -> bool {
-        self.in_path.iter().any(|argument| argument.name == TASK.name)
+        self.in_path
+            .iter()
+            .any(|argument| argument.name == TASK.name)
     }
 }
 
@@ -613,8 +650,9 @@ mod tests {
                 let arguments = route.in_path.iter().chain(route.arguments);
                 // `--interactive` is the alternative to `--auto`.
                 let excluded = ["interactive"];
-                let arguments = arguments
-                    .filter(|argument| argument.is_required || (all && !excluded.contains(&argument.name)));
+                let arguments = arguments.filter(|argument| {
+                    argument.is_required || (all && !excluded.contains(&argument.name))
+                });
                 let given: Map<String, Value> = arguments
                     .map(|argument| {
                         let value = match argument.form {
@@ -630,7 +668,11 @@ mod tests {
                         (argument.name.to_owned(), value)
                     })
                     .collect();
-                let typed = [vec!["orch".to_owned()], route.words(&given).expect("accepted")].concat();
+                let typed = [
+                    vec!["orch".to_owned()],
+                    route.words(&given).expect("accepted"),
+                ]
+                .concat();
                 Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
             }
         }
@@ -649,15 +691,28 @@ mod tests {
     #[test]
     fn paths_name_their_arguments_and_names_are_used_once() {
         let names: BTreeSet<&str> = ROUTES.iter().map(|route| route.name).collect();
-        let places: BTreeSet<(bool, &str)> = ROUTES.iter().map(|route| (route.writes, route.path)).collect();
+        let places: BTreeSet<(bool, &str)> = ROUTES
+            .iter()
+            .map(|route| (route.writes, route.path))
+            .collect();
         assert_eq!((names.len(), places.len()), (ROUTES.len(), ROUTES.len()));
         for route in ROUTES {
-            let braced: Vec<&str> =
-                route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
+            let braced: Vec<&str> = route
+                .path
+                .split('/')
+                .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+                .collect();
             let arguments: Vec<&str> = route.in_path.iter().map(|argument| argument.name).collect();
             assert_eq!(braced, arguments, "{}", route.path);
-            assert!(route.path.starts_with("/api/v1/") && route.about.ends_with('.'), "{}", route.path);
+            assert!(
+                route.path.starts_with("/api/v1/") && route.about.ends_with('.'),
+                "{}",
+                route.path
+            );
         }
-        assert_eq!(OWNERS, crate::workflow::Owner::ALL.map(crate::workflow::Owner::as_str));
+        assert_eq!(
+            OWNERS,
+            crate::workflow::Owner::ALL.map(crate::workflow::Owner::as_str)
+        );
     }
 }

@@ -101,11 +101,15 @@ pub(super) async fn serve(
 fn counted(
     router: Router,
     unsent: Unsent,
-) -> impl HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send> + Send
-{
+) -> impl HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send>
++ Send {
     let routes = TowerToHyperService::new(router);
     service_fn(move |request| {
         let (part, answer) = (unsent.part(), routes.call(request));
-        async { answer.await.map(|answer| answer.map(|body| Body::new(UnsentBody::new(body, part)))) }
+        async {
+            answer
+                .await
+                .map(|answer| answer.map(|body| Body::new(UnsentBody::new(body, part))))
+        }
     })
 }

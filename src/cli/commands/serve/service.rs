@@ -12,7 +12,9 @@ use super::routes::Route;
 use super::started::{StartOutcome, StartedRuns, files};
 use super::{openapi, output};
 use crate::base::{Code, Digest, Error, Period};
-use crate::cli::remote::{CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms};
+use crate::cli::remote::{
+    CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms,
+};
 use crate::survey::Caller;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
@@ -98,7 +100,8 @@ impl Service {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.in_queue(WorkTerms::default(), |service, _| work(service)).await
+        self.in_queue(WorkTerms::default(), |service, _| work(service))
+            .await
     }
 
     /// Does work on these terms in another thread, after what waits before it. It is given the time that it has waited.
@@ -108,23 +111,42 @@ impl Service {
         work: impl FnOnce(&Self, Duration) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
-        self.queue.execute(terms, self.stop.clone(), move |waited| work(&service, waited)).await
+        self.queue
+            .execute(terms, self.stop.clone(), move |waited| {
+                work(&service, waited)
+            })
+            .await
     }
 
     /// Executes a command. A task is named by its whole id.
     pub(super) fn execute(&self, caller: &Caller, words: &[String], waited: Duration) -> Executed {
-        let waited = Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
-        let terms = CallTerms { whole_ids: true, waited, ..CallTerms::default() };
+        let waited =
+            Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+        let terms = CallTerms {
+            whole_ids: true,
+            waited,
+            ..CallTerms::default()
+        };
         self.runner.execute(caller.clone(), words, terms)
     }
 }
 
 /// The answer to a request of a route.
-pub(super) async fn answer(service: Arc<Service>, route: &'static Route, request: Request) -> Response {
-    respond(service, route, request).await.unwrap_or_else(problem)
+pub(super) async fn answer(
+    service: Arc<Service>,
+    route: &'static Route,
+    request: Request,
+) -> Response {
+    respond(service, route, request)
+        .await
+        .unwrap_or_else(problem)
 }
 
-async fn respond(service: Arc<Service>, route: &'static Route, request: Request) -> Result<Response, Error> {
+async fn respond(
+    service: Arc<Service>,
+    route: &'static Route,
+    request: Request,
+) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
     let asker = named(&parts)?;
     let mut page = Page::default();
@@ -134,7 +156,10 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
             continue;
         }
         let Some(argument) = route.argument(&name).filter(|_| !route.writes) else {
-            return Err(bad(format!("`{}` has no argument `{name}` in its query", route.name)));
+            return Err(bad(format!(
+                "`{}` has no argument `{name}` in its query",
+                route.name
+            )));
         };
         request::add(&mut given, argument, argument.value_of(&text)).map_err(bad)?;
     }
@@ -149,25 +174,47 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
     if let Some(code) = given.get("code").and_then(Value::as_str)
         && Code::named(code).is_none()
     {
-        return Err(Error::new(Code::UnknownRoute, format!("there is no code `{code}`")));
+        return Err(Error::new(
+            Code::UnknownRoute,
+            format!("there is no code `{code}`"),
+        ));
     }
     let words = route.words(&given).map_err(bad)?;
-    let task = given.get("task").and_then(Value::as_str).filter(|_| route.names_task()).map(str::to_owned);
+    let task = given
+        .get("task")
+        .and_then(Value::as_str)
+        .filter(|_| route.names_task())
+        .map(str::to_owned);
     let wanted = tags(&parts.headers, &IF_MATCH).filter(|_| route.writes);
-    let within = given.get("wait").and_then(Value::as_str).map(wait).transpose()?;
+    let within = given
+        .get("wait")
+        .and_then(Value::as_str)
+        .map(wait)
+        .transpose()?;
     let excludes = match &task {
         _ if !route.writes || route.starts_run => Excluded::Nothing,
         Some(task) => Excluded::Task(task.clone()),
         None => Excluded::Orders,
     };
-    let terms = WorkTerms { is_order: route.writes, excludes, within };
+    let terms = WorkTerms {
+        is_order: route.writes,
+        excludes,
+        within,
+    };
     let known = tags(&parts.headers, &IF_NONE_MATCH);
     let work = move |service: &Service, waited: Duration| {
         let caller = service.caller(&asker);
         if let (Some(task), Some(wanted)) = (&task, &wanted) {
             service.require_unchanged(task, wanted, &caller)?;
         }
-        let (Executed { exit, printed, error }, status) = match task.filter(|_| route.starts_run) {
+        let (
+            Executed {
+                exit,
+                printed,
+                error,
+            },
+            status,
+        ) = match task.filter(|_| route.starts_run) {
             Some(task) => service.start(&task, caller, words)?,
             None => (service.execute(&caller, &words, waited), StatusCode::OK),
         };
@@ -187,7 +234,9 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
         if status != StatusCode::OK {
             *response.status_mut() = status;
         }
-        response.headers_mut().insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
+        response
+            .headers_mut()
+            .insert("orch-exit-code", HeaderValue::from(u16::from(exit as u8)));
         Ok(response)
     };
     service.in_queue(terms, work).await
@@ -196,7 +245,8 @@ async fn respond(service: Arc<Service>, route: &'static Route, request: Request)
 impl Service {
     /// Tells those who listen which transitions an order has applied. The watch tells of its own.
     pub(super) fn tell(&self, printed: &str) {
-        self.events.publish_transitions(self.runner.caller().clock.now(), printed);
+        self.events
+            .publish_transitions(self.runner.caller().clock.now(), printed);
     }
 
     /// Executes a command that drives a run. If the run goes on, the answer is the run as it is now.
@@ -206,7 +256,9 @@ impl Service {
         caller: Caller,
         words: Vec<String>,
     ) -> Result<(Executed, StatusCode), Error> {
-        let outcome = self.runs.start(&self.runner, caller.clone(), task, words, &self.news)?;
+        let outcome = self
+            .runs
+            .start(&self.runner, caller.clone(), task, words, &self.news)?;
         self.news.changed();
         if let StartOutcome::Ended(executed) = outcome {
             return Ok((*executed, StatusCode::OK));
@@ -228,27 +280,42 @@ impl Service {
     }
 
     /// Returns an error unless the state of a task has one of these tags.
-    fn require_unchanged(&self, task: &str, wanted: &[String], caller: &Caller) -> Result<(), Error> {
+    fn require_unchanged(
+        &self,
+        task: &str,
+        wanted: &[String],
+        caller: &Caller,
+    ) -> Result<(), Error> {
         let tag = self.tag_of(task, caller)?;
         if wanted.iter().any(|wanted| *wanted == tag || wanted == "*") {
             return Ok(());
         }
-        Err(Error::new(Code::TaskChanged, format!("`{task}` has changed since it was read"))
-            .with_hint("read the task again, and decide anew".to_owned()))
+        Err(Error::new(
+            Code::TaskChanged,
+            format!("`{task}` has changed since it was read"),
+        )
+        .with_hint("read the task again, and decide anew".to_owned()))
     }
 }
 
 /// The events from now on, or after the last one that the client has.
-pub(super) async fn events(State(service): State<Arc<Service>>, uri: Uri, headers: HeaderMap) -> Response {
+pub(super) async fn events(
+    State(service): State<Arc<Service>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     match request::no_query(&uri) {
-        Ok(()) => service.events.stream(last_event(&headers), service.streams_end()),
+        Ok(()) => service
+            .events
+            .stream(last_event(&headers), service.streams_end()),
         Err(error) => problem(error),
     }
 }
 
 /// Whether the server answers.
 pub(super) async fn health(uri: Uri) -> Response {
-    let document = || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string());
+    let document =
+        || sent(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}).to_string());
     request::no_query(&uri).map_or_else(problem, |()| document())
 }
 
@@ -267,7 +334,9 @@ pub(super) async fn output(State(service): State<Arc<Service>>, request: Request
     let files = async {
         request::no_query(&parts.uri)?;
         let task = request::path_argument(&mut parts, "task").await?;
-        service.in_background(move |service| files(&service.runner, &task)).await
+        service
+            .in_background(move |service| files(&service.runner, &task))
+            .await
     };
     let files = files.await;
     let last = last_event(&parts.headers).map(str::to_owned);
@@ -283,14 +352,20 @@ fn last_event(headers: &HeaderMap) -> Option<&str> {
 
 /// An answer of JSON.
 pub(super) fn sent(printed: String) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], printed).into_response()
+    (
+        [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        printed,
+    )
+        .into_response()
 }
 
 /// The tag of the suggestion for a task. HEAD does not belong to it, so a commit that is about something else changes
 /// no tag.
 fn tag(printed: &str) -> String {
     let document: Value = serde_json::from_str(printed).unwrap_or_default();
-    let text = document.get("suggestions").map_or_else(|| printed.to_owned(), Value::to_string);
+    let text = document
+        .get("suggestions")
+        .map_or_else(|| printed.to_owned(), Value::to_string);
     format!("\"{}\"", Digest::of_blob(text.as_bytes()))
 }
 
@@ -308,7 +383,10 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
 fn tagged(printed: String, known: Option<Vec<String>>) -> Response {
     let tag = tag(&printed);
     let weak = format!("W/{tag}");
-    let is_known = known.iter().flatten().any(|known| [tag.as_str(), &weak, "*"].contains(&known.as_str()));
+    let is_known = known
+        .iter()
+        .flatten()
+        .any(|known| [tag.as_str(), &weak, "*"].contains(&known.as_str()));
     let mut response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => sent(printed),
@@ -322,15 +400,25 @@ fn tagged(printed: String, known: Option<Vec<String>>) -> Response {
 /// A page of the list in a document. The headers say how long the list is, and where the next page is.
 fn paged(printed: &str, list: &str, page: &Page, uri: &Uri) -> Response {
     let mut document: Value = serde_json::from_str(printed).unwrap_or_default();
-    let Some(Value::Array(rows)) = document.get_mut(list) else { return sent(printed.to_owned()) };
+    let Some(Value::Array(rows)) = document.get_mut(list) else {
+        return sent(printed.to_owned());
+    };
     let (total, next) = page.cut(rows);
     let mut response = sent(document.to_string());
     let headers = response.headers_mut();
     headers.insert("total-count", HeaderValue::from(total));
     if let Some(next) = next {
-        let kept = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("offset="));
+        let kept = uri
+            .query()
+            .unwrap_or_default()
+            .split('&')
+            .filter(|pair| !pair.starts_with("offset="));
         let query: Vec<&str> = kept.filter(|pair| !pair.is_empty()).collect();
-        let link = format!("<{}?{}&offset={next}>; rel=\"next\"", uri.path(), query.join("&"));
+        let link = format!(
+            "<{}?{}&offset={next}>; rel=\"next\"",
+            uri.path(),
+            query.join("&")
+        );
         if let Ok(value) = HeaderValue::from_str(&link) {
             headers.insert(LINK, value);
         }
@@ -342,7 +430,11 @@ fn paged(printed: &str, list: &str, page: &Page, uri: &Uri) -> Response {
 fn wait(text: &str) -> Result<Duration, Error> {
     let wait = Period::parse(text).map(|wait| Duration::from_millis(wait.milliseconds()));
     let most = Period::from_seconds(MOST_WAIT.as_secs());
-    let wrong = || bad(format!("the argument `wait` is not a duration of at most {most}, such as `30s`"));
+    let wrong = || {
+        bad(format!(
+            "the argument `wait` is not a duration of at most {most}, such as `30s`"
+        ))
+    };
     wait.filter(|wait| *wait <= MOST_WAIT).ok_or_else(wrong)
 }
 
@@ -358,7 +450,9 @@ mod tests {
     /// What the pattern in the OpenAPI document permits is accepted.
     #[test]
     fn an_order_waits_for_a_minute_at_most() {
-        for text in ["0s", "9s", "59s", "60s", "0m", "1m", "0ms", "9999ms", "59999ms", "60000ms"] {
+        for text in [
+            "0s", "9s", "59s", "60s", "0m", "1m", "0ms", "9999ms", "59999ms", "60000ms",
+        ] {
             assert!(wait(text).is_ok(), "{text}");
         }
         for text in ["61s", "2m", "60001ms", "1m1s", "1h", "", "s", "-1s"] {

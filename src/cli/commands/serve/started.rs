@@ -68,7 +68,8 @@ impl StartedResult {
 
 /// The error for a task that somebody drives.
 fn busy(task: &str) -> Error {
-    Error::new(Code::Busy, format!("a run of `{task}` is in progress")).with_hint(format!("orch stop {task}"))
+    Error::new(Code::Busy, format!("a run of `{task}` is in progress"))
+        .with_hint(format!("orch stop {task}"))
 }
 
 impl StartedRuns {
@@ -87,7 +88,11 @@ impl StartedRuns {
         let result = self.spawn(runner, caller, task, words, move |_| news.changed())?;
         Ok(result.wait(|| {
             // Only this server drives the task, or the command fails.
-            let run = files.read().ok().flatten().filter(|run| run.pid == std::process::id());
+            let run = files
+                .read()
+                .ok()
+                .flatten()
+                .filter(|run| run.pid == std::process::id());
             files.is_driven() && run.is_some_and(|run| run.ended().is_none())
         }))
     }
@@ -128,12 +133,19 @@ impl StartedRuns {
             return Err(busy(task));
         }
         if driven.runs.len() >= MOST {
-            return Err(Error::busy(format!("this server drives {MOST} runs already")));
+            return Err(Error::busy(format!(
+                "this server drives {MOST} runs already"
+            )));
         }
         driven.runs.insert(task.to_owned(), interrupts.clone());
         drop(driven);
         let result = StartedResult::default();
-        let (runs, runner, name, left) = (self.clone(), runner.clone(), task.to_owned(), result.clone());
+        let (runs, runner, name, left) = (
+            self.clone(),
+            runner.clone(),
+            task.to_owned(),
+            result.clone(),
+        );
         thread::spawn(move || {
             let later = LaterWork::default();
             let terms = CallTerms {

@@ -35,7 +35,10 @@ pub(super) enum TokenHolder {
 impl Tokens {
     /// Words that nobody knows.
     pub(super) fn random() -> io::Result<Self> {
-        Ok(Self { person: random(BYTES)?, agent: random(BYTES)? })
+        Ok(Self {
+            person: random(BYTES)?,
+            agent: random(BYTES)?,
+        })
     }
 
     /// The tokens in the file, or new ones if there is none that is this user's and that nobody else can read. `git` is
@@ -56,7 +59,10 @@ impl Tokens {
             return Ok(known);
         }
         let made = Self::random().map_err(fault)?;
-        let text = format!("{:#}\n", json!({"person": made.person, "agent": made.agent}));
+        let text = format!(
+            "{:#}\n",
+            json!({"person": made.person, "agent": made.agent})
+        );
         write_private(&directory, FILE, text.as_bytes()).map_err(fault)?;
         Ok(made)
     }
@@ -81,10 +87,18 @@ impl Tokens {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let document: Value = serde_json::from_slice(bytes).ok()?;
         let token = |key: &str| {
-            let token = document[key].as_str().filter(|token| token.len() == 2 * BYTES)?;
-            token.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| token.to_owned())
+            let token = document[key]
+                .as_str()
+                .filter(|token| token.len() == 2 * BYTES)?;
+            token
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit())
+                .then(|| token.to_owned())
         };
-        let found = Self { person: token("person")?, agent: token("agent")? };
+        let found = Self {
+            person: token("person")?,
+            agent: token("agent")?,
+        };
         (found.person != found.agent).then_some(found)
     }
 }
@@ -109,13 +123,19 @@ mod tests {
         let first = Tokens::of(git.path()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((first.person.len(), first.agent.len()), (64, 64));
         assert_ne!(first.person, first.agent);
-        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).expect("there").permissions().mode() & 0o777,
+            0o600
+        );
         let again = || Tokens::of(git.path()).unwrap_or_else(|error| panic!("{error}"));
         assert!(again() == first);
         fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("set");
         let second = again();
         assert!(second.person != first.person && second.agent != first.agent);
-        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).expect("there").permissions().mode() & 0o777,
+            0o600
+        );
         fs::write(&path, "{\"person\": \"\", \"agent\": \"\"}").expect("written");
         let third = again();
         assert!(third.person != second.person && third.person.len() == 64);
@@ -124,26 +144,43 @@ mod tests {
         fs::rename(&path, &outside).expect("moved");
         symlink(&outside, &path).expect("linked");
         assert!(again() != third);
-        assert!(Tokens::parse(&fs::read(&outside).expect("there")).is_some_and(|kept| kept == third));
+        assert!(
+            Tokens::parse(&fs::read(&outside).expect("there")).is_some_and(|kept| kept == third)
+        );
     }
 
     #[test]
     fn servers_that_start_at_once_have_the_same_tokens() {
         let git = tempfile::tempdir().expect("a directory");
         let tokens: Vec<String> = thread::scope(|scope| {
-            let start = || Tokens::of(git.path()).unwrap_or_else(|error| panic!("{error}")).person;
+            let start = || {
+                Tokens::of(git.path())
+                    .unwrap_or_else(|error| panic!("{error}"))
+                    .person
+            };
             let started: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
-            started.into_iter().map(|one| one.join().expect("started")).collect()
+            started
+                .into_iter()
+                .map(|one| one.join().expect("started"))
+                .collect()
         });
         assert!(tokens.iter().all(|token| *token == tokens[0]), "{tokens:?}");
     }
 
     #[test]
     fn only_the_whole_token_counts() {
-        let tokens = Tokens { person: "ab".repeat(32), agent: "cd".repeat(32) };
+        let tokens = Tokens {
+            person: "ab".repeat(32),
+            agent: "cd".repeat(32),
+        };
         assert_eq!(tokens.holder(&"ab".repeat(32)), Some(TokenHolder::Person));
         assert_eq!(tokens.holder(&"cd".repeat(32)), Some(TokenHolder::Agent));
-        for other in [String::new(), "ab".repeat(31), "AB".repeat(32), format!("{} ", "ab".repeat(32))] {
+        for other in [
+            String::new(),
+            "ab".repeat(31),
+            "AB".repeat(32),
+            format!("{} ", "ab".repeat(32)),
+        ] {
             assert_eq!(tokens.holder(&other), None, "{other}");
         }
     }

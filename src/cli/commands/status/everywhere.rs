@@ -15,9 +15,15 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
     if context.global.json {
         ui.document(&everywhere)?;
     } else {
-        context.page(ui, &everywhere.text(ui.paint, &args.form(context, (ui.width, ui.height))))?;
+        context.page(
+            ui,
+            &everywhere.text(ui.paint, &args.form(context, (ui.width, ui.height))),
+        )?;
     }
-    Ok(report::exit_of(&problems, everywhere.tasks.iter().map(|task| task.status.duty.kind)))
+    Ok(report::exit_of(
+        &problems,
+        everywhere.tasks.iter().map(|task| task.status.duty.kind),
+    ))
 }
 
 /// The overview, and the problems in it. Returns an error if a filter names nothing, or there is no repository.
@@ -41,30 +47,52 @@ pub(in crate::cli::commands) fn answer(
         let phase = subject.decision.phase.as_ref().map(|phase| phase.as_str());
         args.selects(phase, subject.duty().owner, subject.workflow.name.as_str())
     });
-    let listed = listed.map(|(subject, task)| (subject, whereabouts(task))).collect();
+    let listed = listed
+        .map(|(subject, task)| (subject, whereabouts(task)))
+        .collect();
     let (known, unreadable) = drive::runs_in(workspace, overview.work_trees());
     problems.extend(unreadable);
-    let open = known.iter().filter(|run| run.run.ended().is_none()).map(runs::line).collect();
+    let open = known
+        .iter()
+        .filter(|run| run.run.ended().is_none())
+        .map(runs::line)
+        .collect();
     let places = overview.places.iter().map(place).collect();
-    Ok((Everywhere::new(workspace.repository()?, places, listed, open, &problems), problems))
+    Ok((
+        Everywhere::new(workspace.repository()?, places, listed, open, &problems),
+        problems,
+    ))
 }
 
 /// The tasks that the command line means: by their ids or patterns; else those that are not archived, or all.
 fn meant<'t>(args: &StatusArgs, all: &'t [OverviewTask]) -> Result<Vec<&'t OverviewTask>, Failure> {
     let id = |task: &OverviewTask| task.sight.task.id.clone();
     if args.tasks.is_empty() {
-        return Ok(all.iter().filter(|task| args.all || !id(task).is_archived()).collect());
+        return Ok(all
+            .iter()
+            .filter(|task| args.all || !id(task).is_archived())
+            .collect());
     }
     let fits = |name: &str, task: &OverviewTask| {
         let id = id(task);
-        id.as_str() == name || Patterns::new([name]).is_ok_and(|pattern| pattern.matches(id.as_str()))
+        id.as_str() == name
+            || Patterns::new([name]).is_ok_and(|pattern| pattern.matches(id.as_str()))
     };
-    if let Some(name) = args.tasks.iter().find(|name| !all.iter().any(|task| fits(name, task))) {
-        let failure =
-            Failure::new(Code::UnknownTask, format!("no branch and no work tree has a task `{name}`"));
+    if let Some(name) = args
+        .tasks
+        .iter()
+        .find(|name| !all.iter().any(|task| fits(name, task)))
+    {
+        let failure = Failure::new(
+            Code::UnknownTask,
+            format!("no branch and no work tree has a task `{name}`"),
+        );
         return Err(failure.hint("list them with `orch status --everywhere --all`"));
     }
-    Ok(all.iter().filter(|task| args.tasks.iter().any(|name| fits(name, task))).collect())
+    Ok(all
+        .iter()
+        .filter(|task| args.tasks.iter().any(|name| fits(name, task)))
+        .collect())
 }
 
 fn place(place: &OverviewPlace) -> PlaceView {

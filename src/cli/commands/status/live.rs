@@ -14,8 +14,10 @@ const AGED: u32 = 30;
 
 pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if ui.height == 0 {
-        let failure =
-            Failure::new(Code::NoTerminal, "`--watch` shows the status on a terminal, and stdout is none");
+        let failure = Failure::new(
+            Code::NoTerminal,
+            "`--watch` shows the status on a terminal, and stdout is none",
+        );
         return Err(failure.hint("for a program: orch watch --json, or orch suggest --wait"));
     }
     // Errors of the command line and of the repository end it before the screen is taken.
@@ -54,13 +56,24 @@ fn text(
     // The settings may have changed too, so the workspace is opened again.
     let mut workspace = context.bare_workspace()?;
     workspace.know_looks(CACHE);
-    if let Some(finding) = workspace.findings().iter().find(|finding| finding.is_error()) {
+    if let Some(finding) = workspace
+        .findings()
+        .iter()
+        .find(|finding| finding.is_error())
+    {
         return Err(Failure::from(finding.clone()));
     }
-    let form = StatusForm { fewest: 1, ..args.form(context, (width, height)) };
+    let form = StatusForm {
+        fewest: 1,
+        ..args.form(context, (width, height))
+    };
     let text = match args.everywhere {
-        true => everywhere::answer(args, &workspace)?.0.text(ui.paint, &form),
-        false => answer(args, &workspace, |_| ())?.status.text(ui.paint, &form),
+        true => everywhere::answer(args, &workspace)?
+            .0
+            .text(ui.paint, &form),
+        false => answer(args, &workspace, |_| ())?
+            .status
+            .text(ui.paint, &form),
     };
     // The last row belongs to the line about the end.
     let rows = height.saturating_sub(1);

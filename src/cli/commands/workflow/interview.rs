@@ -25,7 +25,11 @@ pub(super) fn interview(
 ) -> Option<(Value, Strategy)> {
     let description = needed(words, "What does it do, in one sentence?")?;
     let title = words.ask(&format!("Its title? [{name}]"))?;
-    let title = if title.trim().is_empty() { name.to_owned() } else { title.trim().to_owned() };
+    let title = if title.trim().is_empty() {
+        name.to_owned()
+    } else {
+        title.trim().to_owned()
+    };
     let mut config = json!({
         "skill_name": name, "display_name": title, "description": description,
         "execution_mode": "autonomous",
@@ -54,9 +58,17 @@ pub(super) fn interview(
     words.say("Conditions look like `items.length > 0 && !done`; an empty line ends the list.");
     for index in 0..count(&config, ACTIONS) {
         let pointer = format!("{ACTIONS}/{index}");
-        let id = config.pointer(&format!("{pointer}/id")).and_then(Value::as_str).unwrap_or_default();
+        let id = config
+            .pointer(&format!("{pointer}/id"))
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let question = format!("Which condition must hold before `{id}` runs?");
-        conditions(words, &question, &format!("{pointer}/preconditions"), (&mut config, strategy))?;
+        conditions(
+            words,
+            &question,
+            &format!("{pointer}/preconditions"),
+            (&mut config, strategy),
+        )?;
     }
     let ends = "/autonomous_config/termination_conditions";
     let question = "Which condition ends the workflow, apart from having no action left?";
@@ -65,7 +77,10 @@ pub(super) fn interview(
 }
 
 fn count(config: &Value, pointer: &str) -> usize {
-    config.pointer(pointer).and_then(Value::as_array).map_or(0, Vec::len)
+    config
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len)
 }
 
 fn needed(words: &mut dyn Words, question: &str) -> Option<String> {
@@ -89,7 +104,13 @@ fn list(
         let line = words.ask(&format!("{what}:"))?;
         let (name, rest) = line.split_once(':').unwrap_or((&line, ""));
         if !line.trim().is_empty() {
-            add(config, Strategy::Priority, pointer, item(name.trim(), rest.trim()), words);
+            add(
+                config,
+                Strategy::Priority,
+                pointer,
+                item(name.trim(), rest.trim()),
+                words,
+            );
         } else if pointer == ACTIONS && count(config, pointer) == 0 {
             words.say("At least one is required.");
         } else {
@@ -100,7 +121,9 @@ fn list(
 
 /// Adds an item to a list. If it cannot be used, prints why and leaves it out.
 fn add(config: &mut Value, strategy: Strategy, pointer: &str, item: Value, words: &mut dyn Words) {
-    let Some(items) = config.pointer_mut(pointer).and_then(Value::as_array_mut) else { return };
+    let Some(items) = config.pointer_mut(pointer).and_then(Value::as_array_mut) else {
+        return;
+    };
     let text = item.as_str().unwrap_or_default().to_owned();
     items.push(item);
     let at = format!("{pointer}/{}", items.len() - 1);
@@ -135,17 +158,25 @@ fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Skil
     if is_whole {
         // The configuration was valid without the item, so the item caused every fault.
         let found = scaffold::scaffold("new", &skill, strategy).err()?;
-        return found.into_iter().find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
+        return found
+            .into_iter()
+            .find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
     }
     let is_there = |fault: &SkillFault| is_at_or_below(&fault.pointer, pointer);
-    faults.into_iter().find(|fault| fault.diagnostic.is_error() && is_there(fault))
+    faults
+        .into_iter()
+        .find(|fault| fault.diagnostic.is_error() && is_there(fault))
 }
 
 fn refuse(words: &mut dyn Words, fault: &SkillFault, text: &str) {
     if let Some(span) = &fault.span {
         let width = |part: Option<&str>| part.map_or(0, |part| part.chars().count());
         let (before, meant) = (width(text.get(..span.start)), width(text.get(span.clone())));
-        words.say(&format!("  {text}\n  {}{}", " ".repeat(before), "^".repeat(meant.max(1))));
+        words.say(&format!(
+            "  {text}\n  {}{}",
+            " ".repeat(before),
+            "^".repeat(meant.max(1))
+        ));
     }
     words.say(&format!("{}; left out", fault.diagnostic.message));
     if let Some(hint) = &fault.diagnostic.hint {

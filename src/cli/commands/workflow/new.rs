@@ -65,15 +65,17 @@ struct SkillConfig {
 }
 
 pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let name =
-        WorkflowName::new(&args.name).map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
+    let name = WorkflowName::new(&args.name)
+        .map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
     let workspace = opened(&name, context, ui)?;
     let config = match &args.from {
         Some(path) => from_file(args, path, &workspace, context, ui)?,
         None => from_answers(args, &workspace, ui)?,
     };
     let (skill, mut faults) = scaffold::read(&config.value);
-    faults.extend(scaffold::missing_specs(&skill, |path| workspace.root().join(path).is_file()));
+    faults.extend(scaffold::missing_specs(&skill, |path| {
+        workspace.root().join(path).is_file()
+    }));
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
     write(args, &workspace, context, ui, &files, config.strategy)
 }
@@ -110,13 +112,23 @@ fn made_of(
             Err(found) => faults.extend(found),
         }
     }
-    let mut problems: Vec<Diagnostic> = faults.into_iter().map(|fault| placed(fault, config)).collect();
-    problems.sort_by_key(|problem| problem.place.as_ref().map(|place| (place.line, place.column)));
+    let mut problems: Vec<Diagnostic> = faults
+        .into_iter()
+        .map(|fault| placed(fault, config))
+        .collect();
+    problems.sort_by_key(|problem| {
+        problem
+            .place
+            .as_ref()
+            .map(|place| (place.line, place.column))
+    });
     let sources = BTreeMap::from([(config.path.clone(), config.text.clone())]);
     match files {
         Some(files) => {
             if !problems.is_empty() {
-                ui.status(findings::snippets(&problems, &sources, ui.paint_status, ui.width).trim_end());
+                ui.status(
+                    findings::snippets(&problems, &sources, ui.paint_status, ui.width).trim_end(),
+                );
             }
             Ok(files)
         }
@@ -143,7 +155,10 @@ fn placed(fault: SkillFault, config: &SkillConfig) -> Diagnostic {
             let (from, to) = (inside(source, part.start), inside(source, part.end));
             (start + from, (to - from).max(1))
         }
-        None => (start, length.min(config.text[start..].lines().next().map_or(0, str::len))),
+        None => (
+            start,
+            length.min(config.text[start..].lines().next().map_or(0, str::len)),
+        ),
     };
     let mut place = Place::at(&config.path, &config.text, start, length);
     place.pointer = Some(fault.pointer).filter(|pointer| !pointer.is_empty());
@@ -158,10 +173,17 @@ fn from_file(
     ui: &Ui,
 ) -> Result<SkillConfig, Failure> {
     let shown = path.display().to_string();
-    let cannot = |why: &str| Failure::new(Code::ConfigUnreadable, format!("cannot read {shown}: {why}"));
+    let cannot = |why: &str| {
+        Failure::new(
+            Code::ConfigUnreadable,
+            format!("cannot read {shown}: {why}"),
+        )
+    };
     let limit = workspace.config().limit_bytes;
     let target = context.start.join(path);
-    let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
+    let target = target
+        .canonicalize()
+        .map_err(|error| cannot(&error.to_string()))?;
     let opened = open_regular(&target).map_err(|error| cannot(&error.to_string()))?;
     let file = opened.ok_or_else(|| cannot("it is not a regular file"))?;
     let bytes = read_up_to(&file, limit).map_err(|error| cannot(&error.to_string()))?;
@@ -172,13 +194,21 @@ fn from_file(
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let strategy = args.strategy.map(Strategy::from).unwrap_or_default();
     match value {
-        Some(value) => Ok(SkillConfig { path: shown, text, value, strategy }),
+        Some(value) => Ok(SkillConfig {
+            path: shown,
+            text,
+            value,
+            strategy,
+        }),
         None => {
             let problems: Vec<Diagnostic> = problems
                 .into_iter()
                 .map(|problem| {
                     let place = problem.place.clone().unwrap_or_default();
-                    problem.at(Place { path: shown.clone(), ..place })
+                    problem.at(Place {
+                        path: shown.clone(),
+                        ..place
+                    })
                 })
                 .collect();
             if context.global.json {
@@ -192,25 +222,48 @@ fn from_file(
     }
 }
 
-fn from_answers(args: &WorkflowNewArgs, workspace: &Workspace, ui: &Ui) -> Result<SkillConfig, Failure> {
+fn from_answers(
+    args: &WorkflowNewArgs,
+    workspace: &Workspace,
+    ui: &Ui,
+) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
         let message = "cannot ask questions: stdin or stderr is not a terminal";
-        let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
+        let hint = command(&[
+            "orch",
+            "workflow",
+            "new",
+            &args.name,
+            "--from",
+            "skill-config.json",
+        ]);
         return Err(Failure::new(Code::NoTerminal, message).hint(hint));
     }
     // Check this before asking a dozen questions.
     let document = format!("workflows/{}.md", args.name);
     if workspace.system().text(&document).is_some() && !args.force {
-        return Err(taken(&[format!("{}/{document}", workspace.config().system)]));
+        return Err(taken(&[format!(
+            "{}/{document}",
+            workspace.config().system
+        )]));
     }
-    let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
+    let answers = interview(
+        &args.name,
+        args.strategy.map(Strategy::from),
+        &mut Terminal(ui),
+    );
     let Some((value, strategy)) = answers else {
         return Err(Failure::new(
             Code::Interrupted,
             "the input ended before the last question; nothing was written",
         ));
     };
-    Ok(SkillConfig { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
+    Ok(SkillConfig {
+        path: "your answers".to_owned(),
+        text: format!("{value:#}\n"),
+        value,
+        strategy,
+    })
 }
 
 /// A person at the terminal.
@@ -227,8 +280,12 @@ impl Words for Terminal<'_> {
 }
 
 fn taken(paths: &[String]) -> Failure {
-    let message = format!("these files already exist, so nothing was written: {}", paths.join(", "));
-    Failure::new(Code::FilesExist, message).hint("choose another name, or overwrite them with --force")
+    let message = format!(
+        "these files already exist, so nothing was written: {}",
+        paths.join(", ")
+    );
+    Failure::new(Code::FilesExist, message)
+        .hint("choose another name, or overwrite them with --force")
 }
 
 fn write(
@@ -240,8 +297,13 @@ fn write(
     strategy: Strategy,
 ) -> Result<ExitCode, Failure> {
     let directory = workspace.config().system.to_string();
-    let place =
-        |path: &str| if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") };
+    let place = |path: &str| {
+        if directory.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{directory}/{path}")
+        }
+    };
     let (mut made, mut replaced, mut write) = (Vec::new(), Vec::new(), Vec::new());
     for (path, text) in files {
         let target = workspace.root().join(place(path));
@@ -262,8 +324,9 @@ fn write(
         return Err(taken(&replaced));
     }
     for (path, target, text) in write {
-        let cannot =
-            |error: &dyn std::fmt::Display| Failure::new(Code::Io, format!("cannot write {path}: {error}"));
+        let cannot = |error: &dyn std::fmt::Display| {
+            Failure::new(Code::Io, format!("cannot write {path}: {error}"))
+        };
         if let Some(directory) = target.parent() {
             std::fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
         }
@@ -271,7 +334,12 @@ fn write(
     }
     if context.global.json {
         let (workflow, strategy) = (args.name.to_string(), strategy.as_str());
-        let answer = NewWorkflow { workflow, strategy, made, replaced };
+        let answer = NewWorkflow {
+            workflow,
+            strategy,
+            made,
+            replaced,
+        };
         ui.document(&answer)?;
         return Ok(ExitCode::Fine);
     }
@@ -285,9 +353,17 @@ fn write(
     }
     let name = shell_word(&args.name);
     // An uncommitted workflow proves nothing in the audit, so commit it first.
-    let place = if directory.is_empty() { "." } else { &directory };
-    let add = workspace.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
+    let place = if directory.is_empty() {
+        "."
+    } else {
+        &directory
+    };
+    let add = workspace
+        .store()
+        .map(|_| format!("git add {} && git commit, then ", shell_word(place)));
     let add = add.unwrap_or_default();
-    ui.status(&format!("next: {add}orch new my-task --workflow {name} && orch run my-task"));
+    ui.status(&format!(
+        "next: {add}orch new my-task --workflow {name} && orch run my-task"
+    ));
     Ok(ExitCode::Fine)
 }

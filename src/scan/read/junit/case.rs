@@ -33,8 +33,9 @@ const CANCELLED: [&str; 18] = [
     "unknown",
 ];
 /// What `result` or `status` says of a test that failed.
-const FAILED: [&str; 9] =
-    ["fail", "failed", "failure", "error", "errored", "broken", "crashed", "timeout", "timedout"];
+const FAILED: [&str; 9] = [
+    "fail", "failed", "failure", "error", "errored", "broken", "crashed", "timeout", "timedout",
+];
 /// What `result` or `status` says of a test that did not run.
 const NOT_RUN: [&str; 10] = [
     "disabled",
@@ -138,7 +139,12 @@ impl MarkKind {
 impl CaseMark {
     pub(super) fn new(kind: MarkKind, element: &Element<'_>) -> Self {
         let owned = |name| element.text(name).map(str::to_owned);
-        Self { kind, message: owned("message"), category: owned("type"), text: String::new() }
+        Self {
+            kind,
+            message: owned("message"),
+            category: owned("type"),
+            text: String::new(),
+        }
     }
 
     /// Adds text. Of what a test printed, the end is kept.
@@ -162,17 +168,28 @@ impl CaseMark {
     fn message(&self, case_name: &str) -> Option<String> {
         let is_told = |line: &&str| !is_name(line, case_name);
         let first = |text: &str| {
-            let lines: Vec<&str> = plain_lines(text).filter(is_told).take_while(is_no_stack).collect();
+            let lines: Vec<&str> = plain_lines(text)
+                .filter(is_told)
+                .take_while(is_no_stack)
+                .collect();
             lines[..lines.len().min(LINES)].join("\n")
         };
-        let texts = [self.message.as_deref(), Some(&self.text), self.category.as_deref()];
+        let texts = [
+            self.message.as_deref(),
+            Some(&self.text),
+            self.category.as_deref(),
+        ];
         let said = texts.into_iter().flatten().map(|text| first(&clean(text)));
         said.into_iter().find(|text| !text.is_empty())
     }
 
     /// The failure of a suite, outside of its tests.
     pub(super) fn failed(&self, suite: &str) -> FailedTest {
-        Case { name: Some(suite.to_owned()), ..Case::default() }.failed_by(Some(self))
+        Case {
+            name: Some(suite.to_owned()),
+            ..Case::default()
+        }
+        .failed_by(Some(self))
     }
 }
 
@@ -183,11 +200,15 @@ impl Case {
         let number = |name| element.get(name).and_then(|text| text.trim().parse().ok());
         let class = clean(element.get("classname").unwrap_or_default());
         let test = element.get("name").map(clean);
-        let name = test.as_ref().map(|test| match class.is_empty() || *test == class {
-            true => test.clone(),
-            false => format!("{class}.{test}"),
-        });
-        let time = element.get("time").and_then(|time| time.trim().parse::<f64>().ok());
+        let name = test
+            .as_ref()
+            .map(|test| match class.is_empty() || *test == class {
+                true => test.clone(),
+                false => format!("{class}.{test}"),
+            });
+        let time = element
+            .get("time")
+            .and_then(|time| time.trim().parse::<f64>().ok());
         Self {
             name,
             class,
@@ -217,7 +238,11 @@ impl Case {
 
     fn worsen(&mut self, outcome: TestOutcome, mark: CaseMark) {
         self.extra += u64::from(self.worst.is_some());
-        if self.worst.as_ref().is_none_or(|(known, _)| *known < outcome) {
+        if self
+            .worst
+            .as_ref()
+            .is_none_or(|(known, _)| *known < outcome)
+        {
             self.worst = Some((outcome, mark));
         }
     }
@@ -225,7 +250,11 @@ impl Case {
     /// What became of the test: the worst that it says.
     pub(super) fn outcome(&self) -> TestOutcome {
         // A test that is yet to be written, or to pass, fails no run.
-        if self.skipped.as_ref().is_some_and(|mark| mark.is_of_type(&["todo"])) {
+        if self
+            .skipped
+            .as_ref()
+            .is_some_and(|mark| mark.is_of_type(&["todo"]))
+        {
             return TestOutcome::Skipped;
         }
         if let Some((outcome, _)) = &self.worst {
@@ -243,7 +272,9 @@ impl Case {
         }
         let says = |words: &[&str]| {
             let said = [&self.result, &self.status];
-            said.into_iter().flatten().any(|word| words.contains(&word.as_str()))
+            said.into_iter()
+                .flatten()
+                .any(|word| words.contains(&word.as_str()))
         };
         match () {
             () if says(&FAILED) => TestOutcome::Failure,
@@ -256,7 +287,10 @@ impl Case {
     fn was_prevented(&self, mark: &CaseMark) -> bool {
         self.status.as_deref() == Some("notrun")
             && self.result.is_none()
-            && !mark.message.as_deref().is_some_and(|message| message.starts_with(CTEST_SKIP))
+            && !mark
+                .message
+                .as_deref()
+                .is_some_and(|message| message.starts_with(CTEST_SKIP))
     }
 
     /// Whether PHPUnit warns here that there is no test, rather than in a test that ran.
@@ -264,39 +298,67 @@ impl Case {
         let name = self.name.as_deref().unwrap_or_default();
         let is_told = |mark: &CaseMark| mark.text.contains(NO_TESTS);
         self.assertions.unwrap_or(0) == 0
-            && (name.rsplit('.').next() == Some("Warning") || self.warning.as_ref().is_some_and(is_told))
+            && (name.rsplit('.').next() == Some("Warning")
+                || self.warning.as_ref().is_some_and(is_told))
     }
 
     /// The test as one that failed.
     pub(super) fn failed(&self) -> FailedTest {
-        self.failed_by(self.worst.as_ref().map(|(_, mark)| mark).or(self.skipped.as_ref()))
+        self.failed_by(
+            self.worst
+                .as_ref()
+                .map(|(_, mark)| mark)
+                .or(self.skipped.as_ref()),
+        )
     }
 
     fn failed_by(&self, mark: Option<&CaseMark>) -> FailedTest {
-        let name = self.name.clone().unwrap_or_else(|| "(a test without a name)".to_owned());
+        let name = self
+            .name
+            .clone()
+            .unwrap_or_else(|| "(a test without a name)".to_owned());
         let output = clean(&self.output);
         let tail: Vec<&str> = plain_lines(&output).collect();
         let printed = tail[tail.len().saturating_sub(LINES)..].join("\n");
-        let message = mark.and_then(|mark| mark.message(&name)).unwrap_or(match (printed.is_empty(), mark) {
-            (false, _) => printed,
-            (true, Some(_)) => "failed without a message".to_owned(),
-            (true, None) if self.name.is_none() => "did not finish: the run was interrupted".to_owned(),
-            (true, None) => {
-                format!(
-                    "`{}`",
-                    self.result.as_ref().or(self.status.as_ref()).map_or("failed", String::as_str)
-                )
-            }
-        });
+        let message =
+            mark.and_then(|mark| mark.message(&name))
+                .unwrap_or(match (printed.is_empty(), mark) {
+                    (false, _) => printed,
+                    (true, Some(_)) => "failed without a message".to_owned(),
+                    (true, None) if self.name.is_none() => {
+                        "did not finish: the run was interrupted".to_owned()
+                    }
+                    (true, None) => {
+                        format!(
+                            "`{}`",
+                            self.result
+                                .as_ref()
+                                .or(self.status.as_ref())
+                                .map_or("failed", String::as_str)
+                        )
+                    }
+                });
         let names = [&self.class, self.file.as_deref().unwrap_or_default(), &name];
-        let told = mark.map(|mark| [mark.text.as_str(), mark.message.as_deref().unwrap_or_default()]);
+        let told = mark.map(|mark| {
+            [
+                mark.text.as_str(),
+                mark.message.as_deref().unwrap_or_default(),
+            ]
+        });
         let texts = told.into_iter().flatten().chain([self.output.as_str()]);
-        let place = texts.into_iter().find_map(|text| location::find(&clean(text), &names));
+        let place = texts
+            .into_iter()
+            .find_map(|text| location::find(&clean(text), &names));
         let (file, line) = match place {
             Some(place) => (Some(place.file), Some(place.line)),
             None => (self.file.as_deref().map(clean), self.line),
         };
-        FailedTest { name, message: shortened(&message), file, line }
+        FailedTest {
+            name,
+            message: shortened(&message),
+            file,
+            line,
+        }
     }
 }
 
@@ -320,7 +382,9 @@ fn plain_lines(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a line of a message is the name of the test, which PHPUnit writes before what it says.
 fn is_name(line: &str, name: &str) -> bool {
     line == name
-        || line.split_once("::").is_some_and(|(class, test)| name.ends_with(&format!("{class}.{test}")))
+        || line
+            .split_once("::")
+            .is_some_and(|(class, test)| name.ends_with(&format!("{class}.{test}")))
 }
 
 fn is_no_stack(line: &&str) -> bool {
@@ -343,7 +407,10 @@ pub(super) fn clean(text: &str) -> String {
             '\u{1b}' if letters.peek() == Some(&'[') => {
                 letters.next();
                 // The codes of a terminal end with a letter.
-                while letters.next_if(|code| !('@'..='~').contains(code)).is_some() {}
+                while letters
+                    .next_if(|code| !('@'..='~').contains(code))
+                    .is_some()
+                {}
                 letters.next();
             }
             '\r' => {}

@@ -57,7 +57,11 @@ pub(in crate::scan::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
         let refuse = |message: String, hint: &str| {
             let place = Place::at(path.as_str(), text, at, 1);
-            ReadResult::refused(Diagnostic::error(Code::JunitSyntax, message).at(place).hint(hint))
+            ReadResult::refused(
+                Diagnostic::error(Code::JunitSyntax, message)
+                    .at(place)
+                    .hint(hint),
+            )
         };
         match reader.read_event() {
             Err(error) => {
@@ -85,7 +89,10 @@ pub(in crate::scan::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
                 report.end(element.local_name().as_ref());
             }
             Ok(Event::Eof) if depth != 0 => {
-                return refuse("the report ends early".to_owned(), "was the file truncated?");
+                return refuse(
+                    "the report ends early".to_owned(),
+                    "was the file truncated?",
+                );
             }
             Ok(Event::Eof) => break,
             Ok(_) => {}
@@ -94,7 +101,9 @@ pub(in crate::scan::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
     if report.suites.is_empty() {
         let message = "the file is not a JUnit report: it has no `testsuite`";
         return ReadResult::refused(
-            Diagnostic::error(Code::NotJunit, message).at(Place::file(path)).hint("write a JUnit XML report"),
+            Diagnostic::error(Code::NotJunit, message)
+                .at(Place::file(path))
+                .hint("write a JUnit XML report"),
         );
     }
     let odd = |message: &String| {
@@ -103,7 +112,10 @@ pub(in crate::scan::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
             .hint("the listed tests count; of failures and errors, the larger number counts")
     };
     let problems = report.problems.iter().map(odd).collect();
-    ReadResult { data: Some(report.value()), problems }
+    ReadResult {
+        data: Some(report.value()),
+        problems,
+    }
 }
 
 impl FirstReport {
@@ -128,9 +140,14 @@ impl FirstReport {
                 self.end_case();
                 let class = attribute(element, "classname").unwrap_or_default();
                 let name = attribute(element, "name").unwrap_or_default();
-                let whole = if class.is_empty() { name } else { format!("{class}.{name}") };
-                self.time +=
-                    attribute(element, "time").and_then(|time| time.parse::<f64>().ok()).unwrap_or(0.0);
+                let whole = if class.is_empty() {
+                    name
+                } else {
+                    format!("{class}.{name}")
+                };
+                self.time += attribute(element, "time")
+                    .and_then(|time| time.parse::<f64>().ok())
+                    .unwrap_or(0.0);
                 self.case = Some((whole, None));
             }
             "failure" => self.mark("failure"),
@@ -159,7 +176,9 @@ impl FirstReport {
     }
 
     fn end_case(&mut self) {
-        let Some((name, outcome)) = self.case.take() else { return };
+        let Some((name, outcome)) = self.case.take() else {
+            return;
+        };
         let counts = self.innermost();
         counts.tests += 1;
         if let Some(outcome) = outcome {
@@ -173,8 +192,15 @@ impl FirstReport {
     /// A suite that declares more failures than it lists must not pass as green. A test that is declared but
     /// not listed does not count as passed.
     fn end_suite(&mut self) {
-        let Some(suite) = self.open.pop().and_then(|index| self.suites.get_mut(index)) else { return };
-        let FirstSuite { name, claims, counts, .. } = suite;
+        let Some(suite) = self.open.pop().and_then(|index| self.suites.get_mut(index)) else {
+            return;
+        };
+        let FirstSuite {
+            name,
+            claims,
+            counts,
+            ..
+        } = suite;
         for (what, claimed, counted) in [
             ("tests", claims.tests, counts.tests),
             ("failures", claims.failures, counts.failures),
@@ -183,8 +209,9 @@ impl FirstReport {
             if let Some(claimed) = claimed.filter(|claimed| *claimed != counted)
                 && self.problems.len() < MAX_NAMED
             {
-                self.problems
-                    .push(format!("suite `{name}` declares {claimed} {what} but contains {counted}"));
+                self.problems.push(format!(
+                    "suite `{name}` declares {claimed} {what} but contains {counted}"
+                ));
             }
         }
         counts.failures = counts.failures.max(claims.failures.unwrap_or(0));
@@ -195,7 +222,11 @@ impl FirstReport {
 
     /// The counts of the innermost open suite, or else of the whole report.
     fn innermost(&mut self) -> &mut FirstCounts {
-        match self.open.last().and_then(|index| self.suites.get_mut(*index)) {
+        match self
+            .open
+            .last()
+            .and_then(|index| self.suites.get_mut(*index))
+        {
             Some(suite) => &mut suite.counts,
             None => &mut self.all,
         }
@@ -264,12 +295,26 @@ mod tests {
     #[test]
     fn reports_of_the_first_version_count_as_they_did() {
         for (text, counted) in [
-            ("<testsuite><testcase/><error>no fixture</error></testsuite>", [0, 1, 1]),
-            ("<testsuite><testcase><skipped/><failure/></testcase></testsuite>", [0, 0, 1]),
-            ("<testsuite><testcase status='notrun'><skipped/></testcase></testsuite> text", [0, 0, 1]),
-            ("<testsuite failures='2'><testcase><failure/></testcase></testsuite>", [2, 0, 1]),
+            (
+                "<testsuite><testcase/><error>no fixture</error></testsuite>",
+                [0, 1, 1],
+            ),
+            (
+                "<testsuite><testcase><skipped/><failure/></testcase></testsuite>",
+                [0, 0, 1],
+            ),
+            (
+                "<testsuite><testcase status='notrun'><skipped/></testcase></testsuite> text",
+                [0, 0, 1],
+            ),
+            (
+                "<testsuite failures='2'><testcase><failure/></testcase></testsuite>",
+                [2, 0, 1],
+            ),
         ] {
-            let data = read(&RepoPath::new("r.xml").expect("valid"), text).data.expect("a report");
+            let data = read(&RepoPath::new("r.xml").expect("valid"), text)
+                .data
+                .expect("a report");
             let found = ["failures", "errors", "tests"].map(|name| data[name].clone());
             assert_eq!(found, counted.map(Value::from), "{text}");
         }

@@ -92,12 +92,20 @@ pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     };
     let mut report = Report::default();
     match xml::read(&text, &mut report) {
-        Ok(()) => ReadResult { data: Some(report.value()), problems: report.findings(path) },
-        Err(Fault { code, at, message, hint }) => {
-            ReadResult::refused(conflict(path, &text).unwrap_or_else(|| {
-                Diagnostic::error(code, message).at(Place::at(path.as_str(), &text, at, 1)).hint(hint)
-            }))
-        }
+        Ok(()) => ReadResult {
+            data: Some(report.value()),
+            problems: report.findings(path),
+        },
+        Err(Fault {
+            code,
+            at,
+            message,
+            hint,
+        }) => ReadResult::refused(conflict(path, &text).unwrap_or_else(|| {
+            Diagnostic::error(code, message)
+                .at(Place::at(path.as_str(), &text, at, 1))
+                .hint(hint)
+        })),
     }
 }
 
@@ -117,7 +125,11 @@ impl Taker for Report {
             name => {
                 if let Some(kind) = MarkKind::of(name) {
                     let mark = CaseMark::new(kind, element);
-                    self.mark = Some(OpenMark { mark, element: name.to_owned(), depth: 0 });
+                    self.mark = Some(OpenMark {
+                        mark,
+                        element: name.to_owned(),
+                        depth: 0,
+                    });
                 }
             }
         }
@@ -130,7 +142,10 @@ impl Taker for Report {
     }
 
     fn end(&mut self, name: &str) {
-        if let Some(open) = self.mark.take_if(|open| open.element == name && open.depth == 0) {
+        if let Some(open) = self
+            .mark
+            .take_if(|open| open.element == name && open.depth == 0)
+        {
             return self.end_mark(open.mark);
         }
         if let Some(open) = &mut self.mark {
@@ -159,7 +174,10 @@ impl Report {
                 tests: claim("tests"),
                 failures: claim("failures"),
                 errors: claim("errors"),
-                skipped: ["skipped", "disabled", "ignored"].into_iter().filter_map(claim).sum(),
+                skipped: ["skipped", "disabled", "ignored"]
+                    .into_iter()
+                    .filter_map(claim)
+                    .sum(),
             },
             ..Suite::default()
         });
@@ -175,7 +193,9 @@ impl Report {
             MarkKind::Error => TestOutcome::Error,
             _ => return,
         };
-        let suite = self.innermost().map_or_else(String::new, |suite| suite.shown());
+        let suite = self
+            .innermost()
+            .map_or_else(String::new, |suite| suite.shown());
         self.innermost_counts().add(outcome);
         self.name_failed(|| mark.failed(&suite));
     }
@@ -192,7 +212,9 @@ impl Report {
         if outcome >= TestOutcome::Failure {
             self.name_failed(|| case.failed());
         }
-        let Some(suite) = self.innermost() else { return };
+        let Some(suite) = self.innermost() else {
+            return;
+        };
         suite.direct += 1;
         if outcome == TestOutcome::Passed {
             suite.nameless += u64::from(case.name.is_none());
@@ -202,7 +224,9 @@ impl Report {
 
     fn end_suite(&mut self) {
         let Some(index) = self.open.pop() else { return };
-        let Some(suite) = self.suites.get_mut(index) else { return };
+        let Some(suite) = self.suites.get_mut(index) else {
+            return;
+        };
         let unfinished = suite.unfinished();
         suite.counts.errors += unfinished;
         suite.counts.tests -= suite.uncounted(unfinished);
@@ -218,7 +242,9 @@ impl Report {
             ("failures", claims.failures, listed.failures, more.failures),
             ("errors", claims.errors, listed.errors, more.errors),
         ] {
-            let Some(claimed) = claimed.filter(|claimed| *claimed != listed) else { continue };
+            let Some(claimed) = claimed.filter(|claimed| *claimed != listed) else {
+                continue;
+            };
             if more == 0 {
                 self.tell(format!(
                     "suite `{shown}` declares {claimed} {what} and lists {listed}: {listed} count"
@@ -227,16 +253,24 @@ impl Report {
             }
             let told = format!("declares {claimed} {what} and lists {listed}");
             if self.warnings.len() < MAX_NAMED {
-                self.warnings.push(format!("suite `{shown}` {told}: {} count", listed + more));
+                self.warnings
+                    .push(format!("suite `{shown}` {told}: {} count", listed + more));
             }
             let (name, message) = (shown.clone(), told);
-            self.name_failed(|| FailedTest { name, message, file: None, line: None });
+            self.name_failed(|| FailedTest {
+                name,
+                message,
+                file: None,
+                line: None,
+            });
         }
         if let Some(claimed) = claims.tests
             && !claims.explain(claimed, &counts)
         {
             let (listed, tests) = (counts.listed, counts.tests);
-            self.tell(format!("suite `{shown}` declares {claimed} tests and lists {listed}: {tests} count"));
+            self.tell(format!(
+                "suite `{shown}` declares {claimed} tests and lists {listed}: {tests} count"
+            ));
         }
         self.innermost_counts().include(&counts);
     }
@@ -260,7 +294,11 @@ impl Report {
 
     /// The counts of the innermost open suite, or else of the whole report.
     fn innermost_counts(&mut self) -> &mut Counts {
-        match self.open.last().and_then(|index| self.suites.get_mut(*index)) {
+        match self
+            .open
+            .last()
+            .and_then(|index| self.suites.get_mut(*index))
+        {
             Some(suite) => &mut suite.counts,
             None => &mut self.all,
         }
@@ -269,13 +307,21 @@ impl Report {
     fn findings(&self, path: &RepoPath) -> Vec<Diagnostic> {
         let place = || Place::file(path);
         let odd = |message: &String| {
-            let hint = "find out which tests the runner means: their failures count, and are not listed";
-            Diagnostic::warning(Code::JunitCounts, message.as_str()).at(place()).hint(hint)
+            let hint =
+                "find out which tests the runner means: their failures count, and are not listed";
+            Diagnostic::warning(Code::JunitCounts, message.as_str())
+                .at(place())
+                .hint(hint)
         };
         let mut findings: Vec<Diagnostic> = self.warnings.iter().map(odd).collect();
         if let Some((message, more)) = &self.note {
-            let more = if *more == 0 { String::new() } else { format!(" ({more} more like it)") };
-            findings.push(Diagnostic::note(Code::JunitCounts, format!("{message}{more}")).at(place()));
+            let more = if *more == 0 {
+                String::new()
+            } else {
+                format!(" ({more} more like it)")
+            };
+            findings
+                .push(Diagnostic::note(Code::JunitCounts, format!("{message}{more}")).at(place()));
         }
         if self.all.tests == self.all.skipped && self.all.failures + self.all.errors == 0 {
             let message = match (self.all.skipped, self.all.listed) {
@@ -284,7 +330,11 @@ impl Report {
                 (skipped, _) => format!("no test ran: {skipped} skipped, none executed"),
             };
             let hint = "run the tests that are meant, and write the report again";
-            findings.push(Diagnostic::note(Code::NoTestRan, message).at(place()).hint(hint));
+            findings.push(
+                Diagnostic::note(Code::NoTestRan, message)
+                    .at(place())
+                    .hint(hint),
+            );
         }
         findings
     }
@@ -317,7 +367,11 @@ impl Report {
 
 impl Suite {
     fn shown(&self) -> String {
-        if self.name.is_empty() { "(without a name)".to_owned() } else { self.name.clone() }
+        if self.name.is_empty() {
+            "(without a name)".to_owned()
+        } else {
+            self.name.clone()
+        }
     }
 
     /// How many of its tests did not finish: pytest leaves a case without a name where it was interrupted, and does
@@ -333,9 +387,9 @@ impl Suite {
     /// pytest repeated. What took time ran.
     fn uncounted(&self, unfinished: u64) -> u64 {
         match self.claims.tests {
-            Some(declared) if !self.has_suites => {
-                (self.direct - unfinished).saturating_sub(declared).min(self.instant)
-            }
+            Some(declared) if !self.has_suites => (self.direct - unfinished)
+                .saturating_sub(declared)
+                .min(self.instant),
             _ => 0,
         }
     }
@@ -352,7 +406,11 @@ impl Suite {
         let errors = beyond(claims.errors, counts.errors)
             .saturating_sub(within(claims.failures, counts.failures))
             .saturating_sub(counts.extra);
-        Counts { failures, errors, ..Counts::default() }
+        Counts {
+            failures,
+            errors,
+            ..Counts::default()
+        }
     }
 }
 
@@ -402,7 +460,9 @@ mod tests {
 
     fn data(text: &str) -> Value {
         let verdict = verdict(text);
-        verdict.data.unwrap_or_else(|| panic!("{text}: {:?}", verdict.problems))
+        verdict
+            .data
+            .unwrap_or_else(|| panic!("{text}: {:?}", verdict.problems))
     }
 
     #[test]
@@ -412,9 +472,15 @@ mod tests {
              <testcase classname='c' name='x' time='0.5'/><testcase name='y &amp; z'><failure message='no'>t</failure></testcase>\
              </testsuite><testcase name='s'><skipped/></testcase></testsuite></testsuites>",
         );
-        assert_eq!((&data["tests"], &data["failures"], &data["skipped"]), (&json!(3), &json!(1), &json!(1)));
+        assert_eq!(
+            (&data["tests"], &data["failures"], &data["skipped"]),
+            (&json!(3), &json!(1), &json!(1))
+        );
         assert_eq!(data["failed"], json!(["y & z"]));
-        assert_eq!(data["failed_tests"], json!([{"name": "y & z", "message": "no"}]));
+        assert_eq!(
+            data["failed_tests"],
+            json!([{"name": "y & z", "message": "no"}])
+        );
         assert_eq!(data["suites"][0]["tests"], 3);
     }
 
@@ -422,11 +488,27 @@ mod tests {
     #[test]
     fn what_a_suite_claims_against_itself_counts() {
         for (text, counted, warnings) in [
-            ("<testsuite tests='1' failures='0' errors='0'><testcase/></testsuite>", [0, 0, 1], 0),
-            ("<testsuite failures='2'><testcase name='a'/></testsuite>", [2, 0, 1], 1),
+            (
+                "<testsuite tests='1' failures='0' errors='0'><testcase/></testsuite>",
+                [0, 0, 1],
+                0,
+            ),
+            (
+                "<testsuite failures='2'><testcase name='a'/></testsuite>",
+                [2, 0, 1],
+                1,
+            ),
             ("<testsuite errors=' 1 '/>", [0, 1, 0], 1),
-            ("<testsuite failures='1'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 0),
-            ("<testsuite failures='0'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 0),
+            (
+                "<testsuite failures='1'><testcase><failure/></testcase></testsuite>",
+                [1, 0, 1],
+                0,
+            ),
+            (
+                "<testsuite failures='0'><testcase><failure/></testcase></testsuite>",
+                [1, 0, 1],
+                0,
+            ),
             ("<testsuite tests='9'/>", [0, 0, 0], 0),
             // The declaration of the outer suite includes the inner ones, and the report includes all suites.
             (
@@ -435,10 +517,26 @@ mod tests {
                 [3, 0, 1],
                 1,
             ),
-            ("<testsuites failures='1'><testsuite failures='1'/></testsuites>", [1, 0, 0], 1),
-            ("<testsuites failures='1'><testsuite/></testsuites>", [1, 0, 0], 1),
-            ("<testsuite><testsuite failures='1'/><testsuite failures='1'/></testsuite>", [2, 0, 0], 2),
-            ("<testsuite failures='99999999999999999999'/>", [u32::MAX, 0, 0], 1),
+            (
+                "<testsuites failures='1'><testsuite failures='1'/></testsuites>",
+                [1, 0, 0],
+                1,
+            ),
+            (
+                "<testsuites failures='1'><testsuite/></testsuites>",
+                [1, 0, 0],
+                1,
+            ),
+            (
+                "<testsuite><testsuite failures='1'/><testsuite failures='1'/></testsuite>",
+                [2, 0, 0],
+                2,
+            ),
+            (
+                "<testsuite failures='99999999999999999999'/>",
+                [u32::MAX, 0, 0],
+                1,
+            ),
             ("<testsuite failures='some' skipped='-1'/>", [0, 0, 0], 0),
             (
                 "<testsuite><testcase name='a'><failure/><testcase name='b'/></testcase></testsuite>",
@@ -456,10 +554,15 @@ mod tests {
             let data = verdict.data.expect("a report");
             let found = ["failures", "errors", "tests"].map(|name| data[name].clone());
             assert_eq!(found, counted.map(Value::from), "{text}");
-            let count =
-                verdict.problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
+            let count = verdict
+                .problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Warning)
+                .count();
             assert_eq!(count, warnings, "{text}: {:?}", verdict.problems);
-            let failing: u32 = counted[..2].iter().fold(0, |sum, count| sum.saturating_add(*count));
+            let failing: u32 = counted[..2]
+                .iter()
+                .fold(0, |sum, count| sum.saturating_add(*count));
             assert_eq!(failing > 0, data["failed_tests"] != json!([]), "{text}");
         }
     }
@@ -470,9 +573,24 @@ mod tests {
         for (attributes, cases, failed, ran) in [
             ("", "<testcase name='a'/>", &[][..], true),
             // Several marks in one test: pytest, googletest.
-            ("", "<testcase name='a'><skipped/><failure/></testcase>", &["a"], true),
-            ("", "<testcase name='a'><error/><skipped/></testcase>", &["a"], true),
-            ("", "<testcase name='a'><system-out>&lt;failure/&gt;</system-out></testcase>", &[], true),
+            (
+                "",
+                "<testcase name='a'><skipped/><failure/></testcase>",
+                &["a"],
+                true,
+            ),
+            (
+                "",
+                "<testcase name='a'><error/><skipped/></testcase>",
+                &["a"],
+                true,
+            ),
+            (
+                "",
+                "<testcase name='a'><system-out>&lt;failure/&gt;</system-out></testcase>",
+                &[],
+                true,
+            ),
             // CTest.
             (
                 "",
@@ -495,7 +613,12 @@ mod tests {
             ("", "<testcase name='a' status='disabled'/>", &[], false),
             ("", "<testcase name='a' status='fail'/>", &["a"], true),
             // googletest, with its results and without.
-            ("", "<testcase name='a' status='notrun' result='suppressed'/>", &[], false),
+            (
+                "",
+                "<testcase name='a' status='notrun' result='suppressed'/>",
+                &[],
+                false,
+            ),
             (
                 "",
                 "<testcase name='a' status='notrun' result='skipped'><skipped message='x'/></testcase>",
@@ -503,28 +626,78 @@ mod tests {
                 false,
             ),
             ("", "<testcase name='a' status='notrun'/>", &[], false),
-            ("", "<testcase name='a' status='run' result='completed'/>", &[], true),
+            (
+                "",
+                "<testcase name='a' status='run' result='completed'/>",
+                &[],
+                true,
+            ),
             // EUnit.
-            ("", "<testcase name='a'><skipped type='timeout'>in f</skipped></testcase>", &["a"], true),
-            ("", "<testcase name='a'><skipped type='pytest.skip'/></testcase>", &[], false),
+            (
+                "",
+                "<testcase name='a'><skipped type='timeout'>in f</skipped></testcase>",
+                &["a"],
+                true,
+            ),
+            (
+                "",
+                "<testcase name='a'><skipped type='pytest.skip'/></testcase>",
+                &[],
+                false,
+            ),
             // node: a test that is yet to pass fails no run.
-            ("", "<testcase name='a'><skipped type='todo'/><failure/></testcase>", &[], false),
+            (
+                "",
+                "<testcase name='a'><skipped type='todo'/><failure/></testcase>",
+                &[],
+                false,
+            ),
             // jest does not count what is yet to be written.
-            ("tests='0'", "<testcase name='a' time='0'/><testcase name='b' time='0'/>", &[], false),
+            (
+                "tests='0'",
+                "<testcase name='a' time='0'/><testcase name='b' time='0'/>",
+                &[],
+                false,
+            ),
             (
                 "tests='1' skipped='1'",
                 "<testcase name='a' time='0'/><testcase name='b'><skipped/></testcase>",
                 &[],
                 false,
             ),
-            ("tests='1'", "<testcase name='a' time='0.002'/><testcase name='b' time='0'/>", &[], true),
+            (
+                "tests='1'",
+                "<testcase name='a' time='0.002'/><testcase name='b' time='0'/>",
+                &[],
+                true,
+            ),
             ("tests='0'", "<testcase name='a' time='0.002'/>", &[], true),
             // pytest: repeated tries, and a run that was interrupted.
-            ("tests='1'", "<testcase name='a' time='0.1'/><testcase name='a' time='0.2'/>", &[], true),
-            ("tests='1'", "<testcase name='a'/><testcase time='0.1'/>", &["(a test without a name)"], true),
-            ("", "<testcase time='0.1'/>", &["(a test without a name)"], true),
+            (
+                "tests='1'",
+                "<testcase name='a' time='0.1'/><testcase name='a' time='0.2'/>",
+                &[],
+                true,
+            ),
+            (
+                "tests='1'",
+                "<testcase name='a'/><testcase time='0.1'/>",
+                &["(a test without a name)"],
+                true,
+            ),
+            (
+                "",
+                "<testcase time='0.1'/>",
+                &["(a test without a name)"],
+                true,
+            ),
             // pytest declares subtests, and marks the test once more.
-            ("failures='2' tests='4'", "<testcase name='a'><failure/><failure/></testcase>", &["a"], true),
+            (
+                "failures='2' tests='4'",
+                "<testcase name='a'><failure/><failure/></testcase>",
+                &["a"],
+                true,
+            ),
             // Surefire: the first declares the try that failed, the second was never green.
             (
                 "failures='1'",
@@ -538,9 +711,24 @@ mod tests {
                 &["a"],
                 true,
             ),
-            ("errors='1'", "<testcase name='a'><flakyError/></testcase>", &[], true),
-            ("", "<testcase name='a'><rerunError/></testcase>", &["a"], true),
-            ("failures='1'", "<testcase name='a'><flakyFailure/><failure/></testcase>", &["a"], true),
+            (
+                "errors='1'",
+                "<testcase name='a'><flakyError/></testcase>",
+                &[],
+                true,
+            ),
+            (
+                "",
+                "<testcase name='a'><rerunError/></testcase>",
+                &["a"],
+                true,
+            ),
+            (
+                "failures='1'",
+                "<testcase name='a'><flakyFailure/><failure/></testcase>",
+                &["a"],
+                true,
+            ),
             // PHPUnit: no test in a class, and a test that uses what is deprecated.
             (
                 "tests='1'",
@@ -562,13 +750,22 @@ mod tests {
             let found = verdict.data.expect("a report");
             let names = found["failed"].as_array().expect("names");
             assert_eq!(names, failed, "{text}");
-            let bad = found["failures"].as_u64().zip(found["errors"].as_u64()).map(|(a, b)| a + b);
+            let bad = found["failures"]
+                .as_u64()
+                .zip(found["errors"].as_u64())
+                .map(|(a, b)| a + b);
             assert_eq!(bad, Some(failed.len() as u64), "{text}");
             let has_run = bad > Some(0) || found["tests"].as_u64() > found["skipped"].as_u64();
             assert_eq!(has_run, ran, "{text}");
-            let says_so = verdict.problems.iter().any(|problem| problem.code == Code::NoTestRan);
+            let says_so = verdict
+                .problems
+                .iter()
+                .any(|problem| problem.code == Code::NoTestRan);
             assert_eq!(says_so, !ran, "{text}");
-            let is_blamed = verdict.problems.iter().any(|problem| problem.severity > Severity::Note);
+            let is_blamed = verdict
+                .problems
+                .iter()
+                .any(|problem| problem.severity > Severity::Note);
             assert!(!is_blamed, "{text}: {:?}", verdict.problems);
         }
     }
@@ -602,8 +799,14 @@ mod tests {
                 "<testcase name='f' file='a.py'><skipped type='timeout'/></testcase>",
                 json!({"name": "f", "message": "timeout", "file": "a.py"}),
             ),
-            ("<error>no fixture</error>", json!({"name": "s", "message": "no fixture"})),
-            ("<testcase name='f' status='failed'/>", json!({"name": "f", "message": "`failed`"})),
+            (
+                "<error>no fixture</error>",
+                json!({"name": "s", "message": "no fixture"}),
+            ),
+            (
+                "<testcase name='f' status='failed'/>",
+                json!({"name": "f", "message": "`failed`"}),
+            ),
         ] {
             let found = data(&format!("<testsuite name='s'>{case}</testsuite>"));
             assert_eq!(found["failed_tests"], json!([expected]), "{case}");
@@ -613,9 +816,21 @@ mod tests {
     #[test]
     fn bad_reports_are_reported() {
         for (text, code, told) in [
-            ("<testsuite><testcase name='a'/>", "junit-syntax", "ends early"),
-            ("<testsuite></testsuites>", "junit-syntax", "not well-formed"),
-            ("<!DOCTYPE x [<!ENTITY a 'b'>]><testsuite/>", "junit-syntax", "document type"),
+            (
+                "<testsuite><testcase name='a'/>",
+                "junit-syntax",
+                "ends early",
+            ),
+            (
+                "<testsuite></testsuites>",
+                "junit-syntax",
+                "not well-formed",
+            ),
+            (
+                "<!DOCTYPE x [<!ENTITY a 'b'>]><testsuite/>",
+                "junit-syntax",
+                "document type",
+            ),
             ("<testsuite/>\nerror: no", "junit-syntax", "text after"),
             ("<testsuite/>\u{0}", "junit-syntax", "text after"),
             ("> test\n<testsuite/>", "junit-syntax", "text before"),
@@ -626,11 +841,23 @@ mod tests {
             ("<testsuite name='a<b'/>", "junit-syntax", "unescaped `<`"),
             ("<testsuite tests=1/>", "junit-syntax", "attribute"),
             ("<testsuite a='1' a='2'/>", "junit-syntax", "attribute"),
-            ("<testsuite>\n<<<<<<< a\n=======\n>>>>>>> b\n</testsuite>", "conflict-markers", "markers"),
+            (
+                "<testsuite>\n<<<<<<< a\n=======\n>>>>>>> b\n</testsuite>",
+                "conflict-markers",
+                "markers",
+            ),
             ("<html></html>", "not-junit", "HTML"),
-            ("<!DOCTYPE coverage SYSTEM 'x'><coverage branches-valid='0'/>", "not-junit", "Cobertura"),
+            (
+                "<!DOCTYPE coverage SYSTEM 'x'><coverage branches-valid='0'/>",
+                "not-junit",
+                "Cobertura",
+            ),
             ("<coverage generated='1'/>", "not-junit", "Clover"),
-            ("<!DOCTYPE report PUBLIC 'x' 'y'><report name='x'/>", "not-junit", "JaCoCo"),
+            (
+                "<!DOCTYPE report PUBLIC 'x' 'y'><report name='x'/>",
+                "not-junit",
+                "JaCoCo",
+            ),
             ("<checkstyle/>", "not-junit", "Checkstyle"),
             ("<other><testsuite/></other>", "not-junit", "`<other>`"),
             ("hello", "not-junit", "no XML"),
@@ -639,7 +866,10 @@ mod tests {
             let verdict = verdict(text);
             let first = verdict.problems.first().expect("a finding");
             assert_eq!(first.code.as_str(), code, "{text}");
-            assert!(first.message.contains(told) && first.hint.is_some(), "{text}: {first}");
+            assert!(
+                first.message.contains(told) && first.hint.is_some(),
+                "{text}: {first}"
+            );
             assert!(verdict.data.is_none(), "{text}");
         }
     }

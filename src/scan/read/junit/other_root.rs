@@ -24,8 +24,14 @@ const FORMATS: &[(&str, &str)] = &[
     ("testng-results", "a report of TestNG in its own format"),
     ("TestLog", "a log of Boost.Test"),
     ("TestResult", "a report of Boost.Test in its own format"),
-    ("TestRun", "a report of the Visual Studio test platform (trx)"),
-    ("testrun", "an export of a test run from Eclipse or IntelliJ IDEA"),
+    (
+        "TestRun",
+        "a report of the Visual Studio test platform (trx)",
+    ),
+    (
+        "testrun",
+        "an export of a test run from Eclipse or IntelliJ IDEA",
+    ),
     ("valgrindoutput", "an output of Valgrind"),
 ];
 
@@ -38,5 +44,8 @@ pub(super) fn format_of(root: &str, attributes: &str) -> Option<&'static str> {
             false => "a Cobertura coverage report",
         });
     }
-    FORMATS.iter().find(|(name, _)| *name == root).map(|(_, format)| *format)
+    FORMATS
+        .iter()
+        .find(|(name, _)| *name == root)
+        .map(|(_, format)| *format)
 }

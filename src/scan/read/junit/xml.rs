@@ -34,7 +34,10 @@ pub(super) trait Taker {
 impl Element<'_> {
     /// The value of an attribute.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
+        self.attributes
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.as_ref())
     }
 
     /// The value of an attribute that is not blank.
@@ -44,8 +47,10 @@ impl Element<'_> {
 }
 
 const TRUNCATED: &str = "was the file truncated? Write the report again";
-const REDIRECTED: &str = "was other output redirected into the file? Give the report a file of its own";
-const ESCAPED: &str = "let the program that writes the report escape its texts, or report it to its authors";
+const REDIRECTED: &str =
+    "was other output redirected into the file? Give the report a file of its own";
+const ESCAPED: &str =
+    "let the program that writes the report escape its texts, or report it to its authors";
 
 /// Reads a report. Document type declarations are refused, so no entity can expand.
 pub(super) fn read(text: &str, taker: &mut impl Taker) -> Result<(), Fault> {
@@ -107,7 +112,12 @@ struct Position {
 
 impl Position {
     fn fault(&self, message: String, hint: &'static str) -> Fault {
-        Fault { code: Code::JunitSyntax, at: self.at, message, hint }
+        Fault {
+            code: Code::JunitSyntax,
+            at: self.at,
+            message,
+            hint,
+        }
     }
 
     /// The element that begins here.
@@ -118,25 +128,44 @@ impl Position {
         let mut attributes = Vec::new();
         for attribute in tag.attributes() {
             let attribute = attribute.map_err(|error| {
-                self.fault(format!("an attribute is not well-formed XML: {error}"), ESCAPED)
+                self.fault(
+                    format!("an attribute is not well-formed XML: {error}"),
+                    ESCAPED,
+                )
             })?;
-            let Cow::Borrowed(raw) = attribute.value else { continue };
+            let Cow::Borrowed(raw) = attribute.value else {
+                continue;
+            };
             if raw.contains('<') {
-                let message = format!("the attribute `{}` contains an unescaped `<`", attribute.key.as_ref());
+                let message = format!(
+                    "the attribute `{}` contains an unescaped `<`",
+                    attribute.key.as_ref()
+                );
                 return Err(self.fault(message, ESCAPED));
             }
-            attributes.push((attribute.key.local_name().into_inner(), self.unescaped(raw)?));
+            attributes.push((
+                attribute.key.local_name().into_inner(),
+                self.unescaped(raw)?,
+            ));
         }
-        Ok(Element { name: tag.local_name().into_inner(), attributes })
+        Ok(Element {
+            name: tag.local_name().into_inner(),
+            attributes,
+        })
     }
 
     fn enter_root(&mut self, tag: &BytesStart<'_>) -> Result<(), Fault> {
         if let Some(at) = self.text_before {
-            let message = "there is text before the root element, so the file is not XML".to_owned();
-            return Err(Fault { at, ..self.fault(message, REDIRECTED) });
+            let message =
+                "there is text before the root element, so the file is not XML".to_owned();
+            return Err(Fault {
+                at,
+                ..self.fault(message, REDIRECTED)
+            });
         }
         if self.has_root {
-            let message = "the file has a second root element, so it is not one XML document".to_owned();
+            let message =
+                "the file has a second root element, so it is not one XML document".to_owned();
             return Err(self.fault(message, "give each report a file of its own"));
         }
         self.has_root = true;
@@ -147,14 +176,21 @@ impl Position {
                 None => "its root is neither `testsuites` nor `testsuite`".to_owned(),
             };
             let message = format!("the file is not a JUnit report: {what} (`<{name}>`)");
-            let hint = "let the test runner write a JUnit XML report, and keep other files elsewhere";
-            return Err(Fault { code: Code::NotJunit, ..self.fault(message, hint) });
+            let hint =
+                "let the test runner write a JUnit XML report, and keep other files elsewhere";
+            return Err(Fault {
+                code: Code::NotJunit,
+                ..self.fault(message, hint)
+            });
         }
         match self.doctype {
             None => Ok(()),
             Some(at) => {
                 let message = "the report declares a document type".to_owned();
-                Err(Fault { at, ..self.fault(message, "remove the DOCTYPE declaration") })
+                Err(Fault {
+                    at,
+                    ..self.fault(message, "remove the DOCTYPE declaration")
+                })
             }
         }
     }
@@ -168,7 +204,8 @@ impl Position {
             self.text_before.get_or_insert(self.at);
             return Ok(());
         }
-        let message = "there is text after the end of the root element, so the file is not XML".to_owned();
+        let message =
+            "there is text after the end of the root element, so the file is not XML".to_owned();
         Err(self.fault(message, REDIRECTED))
     }
 
@@ -184,7 +221,10 @@ impl Position {
             false => "the file is not a JUnit report: it holds no XML",
         };
         let hint = "write a JUnit XML report";
-        Err(Fault { code: Code::NotJunit, ..self.fault(message.to_owned(), hint) })
+        Err(Fault {
+            code: Code::NotJunit,
+            ..self.fault(message.to_owned(), hint)
+        })
     }
 
     /// The value of an attribute as it is meant.
@@ -197,7 +237,9 @@ impl Position {
         value.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
             let Some((name, rest)) = piece.split_once(';') else {
-                return Err(self.fault("an attribute contains an unescaped `&`".to_owned(), ESCAPED));
+                return Err(
+                    self.fault("an attribute contains an unescaped `&`".to_owned(), ESCAPED)
+                );
             };
             value.push(self.entity(name)?);
             value.push_str(rest);
@@ -221,7 +263,10 @@ impl Position {
             ("quot", _) => Ok('"'),
             ("apos", _) => Ok('\''),
             (_, Some(number)) => Ok(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)),
-            _ => Err(self.fault(format!("XML does not define the entity `&{name};`"), ESCAPED)),
+            _ => Err(self.fault(
+                format!("XML does not define the entity `&{name};`"),
+                ESCAPED,
+            )),
         }
     }
 }

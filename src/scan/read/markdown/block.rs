@@ -79,12 +79,18 @@ impl Block {
     pub(super) fn begin_strong(&mut self) {
         let before = self.text[self.line..].trim_end();
         let may_begin = before.is_empty() || before.ends_with('|');
-        self.label = if may_begin { Label::Inside(self.text.len()) } else { Label::None };
+        self.label = if may_begin {
+            Label::Inside(self.text.len())
+        } else {
+            Label::None
+        };
     }
 
     /// Strong text ends.
     pub(super) fn end_strong(&mut self) {
-        let Label::Inside(start) = std::mem::take(&mut self.label) else { return };
+        let Label::Inside(start) = std::mem::take(&mut self.label) else {
+            return;
+        };
         let name = &self.text[start..];
         match name.trim_end().strip_suffix(COLONS) {
             Some(name) => self.begin_field(start..start + name.len(), self.text.len()),
@@ -105,7 +111,11 @@ impl Block {
             return;
         }
         self.end_field(name.start);
-        self.fields.push(FieldRange { name: text, start: name.start, value: value..value });
+        self.fields.push(FieldRange {
+            name: text,
+            start: name.start,
+            value: value..value,
+        });
         self.is_open = true;
     }
 
@@ -125,7 +135,9 @@ impl Block {
     /// Where a part of the text stands in the document.
     pub(super) fn place(&self, at: usize) -> usize {
         let index = self.pieces.partition_point(|(start, _)| *start <= at);
-        self.pieces[..index].last().map_or(0, |(start, offset)| offset + (at - start))
+        self.pieces[..index]
+            .last()
+            .map_or(0, |(start, offset)| offset + (at - start))
     }
 
     /// The text in one line.

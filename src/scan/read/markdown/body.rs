@@ -88,8 +88,14 @@ pub(super) struct FoundPlaceholder {
 /// Reads a body that begins after `lines_before` lines.
 pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> Body {
     let lines = text.match_indices('\n').map(|(at, _)| at).collect();
-    let mut reader = Reader { text, lines, lines_before, ..Reader::default() };
-    let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let mut reader = Reader {
+        text,
+        lines,
+        lines_before,
+        ..Reader::default()
+    };
+    let options =
+        Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         reader.take(event, range);
     }
@@ -131,10 +137,11 @@ impl Reader<'_> {
         match event {
             Event::Start(Tag::Strong) => self.block.begin_strong(),
             Event::End(TagEnd::Strong) => self.block.end_strong(),
-            Event::Start(Tag::Emphasis | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }) => {
-                self.block.begin_markup()
+            Event::Start(
+                Tag::Emphasis | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. },
+            ) => self.block.begin_markup(),
+            Event::End(TagEnd::Emphasis | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image) => {
             }
-            Event::End(TagEnd::Emphasis | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image) => {}
             Event::Start(tag) => self.start(&tag, range.start),
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.in_code => {
@@ -143,7 +150,8 @@ impl Reader<'_> {
             }
             Event::Text(text) => {
                 let source = &self.text[range.clone()];
-                let is_escaped = range.start > self.read_to && self.text[..range.start].ends_with('\\');
+                let is_escaped =
+                    range.start > self.read_to && self.text[..range.start].ends_with('\\');
                 // Only the character after the backslash is escaped.
                 let length = if *source != *text {
                     text.len()
@@ -156,7 +164,8 @@ impl Reader<'_> {
                     self.block.push(&text[..length], range.start, true);
                 }
                 if length < text.len() {
-                    self.block.push(&text[length..], range.start + length, false);
+                    self.block
+                        .push(&text[length..], range.start + length, false);
                 }
                 self.read_to = range.end;
             }
@@ -170,7 +179,12 @@ impl Reader<'_> {
                 self.end_box();
                 let line = self.line(range.start);
                 let sign = if is_done { 'x' } else { ' ' };
-                self.check_box = Some(CheckBox { at: range.start, text: String::new(), sign, line });
+                self.check_box = Some(CheckBox {
+                    at: range.start,
+                    text: String::new(),
+                    sign,
+                    line,
+                });
                 self.read_to = range.end;
             }
             _ => {}
@@ -201,7 +215,8 @@ impl Reader<'_> {
             _ => {}
         }
         self.in_code = false;
-        if tag != TagEnd::TableCell && !self.body.text.is_empty() && !self.body.text.ends_with('\n') {
+        if tag != TagEnd::TableCell && !self.body.text.is_empty() && !self.body.text.ends_with('\n')
+        {
             self.body.text.push('\n');
         }
     }
@@ -217,7 +232,11 @@ impl Reader<'_> {
             self.add_heading(level, block.line(), offset);
             block.fields.clear();
         } else {
-            if let Some(check_box) = self.check_box.as_mut().filter(|check_box| check_box.text.is_empty()) {
+            if let Some(check_box) = self
+                .check_box
+                .as_mut()
+                .filter(|check_box| check_box.text.is_empty())
+            {
                 check_box.text = block.line();
             }
             self.counted.words += block.text.split_whitespace().count();
@@ -227,15 +246,27 @@ impl Reader<'_> {
             let line = self.line(block.place(field.start));
             if self.has_room("fields", self.body.fields.len(), line) {
                 let value = plain(&block.text[field.value.clone()]);
-                self.body.fields.push(FieldLine { name: field.name.clone(), value, line });
+                self.body.fields.push(FieldLine {
+                    name: field.name.clone(),
+                    value,
+                    line,
+                });
             }
         }
-        let values: Vec<_> = block.fields.iter().map(|field| field.value.clone()).collect();
+        let values: Vec<_> = block
+            .fields
+            .iter()
+            .map(|field| field.value.clone())
+            .collect();
         for (kind, range) in placeholder::find(&block.masked, &values) {
             let line = self.line(block.place(range.start));
             if self.has_room("placeholders", self.body.placeholders.len(), line) {
                 let text = plain(&block.text[range]);
-                self.body.placeholders.push(FoundPlaceholder { kind: kind.as_str(), text, line });
+                self.body.placeholders.push(FoundPlaceholder {
+                    kind: kind.as_str(),
+                    text,
+                    line,
+                });
             }
         }
     }
@@ -251,16 +282,24 @@ impl Reader<'_> {
         for found in check_box::find(self.text) {
             let line = self.line(found.offset);
             while parsed.next_if(|known| known.line < line).is_some() {}
-            let known = parsed.next_if(|known| known.line == line).map(|known| known.text);
+            let known = parsed
+                .next_if(|known| known.line == line)
+                .map(|known| known.text);
             let text = known.unwrap_or_else(|| plain(found.text));
-            self.body.boxes.push(CheckBox { at: found.offset, text, sign: found.sign, line });
+            self.body.boxes.push(CheckBox {
+                at: found.offset,
+                text,
+                sign: found.sign,
+                line,
+            });
         }
     }
 
     /// Notes for each place how many boxes come before it.
     fn place_boxes(&mut self) {
         let boxes = &self.body.boxes;
-        let before = |mark: &mut Mark| mark.boxes = boxes.partition_point(|found| found.at < mark.at);
+        let before =
+            |mark: &mut Mark| mark.boxes = boxes.partition_point(|found| found.at < mark.at);
         before(&mut self.body.end);
         for section in &mut self.body.sections {
             before(&mut section.part.start);
@@ -288,20 +327,28 @@ impl Reader<'_> {
         if self.depth == 0
             && let Some(around) = within
         {
-            self.body.sections[around].lead_end.get_or_insert(self.body.text.len());
+            self.body.sections[around]
+                .lead_end
+                .get_or_insert(self.body.text.len());
         }
         self.body.text.push_str(&text);
         self.body.text.push('\n');
         let heading = self.body.headings.len();
-        let is_within =
-            |(index, _): &(usize, usize)| self.body.headings[self.body.sections[*index].heading].text == text;
+        let is_within = |(index, _): &(usize, usize)| {
+            self.body.headings[self.body.sections[*index].heading].text == text
+        };
         let is_section = self.depth == 0 && !self.open.iter().any(is_within);
         self.body.headings.push(Heading { level, text, line });
         if is_section {
             let start = self.mark(offset);
             self.open.push((self.body.sections.len(), number));
             let part = Part { start, end: start };
-            self.body.sections.push(HeadedPart { heading, part, within, lead_end: None });
+            self.body.sections.push(HeadedPart {
+                heading,
+                part,
+                within,
+                lead_end: None,
+            });
         }
     }
 
@@ -313,7 +360,12 @@ impl Reader<'_> {
     }
 
     fn mark(&self, at: usize) -> Mark {
-        Mark { at, text: self.body.text.len(), fields: self.body.fields.len(), ..self.counted }
+        Mark {
+            at,
+            text: self.body.text.len(),
+            fields: self.body.fields.len(),
+            ..self.counted
+        }
     }
 
     /// Whether another item is kept. Notes the first that is not.

@@ -19,7 +19,11 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = LineBox<'_>> {
         let start = offset;
         offset += line.len();
         let (sign, text) = of_line(line)?;
-        Some(LineBox { offset: start, sign, text })
+        Some(LineBox {
+            offset: start,
+            sign,
+            text,
+        })
     })
 }
 
@@ -67,12 +71,16 @@ fn after_marker(text: &str) -> Option<&str> {
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let is_number = (1..=9).contains(&digits);
-    text[digits..].strip_prefix(['.', ')']).filter(|_| is_number)
+    text[digits..]
+        .strip_prefix(['.', ')'])
+        .filter(|_| is_number)
 }
 
 /// The only sign of a text; it may say how it is to be shown.
 fn the_only(text: &str) -> Option<char> {
-    let mut signs = text.chars().filter(|sign| !matches!(sign, '\u{fe0e}' | '\u{fe0f}'));
+    let mut signs = text
+        .chars()
+        .filter(|sign| !matches!(sign, '\u{fe0e}' | '\u{fe0f}'));
     let first = signs.next()?;
     signs.next().is_none().then_some(first)
 }
@@ -120,8 +128,12 @@ mod tests {
         ] {
             assert_eq!(of_line(line), expected, "{line}");
         }
-        let found: Vec<LineBox<'_>> = find("a\n- [x] b\n\n```\n- [ ] c\n```\n<!--\n- [?] d -->").collect();
-        let offsets: Vec<(usize, char)> = found.iter().map(|found| (found.offset, found.sign)).collect();
+        let found: Vec<LineBox<'_>> =
+            find("a\n- [x] b\n\n```\n- [ ] c\n```\n<!--\n- [?] d -->").collect();
+        let offsets: Vec<(usize, char)> = found
+            .iter()
+            .map(|found| (found.offset, found.sign))
+            .collect();
         assert_eq!(offsets, [(2, 'x'), (15, ' '), (32, '?')]);
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         Some(Ok(members)) => Value::Object(members),
         Some(Err((line, column, message))) => {
             // The opening `---` is line 1.
-            let place = Place { line: Some(line + 1), column: Some(column), ..Place::file(path) };
+            let place = Place {
+                line: Some(line + 1),
+                column: Some(column),
+                ..Place::file(path)
+            };
             problems.push(
                 Diagnostic::error(Code::FrontMatter, format!("the front matter cannot be read: {message}"))
                     .at(place)
@@ -32,21 +36,32 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
                         "write `key: value` in YAML between the two `---` lines, or begin with an empty line",
                     ),
             );
-            return ReadResult { data: None, problems };
+            return ReadResult {
+                data: None,
+                problems,
+            };
         }
     };
     let body = body_of(version, text, body_start);
     if let Some((what, line)) = body.cut_at {
-        let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
-        let message =
-            format!("the document has more than {MAX_ITEMS} {what}; the rest is ignored from here on");
+        let place = Place {
+            line: u32::try_from(line).ok(),
+            column: Some(1),
+            ..Place::file(path)
+        };
+        let message = format!(
+            "the document has more than {MAX_ITEMS} {what}; the rest is ignored from here on"
+        );
         problems.push(
             Diagnostic::warning(Code::MarkdownLimit, message)
                 .at(place)
                 .hint("split the file into several documents"),
         );
     }
-    let title = body.headings.iter().find(|heading| heading.level == HeadingLevel::H1);
+    let title = body
+        .headings
+        .iter()
+        .find(|heading| heading.level == HeadingLevel::H1);
     let headings = body
         .headings
         .iter()
@@ -55,7 +70,10 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         .placeholders
         .iter()
         .map(|found| json!({"kind": found.kind, "text": found.text, "line": found.line}));
-    let whole = [Part { start: Mark::default(), end: body.end }];
+    let whole = [Part {
+        start: Mark::default(),
+        end: body.end,
+    }];
     let data = json!({
         "front_matter": front_matter,
         "title": title.map(|title| title.text.as_str()),
@@ -66,7 +84,10 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         "placeholders": placeholders.collect::<Vec<_>>(),
         "sections": sections(version, &body),
     });
-    ReadResult { data: Some(data), problems }
+    ReadResult {
+        data: Some(data),
+        problems,
+    }
 }
 
 fn body_of(version: RecordVersion, text: &str, start: usize) -> Body {
@@ -79,10 +100,13 @@ fn boxes(version: RecordVersion, body: &Body, parts: &[Part]) -> Value {
     let mut items = Vec::new();
     for part in parts {
         let boxes = &body.boxes[part.start.boxes..part.end.boxes];
-        boxes.iter().for_each(|found| *signs.entry(found.sign).or_default() += 1);
+        boxes
+            .iter()
+            .for_each(|found| *signs.entry(found.sign).or_default() += 1);
         let listed = part.start.boxes.min(MAX_ITEMS)..part.end.boxes.min(MAX_ITEMS);
         for found in &body.boxes[listed] {
-            let mut item = json!({"text": found.text, "done": is_done(found.sign), "line": found.line});
+            let mut item =
+                json!({"text": found.text, "done": is_done(found.sign), "line": found.line});
             if version > RecordVersion::First {
                 item["sign"] = found.sign.to_string().into();
             }
@@ -90,10 +114,16 @@ fn boxes(version: RecordVersion, body: &Body, parts: &[Part]) -> Value {
         }
     }
     let total: usize = signs.values().sum();
-    let done: usize = signs.iter().filter(|(sign, _)| is_done(**sign)).map(|(_, count)| count).sum();
+    let done: usize = signs
+        .iter()
+        .filter(|(sign, _)| is_done(**sign))
+        .map(|(_, count)| count)
+        .sum();
     let mut boxes = json!({"total": total, "done": done, "open": total - done, "items": items});
     if version > RecordVersion::First {
-        let members = signs.into_iter().map(|(sign, count)| (sign.to_string(), count.into()));
+        let members = signs
+            .into_iter()
+            .map(|(sign, count)| (sign.to_string(), count.into()));
         boxes["signs"] = Value::Object(members.collect());
     }
     boxes
@@ -102,8 +132,13 @@ fn boxes(version: RecordVersion, body: &Body, parts: &[Part]) -> Value {
 /// The fields of some parts. Of several with one name, the first counts.
 fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
     let mut members = Map::new();
-    for field in parts.iter().flat_map(|part| &body.fields[part.start.fields..part.end.fields]) {
-        members.entry(field.name.as_str()).or_insert_with(|| field.value.as_str().into());
+    for field in parts
+        .iter()
+        .flat_map(|part| &body.fields[part.start.fields..part.end.fields])
+    {
+        members
+            .entry(field.name.as_str())
+            .or_insert_with(|| field.value.as_str().into());
     }
     members
 }
@@ -117,22 +152,35 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
         let text = heading_of(index).text.as_str();
         found.entry(text).or_default().push(index);
         if let Some(around) = section.within {
-            within.entry(&heading_of(around).text).or_default().push(text);
+            within
+                .entry(&heading_of(around).text)
+                .or_default()
+                .push(text);
         }
     }
     let section = |(name, indexes): (&str, Vec<usize>)| {
         let heading = heading_of(indexes[0]);
-        let around = body.sections[indexes[0]].within.map(|around| heading_of(around).text.as_str());
-        let parts: Vec<Part> = indexes.iter().map(|index| body.sections[*index].part).collect();
-        let texts: Vec<&str> =
-            parts.iter().map(|part| body.text[part.start.text..part.end.text].trim()).collect();
+        let around = body.sections[indexes[0]]
+            .within
+            .map(|around| heading_of(around).text.as_str());
+        let parts: Vec<Part> = indexes
+            .iter()
+            .map(|index| body.sections[*index].part)
+            .collect();
+        let texts: Vec<&str> = parts
+            .iter()
+            .map(|part| body.text[part.start.text..part.end.text].trim())
+            .collect();
         let lead = |index: &usize| {
             let section = &body.sections[*index];
             let end = section.lead_end.unwrap_or(section.part.end.text);
             body.text[section.part.start.text..end].trim()
         };
         let leads: Vec<&str> = indexes.iter().map(lead).collect();
-        let words: usize = parts.iter().map(|part| part.end.words - part.start.words).sum();
+        let words: usize = parts
+            .iter()
+            .map(|part| part.end.words - part.start.words)
+            .sum();
         let value = json!({
             "level": heading.level as usize,
             "line": heading.line,
@@ -151,7 +199,10 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
 
 /// The front matter between two `---` lines at the very start, and the offset of the body.
 fn front_matter(text: &str) -> (Option<&str>, usize) {
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+    let Some(rest) = text
+        .strip_prefix("---\n")
+        .or_else(|| text.strip_prefix("---\r\n"))
+    else {
         return (None, 0);
     };
     let start = text.len() - rest.len();
@@ -192,16 +243,32 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u3
 
 /// The line of a value of the body. Within a section it is that of the value, or of the heading.
 fn line(body: &Body, path: &[&str]) -> Option<usize> {
-    let whole = Part { start: Mark::default(), end: body.end };
-    let [list, item, rest @ ..] = path else { return None };
+    let whole = Part {
+        start: Mark::default(),
+        end: body.end,
+    };
+    let [list, item, rest @ ..] = path else {
+        return None;
+    };
     match *list {
-        "headings" => body.headings.get(item.parse::<usize>().ok()?).map(|heading| heading.line),
-        "placeholders" => body.placeholders.get(item.parse::<usize>().ok()?).map(|found| found.line),
+        "headings" => body
+            .headings
+            .get(item.parse::<usize>().ok()?)
+            .map(|heading| heading.line),
+        "placeholders" => body
+            .placeholders
+            .get(item.parse::<usize>().ok()?)
+            .map(|found| found.line),
         "sections" => {
             let is_named = |heading: &Heading| heading.text == *item;
-            let mut parts = body.sections.iter().filter(|section| is_named(&body.headings[section.heading]));
+            let mut parts = body
+                .sections
+                .iter()
+                .filter(|section| is_named(&body.headings[section.heading]));
             let first = parts.next()?;
-            let inner = std::iter::once(first).chain(parts).find_map(|part| line_in(body, part.part, rest));
+            let inner = std::iter::once(first)
+                .chain(parts)
+                .find_map(|part| line_in(body, part.part, rest));
             Some(inner.unwrap_or(body.headings[first.heading].line))
         }
         _ => line_in(body, whole, path),
@@ -213,11 +280,15 @@ fn line_in(body: &Body, part: Part, path: &[&str]) -> Option<usize> {
     match path {
         ["fields", name, ..] => {
             let mut fields = body.fields[part.start.fields..part.end.fields].iter();
-            fields.find(|field| field.name == *name).map(|field| field.line)
+            fields
+                .find(|field| field.name == *name)
+                .map(|field| field.line)
         }
         ["boxes", "items", index, ..] => {
             let items = &body.boxes[part.start.boxes..part.end.boxes];
-            items.get(index.parse::<usize>().ok()?).map(|item| item.line)
+            items
+                .get(index.parse::<usize>().ok()?)
+                .map(|item| item.line)
         }
         _ => None,
     }
@@ -228,7 +299,9 @@ mod tests {
     use super::*;
 
     fn data_by(version: RecordVersion, text: &str) -> Value {
-        read(version, &RepoPath::new("f.md").expect("valid"), text).data.expect("data")
+        read(version, &RepoPath::new("f.md").expect("valid"), text)
+            .data
+            .expect("data")
     }
 
     fn data(text: &str) -> Value {
@@ -246,7 +319,8 @@ mod tests {
             json!({"status": "final", "tags": ["a", "b"], "of": {"plan": "abc"}, "list": [1, "x"]})
         );
         assert_eq!(data["title"], "Title code");
-        let counts = ["total", "done", "open"].map(|name| data["boxes"][name].as_u64().expect("a number"));
+        let counts =
+            ["total", "done", "open"].map(|name| data["boxes"][name].as_u64().expect("a number"));
         assert_eq!(counts, [5, 2, 3]);
         let item = |text: &str, sign: &str, line: usize| json!({"text": text, "done": sign.eq_ignore_ascii_case("x"), "sign": sign, "line": line});
         let items = [
@@ -257,18 +331,28 @@ mod tests {
             item("later", "~", 24),
         ];
         assert_eq!(data["boxes"]["items"], json!(items));
-        assert_eq!(data["boxes"]["signs"], json!({"x": 1, "X": 1, " ": 2, "~": 1}));
+        assert_eq!(
+            data["boxes"]["signs"],
+            json!({"x": 1, "X": 1, " ": 2, "~": 1})
+        );
         assert_eq!(data["sections"]["Tasks"]["boxes"], data["boxes"]);
-        assert_eq!(data["headings"][1], json!({"level": 2, "text": "Tasks", "line": 14}));
+        assert_eq!(
+            data["headings"][1],
+            json!({"level": 2, "text": "Tasks", "line": 14})
+        );
     }
 
     #[test]
     fn the_first_version_knows_two_signs_and_no_boxes_in_fences() {
         let text = "- [x] a\n- [ ] b\n- [~] c\n\n```\n- [ ] d\n```\n";
         let boxes = data_by(RecordVersion::First, text)["boxes"].clone();
-        let item = |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
+        let item =
+            |text: &str, done: bool, line: usize| json!({"text": text, "done": done, "line": line});
         let items = [item("a", true, 1), item("b", false, 2)];
-        assert_eq!(boxes, json!({"total": 2, "done": 1, "open": 1, "items": items}));
+        assert_eq!(
+            boxes,
+            json!({"total": 2, "done": 1, "open": 1, "items": items})
+        );
     }
 
     #[test]
@@ -280,32 +364,66 @@ mod tests {
     #[test]
     fn front_matter_is_yaml() {
         let data = data("---\na: |\n  two\n  lines\nb: {c: [1]}\n---\nx\n");
-        assert_eq!(data["front_matter"], json!({"a": "two\nlines\n", "b": {"c": [1]}}));
+        assert_eq!(
+            data["front_matter"],
+            json!({"a": "two\nlines\n", "b": {"c": [1]}})
+        );
         let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
-        for (front, line) in [("a: 1\nwhat is this", 3), ("a: 1\na: 2", 3), ("just words", 2), (&deep, 2)] {
+        for (front, line) in [
+            ("a: 1\nwhat is this", 3),
+            ("a: 1\na: 2", 3),
+            ("just words", 2),
+            (&deep, 2),
+        ] {
             let text = format!("---\n{front}\n---\nx\n");
-            let verdict = read(RecordVersion::Second, &RepoPath::new("f.md").expect("valid"), &text);
-            assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(line));
+            let verdict = read(
+                RecordVersion::Second,
+                &RepoPath::new("f.md").expect("valid"),
+                &text,
+            );
+            assert_eq!(
+                verdict.problems[0]
+                    .place
+                    .as_ref()
+                    .and_then(|place| place.line),
+                Some(line)
+            );
             assert!(verdict.data.is_none() && verdict.problems[0].is_error());
         }
-        assert_eq!(locate("---\na:\n  b: 1\n---\n", "/front_matter/a/b", None), Some((3, 6)));
+        assert_eq!(
+            locate("---\na:\n  b: 1\n---\n", "/front_matter/a/b", None),
+            Some((3, 6))
+        );
     }
 
     #[test]
     fn headings_are_kept_up_to_a_number() {
         let path = RepoPath::new("f.md").expect("valid");
         let of = |count: usize| {
-            read(RecordVersion::Second, &path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)))
+            read(
+                RecordVersion::Second,
+                &path,
+                &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)),
+            )
         };
         let most = of(MAX_ITEMS);
         assert_eq!(most.problems, []);
         let verdict = of(MAX_ITEMS + 2);
-        let headings = |verdict: &ReadResult| verdict.data.as_ref().expect("data")["headings"].clone();
+        let headings =
+            |verdict: &ReadResult| verdict.data.as_ref().expect("data")["headings"].clone();
         assert_eq!(headings(&verdict), headings(&most));
         assert_eq!(headings(&most)[MAX_ITEMS - 1]["line"], MAX_ITEMS + 3);
-        let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };
-        assert_eq!((problem.code, problem.is_error()), (Code::MarkdownLimit, false));
-        assert_eq!(problem.place.as_ref().and_then(|place| place.line), Some(10_004));
+        let [problem] = &verdict.problems[..] else {
+            panic!("{:?}", verdict.problems)
+        };
+        assert_eq!(
+            (problem.code, problem.is_error()),
+            (Code::MarkdownLimit, false)
+        );
+        assert_eq!(
+            problem.place.as_ref().and_then(|place| place.line),
+            Some(10_004)
+        );
     }
 
     const TASK: &str = "\u{feff}---
@@ -364,14 +482,26 @@ line with <!-- no --> `code`.
         let data = verdict.data.expect("data");
         let sections = &data["sections"];
         let criteria = &sections["Acceptance Criteria"];
-        let numbers = |value: &Value| ["total", "done", "open"].map(|name| value["boxes"][name].as_u64());
+        let numbers =
+            |value: &Value| ["total", "done", "open"].map(|name| value["boxes"][name].as_u64());
         assert_eq!(numbers(&data), [Some(7), Some(2), Some(5)]);
         assert_eq!(numbers(criteria), [Some(6), Some(2), Some(4)]);
-        assert_eq!(numbers(&sections["Description"]), [Some(1), Some(0), Some(1)]);
+        assert_eq!(
+            numbers(&sections["Description"]),
+            [Some(1), Some(0), Some(1)]
+        );
         assert_eq!(numbers(&sections["Notes"]), [Some(0); 3]);
-        assert_eq!(numbers(&sections["task-12 - Fix login"]), [Some(7), Some(2), Some(5)]);
-        let texts = criteria["boxes"]["items"].as_array().expect("a list").iter();
-        let texts: Vec<&str> = texts.map(|item| item["text"].as_str().expect("a text")).collect();
+        assert_eq!(
+            numbers(&sections["task-12 - Fix login"]),
+            [Some(7), Some(2), Some(5)]
+        );
+        let texts = criteria["boxes"]["items"]
+            .as_array()
+            .expect("a list")
+            .iter();
+        let texts: Vec<&str> = texts
+            .map(|item| item["text"].as_str().expect("a text"))
+            .collect();
         let expected = [
             "#1 It works",
             "#2 Given x: it fails",
@@ -382,16 +512,31 @@ line with <!-- no --> `code`.
         ];
         assert_eq!(texts, expected);
         assert_eq!(criteria["boxes"]["items"][1]["line"], 23);
-        assert_eq!((&criteria["level"], &criteria["line"]), (&json!(2), &json!(20)));
+        assert_eq!(
+            (&criteria["level"], &criteria["line"]),
+            (&json!(2), &json!(20))
+        );
         assert_eq!(sections["Description"]["text"], "A first\nline with  code.");
         assert_eq!(sections["Description"]["words"], 5);
-        assert_eq!(sections["Description"]["lead"], sections["Description"]["text"]);
+        assert_eq!(
+            sections["Description"]["lead"],
+            sections["Description"]["text"]
+        );
         let whole = &sections["task-12 - Fix login"];
         assert_eq!(whole["within"], Value::Null);
         assert_eq!(whole["subsections"][0], "Description");
-        assert!(!whole["lead"].as_str().expect("a text").contains("Description"), "{whole:#}");
+        assert!(
+            !whole["lead"]
+                .as_str()
+                .expect("a text")
+                .contains("Description"),
+            "{whole:#}"
+        );
         assert_eq!(sections["Description"]["within"], "task-12 - Fix login");
-        assert_eq!((&sections["Notes"]["text"], &sections["Notes"]["words"]), (&json!(""), &json!(0)));
+        assert_eq!(
+            (&sections["Notes"]["text"], &sections["Notes"]["words"]),
+            (&json!(""), &json!(0))
+        );
         assert_eq!(sections.get("Quoted"), None);
         assert_eq!(sections.as_object().map(Map::len), Some(4));
         let fields = json!({
@@ -414,11 +559,18 @@ line with <!-- no --> `code`.
         ] {
             assert_eq!(locate(TASK, pointer, key), Some((line, 1)), "{pointer}");
         }
-        for (pointer, key) in [("/boxes/open", None), ("/fields/None", None), ("", Some("words")), ("", None)]
-        {
+        for (pointer, key) in [
+            ("/boxes/open", None),
+            ("/fields/None", None),
+            ("", Some("words")),
+            ("", None),
+        ] {
             assert_eq!(locate(TASK, pointer, key), None, "{pointer}");
         }
-        assert_eq!(locate("x\n\n[FEATURE NAME]\n", "/placeholders/0/kind", None), Some((3, 1)));
+        assert_eq!(
+            locate("x\n\n[FEATURE NAME]\n", "/placeholders/0/kind", None),
+            Some((3, 1))
+        );
     }
 
     /// Every text with what counts in it, each with its kind and its line.
@@ -444,7 +596,10 @@ line with <!-- no --> `code`.
                     ("clarification", "NEEDS CLARIFICATION", 2),
                 ],
             ),
-            ("No [NEEDS CLARIFICATION] markers remain; every NEEDS CLARIFICATION is resolved.\n", &[]),
+            (
+                "No [NEEDS CLARIFICATION] markers remain; every NEEDS CLARIFICATION is resolved.\n",
+                &[],
+            ),
             (
                 "### Story 1 - [Brief Title]\n\n[Describe how `it` works, for [all users]]\n",
                 &[
@@ -469,7 +624,10 @@ line with <!-- no --> `code`.
                  \\[FEATURE NAME\\], `[FEATURE NAME]`, [word], [^1] and <!-- [FEATURE NAME] --> an end.\n\n[ref]: x.md\n",
                 &[],
             ),
-            ("```\n[FEATURE NAME] TODO: x\n```\n\n    TODO: y\n\n<!--\n\n[FEATURE NAME]\n\n-->\n", &[]),
+            (
+                "```\n[FEATURE NAME] TODO: x\n```\n\n    TODO: y\n\n<!--\n\n[FEATURE NAME]\n\n-->\n",
+                &[],
+            ),
             (
                 "TODO\n\n- TBD.\n- then TODO: write\n- TODO(ann) x\n- [TODO] and [TBD: when]\n\n**Owner**: TBD\n",
                 &[
@@ -482,8 +640,14 @@ line with <!-- no --> `code`.
                     ("todo", "TBD", 8),
                 ],
             ),
-            ("# TODO app\n\nA TODO list, MYTODO: x, TODO-2: x, `TODO: x` and TODOs.\n", &[]),
-            ("\\\\[FEATURE NAME] &#91;DATE]\n", &[("template", "[FEATURE NAME]", 1)]),
+            (
+                "# TODO app\n\nA TODO list, MYTODO: x, TODO-2: x, `TODO: x` and TODOs.\n",
+                &[],
+            ),
+            (
+                "\\\\[FEATURE NAME] &#91;DATE]\n",
+                &[("template", "[FEATURE NAME]", 1)],
+            ),
         ];
         for (text, expected) in cases {
             let found = data(text)["placeholders"].clone();
@@ -515,9 +679,15 @@ line with <!-- no --> `code`.
             let text = piece.repeat(size / piece.len());
             let read = data(&text);
             for list in ["headings", "placeholders"] {
-                assert!(read[list].as_array().expect("a list").len() <= MAX_ITEMS, "{piece}");
+                assert!(
+                    read[list].as_array().expect("a list").len() <= MAX_ITEMS,
+                    "{piece}"
+                );
             }
-            assert!(read["fields"].as_object().expect("a map").len() <= MAX_ITEMS, "{piece}");
+            assert!(
+                read["fields"].as_object().expect("a map").len() <= MAX_ITEMS,
+                "{piece}"
+            );
         }
     }
 }

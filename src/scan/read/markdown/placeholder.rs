@@ -16,7 +16,16 @@ const TODO: [&str; 4] = ["TODO", "TBD", "TBC", "FIXME"];
 /// The words for an open question.
 const CLARIFICATION: &str = "NEEDS CLARIFICATION";
 /// Words in capitals that are a placeholder alone in their brackets. Others, such as `[API]`, are labels.
-const ALONE: [&str; 8] = ["AUTHOR", "DATE", "DESCRIPTION", "FEATURE", "LINK", "NAME", "PROJECT", "TITLE"];
+const ALONE: [&str; 8] = [
+    "AUTHOR",
+    "DATE",
+    "DESCRIPTION",
+    "FEATURE",
+    "LINK",
+    "NAME",
+    "PROJECT",
+    "TITLE",
+];
 
 /// What a placeholder asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +50,10 @@ impl PlaceholderKind {
 
 /// The placeholders of a block, in order. `values` are the values of the fields in it, in order.
 pub(super) fn find(block: &str, values: &[Range<usize>]) -> Vec<(PlaceholderKind, Range<usize>)> {
-    let mut found: Vec<(PlaceholderKind, Range<usize>)> =
-        brackets(block).into_iter().filter_map(|range| Some((bracketed(block, &range)?, range))).collect();
+    let mut found: Vec<(PlaceholderKind, Range<usize>)> = brackets(block)
+        .into_iter()
+        .filter_map(|range| Some((bracketed(block, &range)?, range)))
+        .collect();
     let mut at = 0;
     let mut units = Vec::with_capacity(2 * values.len() + 1);
     for value in values {
@@ -92,9 +103,14 @@ fn bracketed(text: &str, range: &Range<usize>) -> Option<PlaceholderKind> {
         return None;
     }
     if let Some(question) = inner.strip_prefix(CLARIFICATION) {
-        return question.contains(char::is_alphanumeric).then_some(PlaceholderKind::Clarification);
+        return question
+            .contains(char::is_alphanumeric)
+            .then_some(PlaceholderKind::Clarification);
     }
-    if TODO.iter().any(|word| inner.strip_prefix(word).is_some_and(ends_word)) {
+    if TODO
+        .iter()
+        .any(|word| inner.strip_prefix(word).is_some_and(ends_word))
+    {
         return Some(PlaceholderKind::Todo);
     }
     let before = text[..range.start].chars().next_back();
@@ -112,13 +128,19 @@ fn is_name_of_blank(inner: &str) -> bool {
     if inner.starts_with("##") {
         return true;
     }
-    let words: Vec<&str> = inner.split([' ', '\n', '_', '-', '/']).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = inner
+        .split([' ', '\n', '_', '-', '/'])
+        .filter(|word| !word.is_empty())
+        .collect();
     let is_capital = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase());
     match words.as_slice() {
         [] => false,
         [only] => ALONE.contains(only),
         [first, .., last] => {
-            let is_mixed = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+            let is_mixed = |word: &&str| {
+                word.bytes()
+                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            };
             is_capital(first) && is_capital(last) && words.iter().all(is_mixed)
         }
     }
@@ -133,7 +155,10 @@ fn is_instruction(inner: &str) -> bool {
     let mut words = 0;
     for word in inner.split(|c: char| c.is_whitespace() || c == '/') {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let (letters, digits) = (word.contains(char::is_alphabetic), word.contains(char::is_numeric));
+        let (letters, digits) = (
+            word.contains(char::is_alphabetic),
+            word.contains(char::is_numeric),
+        );
         if letters && digits {
             return false;
         }
@@ -145,13 +170,25 @@ fn is_instruction(inner: &str) -> bool {
 /// Adds what a unit, the text of a block or the value of a field, leaves open in words.
 fn open(block: &str, unit: Range<usize>, found: &mut Vec<(PlaceholderKind, Range<usize>)>) {
     let text = &block[unit.clone()];
-    let lead = text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || c == '[').len();
+    let lead = text.len()
+        - text
+            .trim_start_matches(|c: char| c.is_whitespace() || c == '[')
+            .len();
     let rest_of_line = |start: usize| {
-        let length = text[start..].char_indices().nth(MAX_LENGTH).map_or(text.len() - start, |(at, _)| at);
-        let line = text[start..start + length].lines().next().unwrap_or_default();
+        let length = text[start..]
+            .char_indices()
+            .nth(MAX_LENGTH)
+            .map_or(text.len() - start, |(at, _)| at);
+        let line = text[start..start + length]
+            .lines()
+            .next()
+            .unwrap_or_default();
         unit.start + start..unit.start + start + line.trim_end_matches([' ', ']']).len()
     };
-    if text[lead..].strip_prefix(CLARIFICATION).is_some_and(ends_word) {
+    if text[lead..]
+        .strip_prefix(CLARIFICATION)
+        .is_some_and(ends_word)
+    {
         found.push((PlaceholderKind::Clarification, rest_of_line(lead)));
     }
     for word in TODO {

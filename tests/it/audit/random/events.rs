@@ -3,14 +3,14 @@
 
 use super::forgeries;
 use super::past::{
-    Past, TASKS, Tree, below, files_of_record, ids, is_declared, look, put, state, text, transplant, whole,
-    write,
+    Past, TASKS, Tree, below, files_of_record, ids, is_declared, look, put, state, text,
+    transplant, whole, write,
 };
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{Chance, PATHS, refusing};
 use orch::decide::{
-    ActorKind, Recorded, Stamp, State, apply, choose, confirm, create, evaluate, initial_state, keep_latest,
-    override_to, reopen, rollback, settle,
+    ActorKind, Recorded, Stamp, State, apply, choose, confirm, create, evaluate, initial_state,
+    keep_latest, override_to, reopen, rollback, settle,
 };
 use orch::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
 use serde_json::json;
@@ -72,7 +72,12 @@ fn edit(past: &mut Past, task: &str) {
 }
 
 fn delete(past: &mut Past, task: &str) {
-    let paths: Vec<String> = past.work.keys().filter(|path| is_declared(path, task)).cloned().collect();
+    let paths: Vec<String> = past
+        .work
+        .keys()
+        .filter(|path| is_declared(path, task))
+        .cloned()
+        .collect();
     if !paths.is_empty() {
         let path = past.chance.pick(&paths).clone();
         past.work.remove(&path);
@@ -139,7 +144,12 @@ fn advance(past: &mut Past, task: &str, commit: bool) {
     if whole(&past.work, task).is_none() || (commit && !is_born(past, task)) {
         return;
     }
-    let by = *past.chance.pick(&[ActorKind::Orch, ActorKind::Orch, ActorKind::Human, ActorKind::Agent]);
+    let by = *past.chance.pick(&[
+        ActorKind::Orch,
+        ActorKind::Orch,
+        ActorKind::Human,
+        ActorKind::Agent,
+    ]);
     let (stamp, once) = (past.stamp(by), past.chance.below(2) == 0);
     let seen = look(&past.work, task);
     let taken = std::cell::Cell::new(false);
@@ -152,7 +162,9 @@ fn advance(past: &mut Past, task: &str, commit: bool) {
 
 /// What a person or an agent orders, whether it makes sense or not.
 fn order(past: &mut Past, task: &str, commit: bool) {
-    let Some(before) = whole(&past.work, task).filter(|_| !commit || is_born(past, task)) else { return };
+    let Some(before) = whole(&past.work, task).filter(|_| !commit || is_born(past, task)) else {
+        return;
+    };
     let facts = look(&past.work, task).facts;
     let phase = past.chance.pick(&LIFECYCLE.phases).id.to_string();
     let to = (past.chance.below(3) > 0).then_some(phase.as_str());
@@ -163,17 +175,25 @@ fn order(past: &mut Past, task: &str, commit: bool) {
         1 => rollback(&LIFECYCLE, &before, &facts, to, "again"),
         2 => reopen(&LIFECYCLE, &before, &facts, to, "a fault"),
         _ => {
-            let confirmed = LIFECYCLE.artifacts.iter().map(|artifact| artifact.name.as_str());
+            let confirmed = LIFECYCLE
+                .artifacts
+                .iter()
+                .map(|artifact| artifact.name.as_str());
             let confirmed = std::iter::once(artifact.as_str()).chain(confirmed);
-            let mut orders = confirmed.map(|name| confirm(&LIFECYCLE, &before, &facts, name, "it is right"));
-            orders
-                .find(Result::is_ok)
-                .unwrap_or_else(|| override_to(&LIFECYCLE, &before, &facts, None, "nothing to confirm"))
+            let mut orders =
+                confirmed.map(|name| confirm(&LIFECYCLE, &before, &facts, name, "it is right"));
+            orders.find(Result::is_ok).unwrap_or_else(|| {
+                override_to(&LIFECYCLE, &before, &facts, None, "nothing to confirm")
+            })
         }
     };
     if let Ok(transition) = given {
         let stamp = past.stamp(ActorKind::Human);
-        past.record(task, &[apply(&LIFECYCLE, &before, &facts, &transition, &stamp)], commit);
+        past.record(
+            task,
+            &[apply(&LIFECYCLE, &before, &facts, &transition, &stamp)],
+            commit,
+        );
     }
 }
 
@@ -192,17 +212,27 @@ fn begin(past: &mut Past, task: &str, commit: bool) {
         before.title = Some("A title".to_owned());
     }
     let mut transition = create(&LIFECYCLE, "the task was created");
-    if let Some(phase) = before.phase.as_deref().and_then(|name| LIFECYCLE.phase_named(name)) {
+    if let Some(phase) = before
+        .phase
+        .as_deref()
+        .and_then(|name| LIFECYCLE.phase_named(name))
+    {
         transition.to = phase.id.clone();
     }
     let stamp = past.stamp(ActorKind::Human);
-    past.record(task, &[apply(&LIFECYCLE, &before, &seen.facts, &transition, &stamp)], commit);
+    past.record(
+        task,
+        &[apply(&LIFECYCLE, &before, &seen.facts, &transition, &stamp)],
+        commit,
+    );
 }
 
 /// Another tool's state, at any phase.
 fn foreign(past: &mut Past, task: &str) {
     if files_of_record(&past.work, task) == [None, None] {
-        let phase = *past.chance.pick(&["planning_done", "codegen", "test_run", "accept", "done"]);
+        let phase = *past
+            .chance
+            .pick(&["planning_done", "codegen", "test_run", "accept", "done"]);
         let mut state = json!({"phase": phase, "ticket": "A-1"});
         if past.chance.below(3) == 0 {
             state["history"] = json!([{
@@ -226,23 +256,36 @@ fn revert(past: &mut Past) {
 fn touch(past: &mut Past, task: &str) {
     past.work = past.tree().clone();
     if touched(past, task).is_some() {
-        past.commit(vec![past.head], past.work.clone(), format!("{task} edited by hand"));
+        past.commit(
+            vec![past.head],
+            past.work.clone(),
+            format!("{task} edited by hand"),
+        );
     }
 }
 
 /// `git commit -a --amend` after such an edit.
 fn amend(past: &mut Past, task: &str) {
-    let Some(parent) = past.parent().filter(|_| !past.commits[past.head].is_forged) else { return };
+    let Some(parent) = past.parent().filter(|_| !past.commits[past.head].is_forged) else {
+        return;
+    };
     past.work = past.tree().clone();
     let is_batch = past.commits[past.head].is_batch;
     if !is_batch && touched(past, task).is_some() {
-        past.commit(vec![parent], past.work.clone(), format!("amended, {task} edited by hand"));
+        past.commit(
+            vec![parent],
+            past.work.clone(),
+            format!("amended, {task} edited by hand"),
+        );
     }
 }
 
 /// Adds to an artifact in the work directory what changes its bytes and nothing else.
 fn touched(past: &mut Past, task: &str) -> Option<()> {
-    let declared = past.work.iter().filter(|(path, text)| is_declared(path, task) && !text.trim().is_empty());
+    let declared = past
+        .work
+        .iter()
+        .filter(|(path, text)| is_declared(path, task) && !text.trim().is_empty());
     let paths: Vec<String> = declared.map(|(path, _)| path.clone()).collect();
     let path = (!paths.is_empty()).then(|| past.chance.pick(&paths).clone())?;
     let text = format!("{}\n", past.work.get(&path)?);
@@ -254,17 +297,31 @@ fn touched(past: &mut Past, task: &str) -> Option<()> {
 fn revert_older(past: &mut Past) {
     let mut commit = past.head;
     for _ in 0..past.chance.below(4) {
-        let [parent] = past.commits[commit].parents[..] else { return };
+        let [parent] = past.commits[commit].parents[..] else {
+            return;
+        };
         commit = parent;
     }
-    let [parent] = past.commits[commit].parents[..] else { return };
-    if past.ancestors(past.head).range(commit..).any(|one| past.commits[*one].is_forged) {
+    let [parent] = past.commits[commit].parents[..] else {
+        return;
+    };
+    if past
+        .ancestors(past.head)
+        .range(commit..)
+        .any(|one| past.commits[*one].is_forged)
+    {
         return;
     }
     let (before, after) = (&past.commits[parent].tree, &past.commits[commit].tree);
-    let changed: Vec<&String> =
-        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
-    if !changed.iter().all(|path| past.tree().get(*path) == after.get(*path)) {
+    let changed: Vec<&String> = before
+        .keys()
+        .chain(after.keys())
+        .filter(|path| before.get(*path) != after.get(*path))
+        .collect();
+    if !changed
+        .iter()
+        .all(|path| past.tree().get(*path) == after.get(*path))
+    {
         return;
     }
     let mut tree = past.tree().clone();
@@ -300,13 +357,18 @@ fn go_back_to(past: &mut Past, task: &str) {
         order(past, task, true);
     }
     if past.head == head {
-        past.commit(vec![head], past.work.clone(), format!("{task} as it was once"));
+        past.commit(
+            vec![head],
+            past.work.clone(),
+            format!("{task} as it was once"),
+        );
     }
 }
 
 fn remove(past: &mut Past, task: &str) {
     past.work = past.tree().clone();
-    past.work.retain(|path, _| !path.starts_with(&format!("tasks/{task}/")));
+    past.work
+        .retain(|path, _| !path.starts_with(&format!("tasks/{task}/")));
     past.commit_work(&format!("{task} is removed"));
 }
 
@@ -320,14 +382,23 @@ fn switch(past: &mut Past) {
 /// Merges the other branch, or rebases onto it. Of a task that was moved on both sides, both are joined, or one is
 /// taken that has all events of the other; without either, nothing is merged.
 fn merge(past: &mut Past) {
-    let Some(theirs) = past.other.filter(|other| !past.ancestors(past.head).contains(other)) else { return };
+    let Some(theirs) = past
+        .other
+        .filter(|other| !past.ancestors(past.head).contains(other))
+    else {
+        return;
+    };
     let ours = past.head;
     if past.ancestors(theirs).contains(&ours) {
         past.head = theirs;
         past.work = past.tree().clone();
         return;
     }
-    let common = past.ancestors(ours).intersection(&past.ancestors(theirs)).copied().max();
+    let common = past
+        .ancestors(ours)
+        .intersection(&past.ancestors(theirs))
+        .copied()
+        .max();
     let Some(common) = common else { return };
     let is_forged = [ours, theirs]
         .into_iter()
@@ -370,7 +441,11 @@ fn merge(past: &mut Past) {
                 joined.push(task);
             }
             None => {
-                let (taken, left) = if way.is_multiple_of(2) { (one, two) } else { (two, one) };
+                let (taken, left) = if way.is_multiple_of(2) {
+                    (one, two)
+                } else {
+                    (two, one)
+                };
                 let log = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
                 let (kept, dropped) = (log(taken), log(left));
                 let kept: HashSet<&str> = kept.lines().collect();
@@ -398,7 +473,12 @@ fn merge(past: &mut Past) {
 
 /// What both sides recorded of a task, joined; where the rules cannot, or where `stamp` says who, by the
 /// choice of a person.
-fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option<(Arc<State>, String)> {
+fn join(
+    ours: &Tree,
+    theirs: &Tree,
+    task: &str,
+    stamp: Option<&Stamp>,
+) -> Option<(Arc<State>, String)> {
     let (one, other) = (state(ours, task)?, state(theirs, task)?);
     let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
     let mut united = united_lines(&lines(ours), &lines(theirs));
@@ -408,7 +488,9 @@ fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option
         Err(FoldError::Disputed { .. }) => None,
         folded => Some(folded.expect("whole logs")?),
     };
-    let Some(stamp) = stamp.filter(|_| heads.len() > 1) else { return Some((folded?, united)) };
+    let Some(stamp) = stamp.filter(|_| heads.len() > 1) else {
+        return Some((folded?, united));
+    };
     let mut chosen = choose(&LIFECYCLE, &one, &other, "it is better", stamp).ok()?;
     let mut history = log.history(&heads);
     history.extend(chosen.history.pop());
@@ -439,11 +521,14 @@ fn squash(past: &mut Past) {
         base = parent;
     }
     let tree = past.tree().clone();
-    if !TASKS.iter().all(|task| past.is_provable(base, &tree, task) || past.is_touched(&tree, task)) {
+    if !TASKS
+        .iter()
+        .all(|task| past.is_provable(base, &tree, task) || past.is_touched(&tree, task))
+    {
         return;
     }
-    let is_last =
-        top + 1 == past.commits.len() && past.ancestors(top).range(base + 1..).count() == top - base;
+    let is_last = top + 1 == past.commits.len()
+        && past.ancestors(top).range(base + 1..).count() == top - base;
     if is_last && past.other.is_none_or(|other| other <= base) && past.chance.below(2) == 0 {
         past.commits.truncate(base + 1);
     }
@@ -457,14 +542,21 @@ fn cherry_pick(past: &mut Past) {
     let there: Vec<usize> = past.ancestors(other).difference(&here).copied().collect();
     for picked in there {
         let commit = &past.commits[picked];
-        let [parent] = commit.parents[..] else { continue };
+        let [parent] = commit.parents[..] else {
+            continue;
+        };
         if commit.is_forged {
             continue;
         }
         let (before, after) = (&past.commits[parent].tree, &commit.tree);
-        let changed: Vec<&String> =
-            before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
-        let fits = changed.iter().all(|path| past.tree().get(*path) == before.get(*path));
+        let changed: Vec<&String> = before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| before.get(*path) != after.get(*path))
+            .collect();
+        let fits = changed
+            .iter()
+            .all(|path| past.tree().get(*path) == before.get(*path));
         let moved: Vec<&str> = TASKS
             .into_iter()
             .filter(|task| files_of_record(before, task) != files_of_record(after, task))
@@ -484,7 +576,10 @@ fn cherry_pick(past: &mut Past) {
             };
         }
         // Its evidence may have been committed before it, and not here.
-        if moved.iter().all(|task| below(&tree, task).eq(below(after, task))) {
+        if moved
+            .iter()
+            .all(|task| below(&tree, task).eq(below(after, task)))
+        {
             past.commit(vec![past.head], tree, "cherry-pick");
             return;
         }

@@ -1,16 +1,16 @@
 //! Every way of forging a record that comes to mind, from the careless to the careful.
 
 use super::past::{
-    Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, log, look, put, state, text,
-    transplant, write,
+    Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, log, look, put, state,
+    text, transplant, write,
 };
 use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
 use orch::base::{ArtifactName, Digest, ObjectFormat};
 use orch::decide::{
-    ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
-    evaluate, override_to, reopen, rollback, settle,
+    ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply,
+    confirm, evaluate, override_to, reopen, rollback, settle,
 };
 use orch::record::{FoldCache, LogExtent, write_state};
 use serde_json::{Map, Value, json};
@@ -25,9 +25,15 @@ const OWN: [(&str, Forge); 24] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
-    ("a state tampered with, and the log as well", tamper_with_both),
+    (
+        "a state tampered with, and the log as well",
+        tamper_with_both,
+    ),
     ("a state that names no events", unname_heads),
-    ("a state that says it folds more than it does", hide_behind_size),
+    (
+        "a state that says it folds more than it does",
+        hide_behind_size,
+    ),
     ("a skipped phase, with its whole record", skip),
     ("an approval by an agent", approve_as_agent),
     ("an order by an agent", order_as_agent),
@@ -37,9 +43,15 @@ const OWN: [(&str, Forge); 24] = [
     ("a line altered, and all ids made anew", alter_and_relink),
     ("a log cut off", truncate),
     ("a line taken out", take_line_out),
-    ("a line taken out, and the rest linked again", take_out_and_relink),
+    (
+        "a line taken out, and the rest linked again",
+        take_out_and_relink,
+    ),
     ("a line that is no event", add_junk_line),
-    ("an event that follows nothing that is there", follow_nothing),
+    (
+        "an event that follows nothing that is there",
+        follow_nothing,
+    ),
     (AS_HONEST[2], remove_log),
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
@@ -53,15 +65,27 @@ const AMENDED: [(&str, Forge); 7] = [
     (AS_HONEST[0], swap_evidence),
     (AS_HONEST[1], remove_evidence),
     ("the entry of a transition changed", change_entry),
-    ("the state of a transition tampered with", tamper_with_transition),
-    ("what nobody reads put into the state of a transition", hide_junk),
-    ("what nobody reads put into the event of a transition", hide_junk_in_event),
+    (
+        "the state of a transition tampered with",
+        tamper_with_transition,
+    ),
+    (
+        "what nobody reads put into the state of a transition",
+        hide_junk,
+    ),
+    (
+        "what nobody reads put into the event of a transition",
+        hide_junk_in_event,
+    ),
     ("changes that change nothing put into an event", pad_changes),
 ];
 
 /// Every forgery by name.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED, JOINED])
+    OWN.iter()
+        .chain(&AMENDED)
+        .map(|(name, _)| *name)
+        .chain([MERGED, JOINED])
 }
 
 /// Forgeries that may look like an honest rewrite: a step whose files were edited later, by a commit that was joined
@@ -87,7 +111,9 @@ pub fn forge(past: &mut Past) {
             Some(parent) => (*past.chance.pick(&AMENDED), parent),
             None => (*past.chance.pick(&OWN), past.head),
         };
-        let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else { continue };
+        let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else {
+            continue;
+        };
         // What an ancestor held may be put back, also if it was forged there; but for a finished task.
         let stood = |one: &usize| below(&past.commits[*one].tree, task).eq(below(&tree, task));
         if past.ancestors(parent).iter().any(stood) {
@@ -114,7 +140,9 @@ fn was_recorded(past: &Past, commit: usize, tree: &Tree, task: &str) -> bool {
 pub fn forge_merge(past: &mut Past) {
     let task = *past.chance.pick(&TASKS);
     let parents = past.commits[past.head].parents.clone();
-    let Some(tree) = tamper_with_state(past, task) else { return };
+    let Some(tree) = tamper_with_state(past, task) else {
+        return;
+    };
     let own = text(&tree, task, "state.json");
     let is_new = |parent: &usize| {
         text(&past.commits[*parent].tree, task, "state.json") != own
@@ -136,7 +164,9 @@ pub fn forge_joined(past: &mut Past, joined: &[&'static str]) {
     } else {
         tamper_with_state
     };
-    let Some(tree) = forge(past, task) else { return };
+    let Some(tree) = forge(past, task) else {
+        return;
+    };
     if files_of_record(&tree, task) != files_of_record(past.tree(), task) {
         past.commit(parents, tree, JOINED);
         past.forged();
@@ -145,7 +175,9 @@ pub fn forge_joined(past: &mut Past, joined: &[&'static str]) {
 
 /// Whether the last commit holds exactly one step of the task, by the rules and not forged.
 fn is_by_rules(past: &Past, task: &str) -> bool {
-    let (Some(parent), Some(state)) = (past.parent(), state(past.tree(), task)) else { return false };
+    let (Some(parent), Some(state)) = (past.parent(), state(past.tree(), task)) else {
+        return false;
+    };
     let lines = |tree: &Tree| log(tree, task).len();
     let last = state.history.last().map(|entry| entry.kind);
     !past.commits[past.head].is_forged
@@ -156,14 +188,20 @@ fn is_by_rules(past: &Past, task: &str) -> bool {
 
 /// What HEAD records of a task that is under `orch`'s care.
 fn recorded(past: &Past, task: &str) -> Option<(State, String)> {
-    Some((state(past.tree(), task)?, text(past.tree(), task, "transcript.jsonl")?.to_string()))
+    Some((
+        state(past.tree(), task)?,
+        text(past.tree(), task, "transcript.jsonl")?.to_string(),
+    ))
 }
 
 /// Writes a log with one more event, which leads from a state to another, and that.
 fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State) -> Option<State> {
     let lines = format!("{lines}{}", line_of(lines, before, state)?);
     let head = parsed(&lines).events().last()?.id;
-    let state = State { heads: vec![head], ..state.clone() };
+    let state = State {
+        heads: vec![head],
+        ..state.clone()
+    };
     put(tree, task, &state, &lines);
     Some(state)
 }
@@ -172,13 +210,18 @@ fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State)
 fn retell(tree: &mut Tree, task: &str, state: &State, lines: &str) -> Option<State> {
     let kept = without_last(lines);
     let (log, mut cache) = (parsed(&kept), FoldCache::default());
-    let before = log.fold(&LIFECYCLE, &log.heads(), &mut cache).ok()?.unwrap_or_default();
+    let before = log
+        .fold(&LIFECYCLE, &log.heads(), &mut cache)
+        .ok()?
+        .unwrap_or_default();
     tell(tree, task, &kept, &before, state)
 }
 
 fn other_phase(past: &mut Past, state: &State) -> String {
     let others = LIFECYCLE.phases.iter().map(|phase| phase.id.to_string());
-    let others: Vec<String> = others.filter(|phase| Some(phase) != state.phase.as_ref()).collect();
+    let others: Vec<String> = others
+        .filter(|phase| Some(phase) != state.phase.as_ref())
+        .collect();
     past.chance.pick(&others).clone()
 }
 
@@ -188,7 +231,12 @@ fn edit_phase(past: &mut Past, task: &str) -> Option<Tree> {
     let mut tree = past.tree().clone();
     let text = text(&tree, task, "state.json")?;
     let phase = |name: &str| format!("\"phase\": \"{name}\"");
-    write(&mut tree, task, "state.json", text.replace(&phase(state.phase.as_deref()?), &phase(&other)));
+    write(
+        &mut tree,
+        task,
+        "state.json",
+        text.replace(&phase(state.phase.as_deref()?), &phase(&other)),
+    );
     Some(tree)
 }
 
@@ -222,21 +270,36 @@ fn tamper(state: &mut State, chance: &mut Chance) -> Option<()> {
     if state.actors.is_empty() || state.history.is_empty() {
         return None;
     }
-    let name = chance.pick(&state.actors.keys().cloned().collect::<Vec<_>>()).clone();
+    let name = chance
+        .pick(&state.actors.keys().cloned().collect::<Vec<_>>())
+        .clone();
     let actor = state.actors.get_mut(&name)?;
     let artifact = chance.pick(&LIFECYCLE.artifacts).name.clone();
     let nowhere = Digest::of_blob(b"nowhere");
     match chance.below(18) {
-        0..3 => state.actors.values_mut().for_each(|actor| actor.spent.clear()),
+        0..3 => state
+            .actors
+            .values_mut()
+            .for_each(|actor| actor.spent.clear()),
         3 => actor.spent.entry(artifact).or_default().push(nowhere),
-        4 => state.actors.values_mut().for_each(|actor| actor.attempt = actor.attempt.min(1)),
+        4 => state
+            .actors
+            .values_mut()
+            .for_each(|actor| actor.attempt = actor.attempt.min(1)),
         5 => actor.attempt += 1,
         6 => actor.status = ActorStatus::Skipped,
-        7 => actor.left_with.values_mut().for_each(|digest| *digest = Some(nowhere)),
+        7 => actor
+            .left_with
+            .values_mut()
+            .for_each(|digest| *digest = Some(nowhere)),
         8 => actor.entered_with.clear(),
         9 => drop(state.waived.insert(artifact, state.rev)),
         10 => state.waived.clear(),
-        11 => drop(state.extra.insert("rounds".to_owned(), json!(chance.below(9)))),
+        11 => drop(
+            state
+                .extra
+                .insert("rounds".to_owned(), json!(chance.below(9))),
+        ),
         12 => drop(state.extra.insert("approved".to_owned(), json!(true))),
         13 => state.title = Some("Another title".to_owned()),
         14 => state.rev += 1,
@@ -253,14 +316,21 @@ fn tamper(state: &mut State, chance: &mut Chance) -> Option<()> {
 fn change(entry: &mut HistoryEntry, chance: &mut Chance) {
     let phase = chance.pick(&LIFECYCLE.phases).id.clone();
     match chance.below(7) {
-        0 => entry.actor = By { kind: ActorKind::Human, name: "Bob".to_owned() },
+        0 => {
+            entry.actor = By {
+                kind: ActorKind::Human,
+                name: "Bob".to_owned(),
+            }
+        }
         1 => entry.rule = Some(chance.pick(&LIFECYCLE.rules).id.to_string()),
         2 => entry.reason = "everybody said so".to_owned(),
         3 => entry.to = phase,
         4 => entry.from = Some(phase),
         5 => match entry.evidence.first_mut() {
             Some((_, digest)) => *digest = super::past::digest("nowhere"),
-            None => entry.evidence.push(("plan.json".to_owned(), digest("nowhere"))),
+            None => entry
+                .evidence
+                .push(("plan.json".to_owned(), digest("nowhere"))),
         },
         _ => entry.evidence.clear(),
     }
@@ -294,7 +364,10 @@ fn skipped(past: &mut Past, task: &str) -> Option<State> {
     }
     let seen = look(past.tree(), task);
     let decision = evaluate(&LIFECYCLE, &seen.recorded, &seen.facts);
-    if decision.transition().is_some_and(|due| due.to == transition.to && due.rule == transition.rule) {
+    if decision
+        .transition()
+        .is_some_and(|due| due.to == transition.to && due.rule == transition.rule)
+    {
         return None;
     }
     let stamp = past.stamp(ActorKind::Human);
@@ -312,7 +385,11 @@ fn skip(past: &mut Past, task: &str) -> Option<Tree> {
 fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
     let (state, transcript) = recorded(past, task)?;
     let mut tree = past.tree().clone();
-    let record = passing("revert_record", past.chance.below(1 << 20), &BTreeMap::new());
+    let record = passing(
+        "revert_record",
+        past.chance.below(1 << 20),
+        &BTreeMap::new(),
+    );
     write(&mut tree, task, "revert/record.json", record);
     let facts = look(&tree, task).facts;
     let order = override_to(&LIFECYCLE, &state, &facts, Some("revert"), "away with it").ok()?;
@@ -321,7 +398,11 @@ fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
     let stamp = past.stamp(ActorKind::Agent);
     let ordered = tell(&mut tree, task, &transcript, &state, &ordered)?;
     let transcript = text(&tree, task, "transcript.jsonl")?;
-    let decision = evaluate(&LIFECYCLE, &Recorded::Known(Box::new(ordered.clone())), &facts);
+    let decision = evaluate(
+        &LIFECYCLE,
+        &Recorded::Known(Box::new(ordered.clone())),
+        &facts,
+    );
     let transition = decision.transition().filter(|due| due.by_human)?;
     let state = apply(&LIFECYCLE, &ordered, &facts, transition, &stamp);
     tell(&mut tree, task, &transcript, &ordered, &state)?;
@@ -369,7 +450,9 @@ fn fold_a_skip(past: &mut Past, task: &str) -> Option<Tree> {
 fn order_refused(past: &mut Past, task: &str) -> Option<Tree> {
     let (state, transcript) = recorded(past, task)?;
     let facts = look(past.tree(), task).facts;
-    let kind = *past.chance.pick(&[Kind::Override, Kind::Rollback, Kind::Reopen, Kind::Confirm]);
+    let kind = *past
+        .chance
+        .pick(&[Kind::Override, Kind::Rollback, Kind::Reopen, Kind::Confirm]);
     let mut made_up = made_up(past, &state, kind)?;
     let artifact = past.chance.pick(&LIFECYCLE.artifacts).name.clone();
     if past.chance.below(4) == 0 {
@@ -388,7 +471,10 @@ fn order_refused(past: &mut Past, task: &str) -> Option<Tree> {
     };
     let transition = match order {
         // Where the order is right, at least it accepts more than it says.
-        Ok(allowed) => Transition { waive: unwaived(&allowed, &artifact)?, ..allowed },
+        Ok(allowed) => Transition {
+            waive: unwaived(&allowed, &artifact)?,
+            ..allowed
+        },
         Err(_) => made_up,
     };
     let stamp = past.stamp(ActorKind::Human);
@@ -407,10 +493,19 @@ fn unwaived(transition: &Transition, artifact: &ArtifactName) -> Option<Vec<Arti
 
 fn alter_line(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
-    let words = [("\"Ann\"", "\"Bob\""), ("\"attempt\":1", "\"attempt\":0"), ("\"human\"", "\"agent\"")];
+    let words = [
+        ("\"Ann\"", "\"Bob\""),
+        ("\"attempt\":1", "\"attempt\":0"),
+        ("\"human\"", "\"agent\""),
+    ];
     let (word, other) = *past.chance.pick(&words);
     let mut tree = past.tree().clone();
-    write(&mut tree, task, "transcript.jsonl", transcript.replacen(word, other, 1));
+    write(
+        &mut tree,
+        task,
+        "transcript.jsonl",
+        transcript.replacen(word, other, 1),
+    );
     Some(tree)
 }
 
@@ -460,7 +555,8 @@ fn take_out_and_relink(past: &mut Past, task: &str) -> Option<Tree> {
 
 fn alter_and_relink(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
-    let altered = usize::try_from(past.chance.below(transcript.lines().count() as u64)).expect("small");
+    let altered =
+        usize::try_from(past.chance.below(transcript.lines().count() as u64)).expect("small");
     let relinked = relinked(&transcript, |number, event| {
         if number == altered {
             event["reason"] = json!("everybody said so");
@@ -482,9 +578,19 @@ fn put_fold(tree: &mut Tree, task: &str, lines: &str) {
 
 fn add_junk_line(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
-    let junk = *past.chance.pick(&["approved by everybody", "{}", "{\"approved_by\":\"everybody\"}", "[1]"]);
+    let junk = *past.chance.pick(&[
+        "approved by everybody",
+        "{}",
+        "{\"approved_by\":\"everybody\"}",
+        "[1]",
+    ]);
     let mut tree = past.tree().clone();
-    write(&mut tree, task, "transcript.jsonl", format!("{transcript}{junk}\n"));
+    write(
+        &mut tree,
+        task,
+        "transcript.jsonl",
+        format!("{transcript}{junk}\n"),
+    );
     Some(tree)
 }
 
@@ -500,7 +606,15 @@ fn follow_nothing(past: &mut Past, task: &str) -> Option<Tree> {
 fn unname_heads(past: &mut Past, task: &str) -> Option<Tree> {
     let (state, transcript) = recorded(past, task)?;
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &State { heads: Vec::new(), ..state }, &transcript);
+    put(
+        &mut tree,
+        task,
+        &State {
+            heads: Vec::new(),
+            ..state
+        },
+        &transcript,
+    );
     Some(tree)
 }
 
@@ -508,21 +622,33 @@ fn unname_heads(past: &mut Past, task: &str) -> Option<Tree> {
 fn hide_behind_size(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
     let log = log(past.tree(), task);
-    let older = log.events().filter(|event| !log.heads().contains(&event.id)).last()?.id;
+    let older = log
+        .events()
+        .filter(|event| !log.heads().contains(&event.id))
+        .last()?
+        .id;
     let state = log.state_at(&older, &mut FoldCache::default()).ok()?;
     let extent = LogExtent::of(transcript.as_bytes(), ObjectFormat::Sha1);
     let mut tree = past.tree().clone();
-    write(&mut tree, task, "state.json", write_state(&state, "phase", SCHEMA, extent));
+    write(
+        &mut tree,
+        task,
+        "state.json",
+        write_state(&state, "phase", SCHEMA, extent),
+    );
     Some(tree)
 }
 
 fn hide_junk_in_event(past: &mut Past, task: &str) -> Option<Tree> {
-    edit_last(past, task, |event| drop(event.insert("approved_by".to_owned(), json!("everybody"))))
+    edit_last(past, task, |event| {
+        drop(event.insert("approved_by".to_owned(), json!("everybody")))
+    })
 }
 
 fn pad_changes(past: &mut Past, task: &str) -> Option<Tree> {
     edit_last(past, task, |event| {
-        let padding = json!([{"op": "add", "path": "/data", "value": {}}, {"op": "remove", "path": "/data"}]);
+        let padding =
+            json!([{"op": "add", "path": "/data", "value": {}}, {"op": "remove", "path": "/data"}]);
         let changes = event.entry("changes").or_insert_with(|| json!([]));
         if let Some((changes, padding)) = changes.as_array_mut().zip(padding.as_array()) {
             changes.splice(..0, padding.iter().cloned());
@@ -558,7 +684,12 @@ fn remove_log(past: &mut Past, task: &str) -> Option<Tree> {
 fn replace_by_foreign(past: &mut Past, task: &str) -> Option<Tree> {
     recorded(past, task)?;
     let mut tree = past.tree().clone();
-    write(&mut tree, task, "state.json", "{\"phase\": \"accept\", \"ticket\": \"B-2\"}\n");
+    write(
+        &mut tree,
+        task,
+        "state.json",
+        "{\"phase\": \"accept\", \"ticket\": \"B-2\"}\n",
+    );
     Some(tree)
 }
 
@@ -581,8 +712,11 @@ fn take_from_branch(past: &mut Past, task: &str) -> Option<Tree> {
     // been taken anew.
     let kept = log(past.tree(), task);
     let others = log(other, task);
-    let new =
-        others.events().filter(|event| kept.get(&event.id).is_none()).map(|event| event.entry.at).min()?;
+    let new = others
+        .events()
+        .filter(|event| kept.get(&event.id).is_none())
+        .map(|event| event.entry.at)
+        .min()?;
     let is_longer = kept.events().all(|event| others.get(&event.id).is_some());
     if is_longer || new > own.history.last()?.at || transcript.is_empty() {
         return None;
@@ -594,13 +728,22 @@ fn take_from_branch(past: &mut Past, task: &str) -> Option<Tree> {
 
 fn put_finished_back(past: &mut Past, task: &str) -> Option<Tree> {
     let ancestors = past.ancestors(past.head);
-    let finished = ancestors.iter().map(|commit| &past.commits[*commit].tree).find(|tree| {
-        let done = state(tree, task).is_some_and(|state| state.phase.as_deref() == Some("done"));
-        done && files_of_record(tree, task)[1] != files_of_record(past.tree(), task)[1]
-    })?;
+    let finished = ancestors
+        .iter()
+        .map(|commit| &past.commits[*commit].tree)
+        .find(|tree| {
+            let done =
+                state(tree, task).is_some_and(|state| state.phase.as_deref() == Some("done"));
+            done && files_of_record(tree, task)[1] != files_of_record(past.tree(), task)[1]
+        })?;
     let mut tree = past.tree().clone();
     transplant(&mut tree, finished, task);
-    write(&mut tree, task, "code/diff.patch", format!("+line {}\n", past.chance.below(1 << 40)));
+    write(
+        &mut tree,
+        task,
+        "code/diff.patch",
+        format!("+line {}\n", past.chance.below(1 << 40)),
+    );
     Some(tree)
 }
 
@@ -620,8 +763,15 @@ fn begin_again(past: &mut Past, task: &str) -> Option<Tree> {
 /// The path of an artifact that the last transition of a task rests on.
 fn evidence(past: &mut Past, task: &str) -> Option<String> {
     let (state, _) = recorded(past, task)?;
-    let paths = state.history.last()?.evidence.iter().map(|(path, _)| format!("tasks/{task}/{path}"));
-    let paths: Vec<String> = paths.filter(|path| past.tree().contains_key(path)).collect();
+    let paths = state
+        .history
+        .last()?
+        .evidence
+        .iter()
+        .map(|(path, _)| format!("tasks/{task}/{path}"));
+    let paths: Vec<String> = paths
+        .filter(|path| past.tree().contains_key(path))
+        .collect();
     (!paths.is_empty()).then(|| past.chance.pick(&paths).clone())
 }
 
@@ -651,7 +801,10 @@ fn change_entry(past: &mut Past, task: &str) -> Option<Tree> {
             .rules
             .iter()
             .any(|rule| rule.by_human && Some(rule.id.as_str()) == entry.rule.as_deref());
-        entry.actor = By { kind: ActorKind::Agent, name: "coder".to_owned() };
+        entry.actor = By {
+            kind: ActorKind::Agent,
+            name: "coder".to_owned(),
+        };
         asks.then_some(())?;
     }
     if *entry == before {
@@ -681,14 +834,23 @@ fn hide_junk(past: &mut Past, task: &str) -> Option<Tree> {
     put(&mut tree, task, &state, &transcript);
     let written = text(&tree, task, "state.json")?;
     let mut value: Value = serde_json::from_str(&written).ok()?;
-    let place = *past.chance.pick(&["/history/0", "/history/0/actor", "/workflow"]);
-    value.pointer_mut(place)?.as_object_mut()?.insert("approved_by".to_owned(), json!("everybody"));
+    let place = *past
+        .chance
+        .pick(&["/history/0", "/history/0/actor", "/workflow"]);
+    value
+        .pointer_mut(place)?
+        .as_object_mut()?
+        .insert("approved_by".to_owned(), json!("everybody"));
     value.as_object_mut()?.shift_remove("seal");
     let unsealed = format!("{}\n", serde_json::to_string_pretty(&value).ok()?);
     let seal = digest(&unsealed);
     let at = unsealed.find("  \"rev\": ")?;
     let at = at + unsealed[at..].find('\n')? + 1;
-    let sealed = format!("{}  \"seal\": \"{seal}\",\n{}", &unsealed[..at], &unsealed[at..]);
+    let sealed = format!(
+        "{}  \"seal\": \"{seal}\",\n{}",
+        &unsealed[..at],
+        &unsealed[at..]
+    );
     write(&mut tree, task, "state.json", sealed);
     Some(tree)
 }

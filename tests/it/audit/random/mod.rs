@@ -53,8 +53,14 @@ fn every_forged_commit_is_found_and_no_other() {
         }
     });
     let tally = tally.into_inner().expect("nobody panicked");
-    assert!(count < 100 || tally.batches > 0, "nothing was ever due together");
-    assert!(count < 100 || tally.continued > 0, "no audit ever went on from another");
+    assert!(
+        count < 100 || tally.batches > 0,
+        "nothing was ever due together"
+    );
+    assert!(
+        count < 100 || tally.continued > 0,
+        "no audit ever went on from another"
+    );
     if count >= 1000 {
         for name in forgeries::names() {
             assert!(
@@ -64,7 +70,10 @@ fn every_forged_commit_is_found_and_no_other() {
         }
         for standing in Standing::ALL {
             let standing = standing.as_str();
-            assert!(tally.standings.contains_key(standing), "nothing is ever {standing}: {tally:#?}");
+            assert!(
+                tally.standings.contains_key(standing),
+                "nothing is ever {standing}: {tally:#?}"
+            );
         }
     }
 }
@@ -90,7 +99,9 @@ fn live(seeds: std::ops::Range<u64>, tally: &Mutex<Tally>) {
     for ((seed, past), ids) in pasts.iter().zip(&ids) {
         let told = || tell(*seed, past, ids);
         for tip in std::iter::once(past.head).chain(past.other) {
-            alone.extend(verdicts(&replay(&workspace, *seed, past, ids, tip, tally, &told)));
+            alone.extend(verdicts(&replay(
+                &workspace, *seed, past, ids, tip, tally, &told,
+            )));
             tips.push(ids[tip].to_string());
         }
     }
@@ -104,7 +115,10 @@ fn verdicts(audit: &Audit) -> Verdicts {
     changes
         .map(|change| {
             let proof = &change.proof;
-            ((change.commit.id, change.task.id.to_string()), (proof.standing, proof.why.clone()))
+            (
+                (change.commit.id, change.task.id.to_string()),
+                (proof.standing, proof.why.clone()),
+            )
         })
         .collect()
 }
@@ -133,16 +147,30 @@ fn replay(
     told: &dyn Fn() -> String,
 ) -> Audit {
     let reached = past.ancestors(tip);
-    let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
+    let number = |id: Digest| {
+        ids.iter()
+            .position(|other| *other == id)
+            .expect("one of ours")
+    };
     let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
-    let mut forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
+    let mut forged: Vec<usize> = reached
+        .iter()
+        .copied()
+        .filter(|one| past.commits[*one].is_forged)
+        .collect();
 
     let audit = audit(workspace, reachable(&ids[tip].to_string())).expect("an audit");
     assert_eq!(audit.commits, reached.len(), "{}", told());
     let mut found = Vec::new();
     for change in &audit.changes {
         let (commit, proof) = (number(change.commit.id), &change.proof);
-        let why = || format!("{} is {}: {proof:#?}", change.task.id, proof.standing.as_str());
+        let why = || {
+            format!(
+                "{} is {}: {proof:#?}",
+                change.task.id,
+                proof.standing.as_str()
+            )
+        };
         // What was due together is as provable as if each step had a commit of its own.
         if past.commits[commit].is_batch
             && proof.standing >= Standing::Unverifiable
@@ -154,7 +182,9 @@ fn replay(
             Standing::Forged if !forged.contains(&commit) => wrong(&why(), commit),
             Standing::Forged => found.push(commit),
             // An honest rewrite may look the same.
-            Standing::Unverifiable if is_as_honest(past, commit) => forged.retain(|one| *one != commit),
+            Standing::Unverifiable if is_as_honest(past, commit) => {
+                forged.retain(|one| *one != commit)
+            }
             // A state without a record, and a record without its files, are told as what they are.
             Standing::Unverifiable if proof.steps.is_empty() => {
                 let why = proof.why.as_deref().unwrap_or_default();
@@ -163,7 +193,9 @@ fn replay(
                 }
             }
             Standing::Unverifiable if past.commits[commit].what == events::IMPORT => {}
-            Standing::Unverifiable if !lacks_evidence(past, commit, change.task.id.as_str(), proof) => {
+            Standing::Unverifiable
+                if !lacks_evidence(past, commit, change.task.id.as_str(), proof) =>
+            {
                 wrong(&why(), commit)
             }
             _ => {}
@@ -171,16 +203,34 @@ fn replay(
         if past.commits[commit].is_batch && proof.steps.len() > 1 {
             tally.lock().expect("nobody panicked").batches += 1;
         }
-        *tally.lock().expect("nobody panicked").standings.entry(proof.standing.as_str()).or_default() += 1;
+        *tally
+            .lock()
+            .expect("nobody panicked")
+            .standings
+            .entry(proof.standing.as_str())
+            .or_default() += 1;
     }
     for commit in &forged {
         let what = &past.commits[*commit].what;
         if !found.contains(commit) {
-            let told = audit.changes.iter().filter(|change| number(change.commit.id) == *commit);
-            let told: Vec<_> = told.map(|change| (change.task.id.to_string(), &change.proof)).collect();
-            wrong(&format!("it is forged, and nobody notices: {told:#?}"), *commit);
+            let told = audit
+                .changes
+                .iter()
+                .filter(|change| number(change.commit.id) == *commit);
+            let told: Vec<_> = told
+                .map(|change| (change.task.id.to_string(), &change.proof))
+                .collect();
+            wrong(
+                &format!("it is forged, and nobody notices: {told:#?}"),
+                *commit,
+            );
         }
-        *tally.lock().expect("nobody panicked").forgeries.entry(what.clone()).or_default() += 1;
+        *tally
+            .lock()
+            .expect("nobody panicked")
+            .forgeries
+            .entry(what.clone())
+            .or_default() += 1;
     }
 
     // Every other way of asking costs as much again, so it is tried now and then.
@@ -199,29 +249,62 @@ fn ask_otherwise(
     (audit, forged): (&Audit, &[usize]),
     (tally, told): (&Mutex<Tally>, &dyn Fn() -> String),
 ) {
-    let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
+    let number = |id: Digest| {
+        ids.iter()
+            .position(|other| *other == id)
+            .expect("one of ours")
+    };
     let reached = past.ancestors(tip);
-    let begin = reached.iter().copied().nth(reached.len() / 2).expect("a commit");
+    let begin = reached
+        .iter()
+        .copied()
+        .nth(reached.len() / 2)
+        .expect("a commit");
     let range = format!("{}..{}", ids[begin], ids[tip]);
     let before = past.ancestors(begin);
     let part = orch::history::audit(workspace, reachable(&range)).expect("an audit");
     let validations = |audit: &Audit| -> Vec<(usize, String, Standing)> {
         let changes = audit.changes.iter();
         let mut validations: Vec<_> = changes
-            .map(|change| (number(change.commit.id), change.task.id.to_string(), change.proof.standing))
+            .map(|change| {
+                (
+                    number(change.commit.id),
+                    change.task.id.to_string(),
+                    change.proof.standing,
+                )
+            })
             .filter(|(commit, ..)| !before.contains(commit))
             .collect();
         validations.sort();
         validations
     };
-    assert_eq!(validations(&part), validations(audit), "{range}\n{}", told());
+    assert_eq!(
+        validations(&part),
+        validations(audit),
+        "{range}\n{}",
+        told()
+    );
     goes_on(workspace, (ids[begin], ids[tip]), audit, tally, told);
     let nobody = Caller::from_environment(|_| None);
     let checker = Checker::new(workspace, &nobody);
-    agrees(&checker.range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
+    agrees(
+        &checker.range(&ids[tip].to_string()).expect("a check"),
+        forged,
+        ids,
+        told,
+    );
     for commit in forged.iter().copied().chain([tip]) {
-        let alone: Vec<usize> = forged.iter().copied().filter(|forged| *forged == commit).collect();
-        agrees(&checker.revision(&ids[commit].to_string()).expect("a check"), &alone, ids, told);
+        let alone: Vec<usize> = forged
+            .iter()
+            .copied()
+            .filter(|forged| *forged == commit)
+            .collect();
+        agrees(
+            &checker.revision(&ids[commit].to_string()).expect("a check"),
+            &alone,
+            ids,
+            told,
+        );
     }
 }
 
@@ -236,21 +319,37 @@ fn goes_on(
     let program = Digest::of_blob(b"a program");
     let go_on = |known: &ProvenHistories, to: Digest| {
         let to = to.to_string();
-        let audit = audit(workspace, AuditScope { proven: Some(known), ..reachable(&to) }).expect("an audit");
+        let audit = audit(
+            workspace,
+            AuditScope {
+                proven: Some(known),
+                ..reachable(&to)
+            },
+        )
+        .expect("an audit");
         let incremental = audit.incremental.expect("incremental");
         (audit.changes, incremental.from, incremental.to)
     };
     let none = ProvenHistories::none(program, "none");
-    let (_, _, Ok(first)) = go_on(&none, begin) else { return };
+    let (_, _, Ok(first)) = go_on(&none, begin) else {
+        return;
+    };
     let known = ProvenHistories::parse(program, none.with(&first, None).as_bytes());
     let (changes, from, to) = go_on(&known, tip);
-    let is_forged = |changes: &[Audited]| changes.iter().any(|one| one.proof.standing == Standing::Forged);
+    let is_forged = |changes: &[Audited]| {
+        changes
+            .iter()
+            .any(|one| one.proof.standing == Standing::Forged)
+    };
     assert_eq!(to.is_err(), is_forged(&whole.changes), "{}", told());
     let Ok(from) = from else { return };
     assert_eq!(from, first);
     tally.lock().expect("nobody panicked").continued += 1;
     let key = |change: &Audited| (change.commit.id, change.task.directory().clone());
-    let listed: BTreeMap<_, _> = changes.iter().map(|change| (key(change), &change.proof)).collect();
+    let listed: BTreeMap<_, _> = changes
+        .iter()
+        .map(|change| (key(change), &change.proof))
+        .collect();
     for change in &whole.changes {
         match listed.get(&key(change)) {
             Some(proof) => assert_eq!(**proof, change.proof, "{}", told()),
@@ -258,7 +357,9 @@ fn goes_on(
         }
     }
     let to = to.ok().map(|to| (to.commits, to.changes));
-    let is_listed_once = changes.iter().all(|change| change.found_in == change.commit.id);
+    let is_listed_once = changes
+        .iter()
+        .all(|change| change.found_in == change.commit.id);
     if is_listed_once && !is_forged(&whole.changes) {
         assert_eq!(to, Some((whole.commits, whole.changes.len())), "{}", told());
     }
@@ -272,8 +373,16 @@ fn agrees(checked: &Checked, forged: &[usize], ids: &[Digest], told: &dyn Fn() -
         .filter(|finding| finding.code == Code::Forged)
         .filter_map(|finding| finding.message.strip_prefix("commit ")?.split(':').next())
         .collect();
-    let wanted: Vec<String> = forged.iter().map(|commit| ids[*commit].short().to_string()).collect();
-    assert_eq!(accused, wanted.iter().map(String::as_str).collect(), "{}", told());
+    let wanted: Vec<String> = forged
+        .iter()
+        .map(|commit| ids[*commit].short().to_string())
+        .collect();
+    assert_eq!(
+        accused,
+        wanted.iter().map(String::as_str).collect(),
+        "{}",
+        told()
+    );
 }
 
 /// Whether something that a change rests on was in no commit, or not in this one: what one of several
@@ -294,10 +403,17 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
         .events()
         .filter(is_told)
         .flat_map(|event| {
-            event.changes.ops().into_iter().map(|change| serde_json::to_string(&change).expect("JSON"))
+            event
+                .changes
+                .ops()
+                .into_iter()
+                .map(|change| serde_json::to_string(&change).expect("JSON"))
         })
         .collect();
-    let mut words = told.iter().flat_map(|line| line.split('"')).filter(|word| Digest::parse(word).is_some());
+    let mut words = told
+        .iter()
+        .flat_map(|line| line.split('"'))
+        .filter(|word| Digest::parse(word).is_some());
     let took_over = |step: &ProvenStep| {
         step.entry.kind == Kind::Create
             && step.standing == Standing::Unverifiable
@@ -313,7 +429,9 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
     let lacks_some = words.any(|digest| !kept.contains(digest)) || !evidence.iter().all(is_here);
     let is_edited = || {
         let parents = &past.commits[commit].parents;
-        parents.iter().any(|parent| !past.is_provable(*parent, tree, task))
+        parents
+            .iter()
+            .any(|parent| !past.is_provable(*parent, tree, task))
     };
     let is_single = proof.steps.len() == 1;
     (if is_single { is_edited() } else { lacks_some }) || proof.steps.iter().any(took_over)
@@ -321,7 +439,8 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
 
 /// Whether a commit was forged in a way that may not be told from an honest rewrite.
 fn is_as_honest(past: &Past, commit: usize) -> bool {
-    past.commits[commit].is_forged && forgeries::AS_HONEST.contains(&past.commits[commit].what.as_str())
+    past.commits[commit].is_forged
+        && forgeries::AS_HONEST.contains(&past.commits[commit].what.as_str())
 }
 
 /// The whole story, for whoever has to find out what went wrong.
@@ -330,12 +449,20 @@ fn tell(seed: u64, past: &Past, ids: &[Digest]) -> String {
     for (number, (commit, id)) in past.commits.iter().zip(ids).enumerate() {
         let forged = if commit.is_forged { "FORGED: " } else { "" };
         let parents = &commit.parents;
-        let _ = writeln!(text, "{number:3} {} after {parents:?}: {forged}{}", id.short(), commit.what);
+        let _ = writeln!(
+            text,
+            "{number:3} {} after {parents:?}: {forged}{}",
+            id.short(),
+            commit.what
+        );
     }
     text
 }
 
 /// The commits of a range, or all that are reachable from a revision.
 fn reachable(range: &str) -> AuditScope<'_> {
-    AuditScope { range: Some(range), ..AuditScope::default() }
+    AuditScope {
+        range: Some(range),
+        ..AuditScope::default()
+    }
 }

@@ -7,7 +7,9 @@ use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
 use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
-use orch::record::{EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, write_state};
+use orch::record::{
+    EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, write_state,
+};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -65,7 +67,10 @@ impl Past {
     /// A repository that was just set up.
     pub fn new(seed: u64) -> Self {
         let file = |path: &str, text: &str| (path.to_owned(), Arc::from(text));
-        let tree = Tree::from([file("orch.toml", SETTINGS), file("system/workflows/lifecycle.md", WORKFLOW)]);
+        let tree = Tree::from([
+            file("orch.toml", SETTINGS),
+            file("system/workflows/lifecycle.md", WORKFLOW),
+        ]);
         let mut past = Self {
             chance: Chance::new(seed),
             commits: Vec::new(),
@@ -89,7 +94,9 @@ impl Past {
         self.clock += 60;
         self.work.clone_from(&tree);
         let (what, seconds) = (what.into(), self.clock);
-        let takes_over = parents.first().is_some_and(|parent| takes_over(&self.commits[*parent].tree, &tree));
+        let takes_over = parents
+            .first()
+            .is_some_and(|parent| takes_over(&self.commits[*parent].tree, &tree));
         self.commits.push(Commit {
             parents,
             tree,
@@ -124,7 +131,10 @@ impl Past {
             let names = ["state.json", "transcript.jsonl"];
             let mut tasks = tasks.iter();
             tasks.any(|task| {
-                is_declared(path, task) || names.iter().any(|name| path == format!("tasks/{task}/{name}"))
+                is_declared(path, task)
+                    || names
+                        .iter()
+                        .any(|name| path == format!("tasks/{task}/{name}"))
             })
         };
         tree.retain(|path, _| !is_ours(path));
@@ -133,13 +143,18 @@ impl Past {
                 .filter(|(path, _)| is_ours(path))
                 .map(|(path, text)| (path.clone(), Arc::clone(text))),
         );
-        self.commit(vec![self.head], tree, format!("a batch of {}", tasks.join(", ")));
+        self.commit(
+            vec![self.head],
+            tree,
+            format!("a batch of {}", tasks.join(", ")),
+        );
         self.commits[self.head].is_batch = true;
         self.work = work;
     }
 
     fn made_on(&self, tree: &Tree, task: &str) -> Option<&Tree> {
-        self.made_on.get(&(task.to_owned(), text(tree, task, "transcript.jsonl")?))
+        self.made_on
+            .get(&(task.to_owned(), text(tree, task, "transcript.jsonl")?))
     }
 
     /// Whether what a tree records of a task can be proven from a commit with this parent: a single new
@@ -154,7 +169,8 @@ impl Past {
             0 => state(tree, task).is_none_or(|state| state.phase.as_deref() != Some("done")),
             1 => {
                 let declared = tree.iter().filter(|(path, _)| is_declared(path, task));
-                self.made_on(tree, task).is_some_and(|made_on| made_on.iter().eq(declared))
+                self.made_on(tree, task)
+                    .is_some_and(|made_on| made_on.iter().eq(declared))
             }
             _ => true,
         }
@@ -164,8 +180,12 @@ impl Past {
     /// that they say.
     pub fn is_touched(&self, tree: &Tree, task: &str) -> bool {
         let text = |(path, text): (&String, &Arc<str>)| (path.clone(), text.trim_end().to_owned());
-        let declared = tree.iter().filter(|(path, _)| is_declared(path, task)).map(text);
-        self.made_on(tree, task).is_some_and(|made_on| made_on.iter().map(text).eq(declared))
+        let declared = tree
+            .iter()
+            .filter(|(path, _)| is_declared(path, task))
+            .map(text);
+        self.made_on(tree, task)
+            .is_some_and(|made_on| made_on.iter().map(text).eq(declared))
     }
 
     /// What HEAD records is forged.
@@ -201,19 +221,30 @@ impl Past {
             ActorKind::Human => "Ann",
             ActorKind::Agent => "coder",
         };
-        Stamp::new(Timestamp::from_seconds(self.clock), By { kind, name: name.to_owned() })
+        Stamp::new(
+            Timestamp::from_seconds(self.clock),
+            By {
+                kind,
+                name: name.to_owned(),
+            },
+        )
     }
 
     /// Records steps of a task in the work directory; with `commit`, each in a commit of its own with
     /// the task's declared files, as `orch` does.
     pub fn record(&mut self, task: &str, steps: &[State], commit: bool) {
-        let mut lines = text(&self.work, task, "transcript.jsonl").unwrap_or_default().to_string();
+        let mut lines = text(&self.work, task, "transcript.jsonl")
+            .unwrap_or_default()
+            .to_string();
         let before = whole(&self.work, task).unwrap_or_default();
         for (number, step) in steps_from(&lines, &before, steps).into_iter().enumerate() {
             lines += &step.event.line();
             let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
-            let declared = declared.map(|(path, text)| (path.clone(), Arc::clone(text))).collect();
-            self.made_on.insert((task.to_owned(), Arc::from(lines.as_str())), declared);
+            let declared = declared
+                .map(|(path, text)| (path.clone(), Arc::clone(text)))
+                .collect();
+            self.made_on
+                .insert((task.to_owned(), Arc::from(lines.as_str())), declared);
             // The state may be left behind, or be lost: it is a copy.
             let copy = self.chance.below(16);
             let older = text(&self.work, task, "state.json");
@@ -281,19 +312,29 @@ fn takes_over(before: &Tree, after: &Tree) -> bool {
 pub fn look(tree: &Tree, task: &str) -> Seen {
     let mut files = FileSet::empty(ObjectFormat::Sha1);
     for (path, text) in below(tree, task) {
-        files.put(RepoPath::new(path).expect("valid"), text.as_bytes().to_vec());
+        files.put(
+            RepoPath::new(path).expect("valid"),
+            text.as_bytes().to_vec(),
+        );
     }
     let place = TaskPlace::of_directory(RepoPath::new(format!("tasks/{task}")).expect("valid"));
     let id = TaskId::new(task).expect("valid");
     let limits = ReadLimits::default();
-    let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &place, &limits)
-        .expect("files in memory can be read");
+    let observed = observe(
+        &files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &place, &limits,
+    )
+    .expect("files in memory can be read");
     let recorded = match reading(tree, task) {
         RecordReading::New => Recorded::New,
         RecordReading::LogGone => Recorded::Lost,
-        _ => whole(tree, task).map_or(Recorded::Broken(Vec::new()), |state| Recorded::Known(Box::new(state))),
+        _ => whole(tree, task).map_or(Recorded::Broken(Vec::new()), |state| {
+            Recorded::Known(Box::new(state))
+        }),
     };
-    Seen { recorded, facts: observed.facts }
+    Seen {
+        recorded,
+        facts: observed.facts,
+    }
 }
 
 /// The state of a task, if it is whole; it may be another tool's.
@@ -307,12 +348,25 @@ pub fn whole(tree: &Tree, task: &str) -> Option<State> {
 }
 
 fn reading(tree: &Tree, task: &str) -> RecordReading {
-    let (state, log) = (text(tree, task, "state.json"), text(tree, task, "transcript.jsonl"));
-    let value = state.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let (state, log) = (
+        text(tree, task, "state.json"),
+        text(tree, task, "transcript.jsonl"),
+    );
+    let value = state
+        .as_deref()
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
     // Whoever records a step folds the log: a copy that somebody edited and sealed is not gone on from.
     let is_told = log.as_deref().is_some_and(|log| !log.trim().is_empty());
-    let file = state.as_deref().filter(|_| !is_told).map(|text| StateText { text, value: value.as_ref() });
-    read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut KnownLog::default())
+    let file = state.as_deref().filter(|_| !is_told).map(|text| StateText {
+        text,
+        value: value.as_ref(),
+    });
+    read_record(
+        &LIFECYCLE,
+        file,
+        log.as_deref().map(str::as_bytes),
+        &mut KnownLog::default(),
+    )
 }
 
 /// The state of a task that is under `orch`'s care and whole.
@@ -333,19 +387,28 @@ pub fn write(tree: &mut Tree, task: &str, name: &str, text: impl Into<Arc<str>>)
 /// Writes a state, with a proper seal, and a log.
 pub fn put(tree: &mut Tree, task: &str, state: &State, transcript: &str) {
     let extent = LogExtent::of(transcript.as_bytes(), ObjectFormat::Sha1);
-    write(tree, task, "state.json", write_state(state, "phase", SCHEMA, extent));
+    write(
+        tree,
+        task,
+        "state.json",
+        write_state(state, "phase", SCHEMA, extent),
+    );
     write(tree, task, "transcript.jsonl", transcript);
 }
 
 /// Both files of a task's record.
 pub fn files_of_record(tree: &Tree, task: &str) -> [Option<Arc<str>>; 2] {
-    [text(tree, task, "state.json"), text(tree, task, "transcript.jsonl")]
+    [
+        text(tree, task, "state.json"),
+        text(tree, task, "transcript.jsonl"),
+    ]
 }
 
 /// Every file of a task, by its whole path.
 pub fn below<'t>(tree: &'t Tree, task: &str) -> impl Iterator<Item = (&'t String, &'t Arc<str>)> {
     let prefix = format!("tasks/{task}/");
-    tree.range(prefix.clone()..).take_while(move |(path, _)| path.starts_with(&prefix))
+    tree.range(prefix.clone()..)
+        .take_while(move |(path, _)| path.starts_with(&prefix))
 }
 
 /// Puts a task into a tree exactly as another tree holds it.
@@ -356,7 +419,8 @@ pub fn transplant(tree: &mut Tree, from: &Tree, task: &str) {
 
 /// Whether a path is that of an artifact of a task.
 pub fn is_declared(path: &str, task: &str) -> bool {
-    path.strip_prefix(&format!("tasks/{task}/")).is_some_and(|below| MATCHER.matches(below))
+    path.strip_prefix(&format!("tasks/{task}/"))
+        .is_some_and(|below| MATCHER.matches(below))
 }
 
 /// The blob id of a text.

@@ -49,13 +49,18 @@ pub fn import<'p>(world: &World, pasts: impl Iterator<Item = &'p Past>) -> Vec<V
         commits.push(known);
     }
     let ids = run(world, &stream);
-    commits.into_iter().map(|known| known.iter().map(|mark| ids[mark]).collect()).collect()
+    commits
+        .into_iter()
+        .map(|known| known.iter().map(|mark| ids[mark]).collect())
+        .collect()
 }
 
 /// Feeds a stream to git; which object each mark is.
 fn run(world: &World, stream: &[u8]) -> HashMap<usize, Digest> {
     let (place, marks) = (world.path("../stream"), world.path("../marks"));
-    File::create(&place).and_then(|mut file| file.write_all(stream)).expect("written");
+    File::create(&place)
+        .and_then(|mut file| file.write_all(stream))
+        .expect("written");
     let mut command = world.command("git");
     let export = format!("--export-marks={}", marks.display());
     command.args(["fast-import", "--quiet", "--force", &export]);

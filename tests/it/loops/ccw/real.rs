@@ -30,13 +30,18 @@ fn loop_in(world: &World) -> Vec<String> {
         reply
     });
     for (turn, (action, reply)) in turns.iter().enumerate() {
-        let Reply::Printed(output, files) = reply else { panic!("{action} printed nothing") };
+        let Reply::Printed(output, files) = reply else {
+            panic!("{action} printed nothing")
+        };
         let turn = turn + 1;
         world.write(&format!("play/{turn}/action"), action);
         world.write(&format!("play/{turn}/output"), output);
         fs::create_dir_all(world.path(&format!("play/{turn}/files"))).expect("a directory");
         for (path, text) in files {
-            world.write(&format!("play/{turn}/files/{path}"), text.clone().unwrap_or_default());
+            world.write(
+                &format!("play/{turn}/files/{path}"),
+                text.clone().unwrap_or_default(),
+            );
         }
     }
     world.write(
@@ -55,9 +60,12 @@ fn state(world: &World) -> Value {
 /// The actions whose results were recorded, in their order.
 fn recorded(world: &World) -> Vec<String> {
     let text = world.read("tasks/t/transcript.jsonl");
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let runs = lines.filter(|line| line["kind"] == "run");
-    runs.map(|line| line["action"].as_str().expect("an action").to_owned()).collect()
+    runs.map(|line| line["action"].as_str().expect("an action").to_owned())
+        .collect()
 }
 
 #[track_caller]
@@ -70,21 +78,35 @@ fn nothing_is_left(world: &World) {
 fn processes_do_what_the_pure_play_does() {
     let world = World::new();
     let played = loop_in(&world);
-    let pages =
-        "echo '# Progress' >> tasks/t/progress/develop.md\necho '{}' >> tasks/t/progress/changes.log\n";
+    let pages = "echo '# Progress' >> tasks/t/progress/develop.md\necho '{}' >> tasks/t/progress/changes.log\n";
     world.write("play/2/also", pages);
     world.orch(&["run", "t", "--auto"]).succeeds();
     assert_eq!(recorded(&world), played);
     assert_eq!(
-        (&state(&world)["status"], &state(&world)["current_iteration"]),
+        (
+            &state(&world)["status"],
+            &state(&world)["current_iteration"]
+        ),
         (&"completed".into(), &7.into())
     );
     // The pages for people and the summary are committed, too.
     let committed = world.git(&["ls-files", "tasks/t"]);
-    for path in ["summary.md", "progress/develop.md", "progress/changes.log", "progress/develop.json"] {
-        assert!(committed.lines().any(|line| line == format!("tasks/t/{path}")), "{path}: {committed}");
+    for path in [
+        "summary.md",
+        "progress/develop.md",
+        "progress/changes.log",
+        "progress/develop.json",
+    ] {
+        assert!(
+            committed
+                .lines()
+                .any(|line| line == format!("tasks/t/{path}")),
+            "{path}: {committed}"
+        );
     }
-    world.orch(&["status", "--all"]).says("3 of 3 tasks, 100 %, validated");
+    world
+        .orch(&["status", "--all"])
+        .says("3 of 3 tasks, 100 %, validated");
     world.orch(&["audit"]).succeeds();
     nothing_is_left(&world);
 }
@@ -93,14 +115,26 @@ fn processes_do_what_the_pure_play_does() {
 fn l7_a_pause_while_an_action_runs_is_not_lost() {
     let world = World::new();
     let played = loop_in(&world);
-    world.write("play/2/also", format!("'{}' pause t > /dev/null\n", env!("CARGO_BIN_EXE_orch")));
+    world.write(
+        "play/2/also",
+        format!("'{}' pause t > /dev/null\n", env!("CARGO_BIN_EXE_orch")),
+    );
     world.orch(&["run", "t", "--auto"]);
-    assert_eq!((recorded(&world), &state(&world)["status"]), (played[..2].to_vec(), &"paused".into()));
-    assert_eq!(state(&world)["skill_state"]["develop"]["tasks"][0]["status"], "completed");
+    assert_eq!(
+        (recorded(&world), &state(&world)["status"]),
+        (played[..2].to_vec(), &"paused".into())
+    );
+    assert_eq!(
+        state(&world)["skill_state"]["develop"]["tasks"][0]["status"],
+        "completed"
+    );
     nothing_is_left(&world);
     world.orch(&["resume", "t"]);
     world.orch(&["run", "t", "--auto"]).succeeds();
-    assert_eq!((recorded(&world), &state(&world)["status"]), (played, &"completed".into()));
+    assert_eq!(
+        (recorded(&world), &state(&world)["status"]),
+        (played, &"completed".into())
+    );
 }
 
 #[test]
@@ -115,7 +149,10 @@ fn l8_a_killed_runner_is_no_running_loop() {
     world.remove("play/3/also");
     world.write("turn", "2\n");
     world.orch(&["run", "t", "--auto"]).succeeds();
-    assert_eq!((recorded(&world), &state(&world)["status"]), (played, &"completed".into()));
+    assert_eq!(
+        (recorded(&world), &state(&world)["status"]),
+        (played, &"completed".into())
+    );
     nothing_is_left(&world);
 }
 
@@ -123,8 +160,9 @@ fn l8_a_killed_runner_is_no_running_loop() {
 fn a_lost_state_is_rebuilt_from_the_files_of_progress() {
     let world = World::without_git();
     let played = loop_in(&world);
-    let paused =
-        world.read("play/3/output").replace("{\"stateUpdates\"", "{\"continue\":false,\"stateUpdates\"");
+    let paused = world
+        .read("play/3/output")
+        .replace("{\"stateUpdates\"", "{\"continue\":false,\"stateUpdates\"");
     world.write("play/3/output", paused);
     world.orch(&["run", "t", "--auto"]);
     let before = state(&world);
@@ -132,16 +170,24 @@ fn a_lost_state_is_rebuilt_from_the_files_of_progress() {
     for lost in ["state.json", "transcript.jsonl"] {
         world.write(&format!("tasks/t/{lost}"), "{\"vers");
     }
-    world.orch(&["run", "t", "--auto"]).reports("orch recover t");
+    world
+        .orch(&["run", "t", "--auto"])
+        .reports("orch recover t");
     let answer = world.orch_json(&["recover", "t"]);
     crate::outputs::fits(&answer);
     assert_eq!(answer["from"], "files", "{answer:#}");
     let after = state(&world);
-    assert_eq!((&after["status"], &after["current_iteration"]), (&"created".into(), &0.into()));
+    assert_eq!(
+        (&after["status"], &after["current_iteration"]),
+        (&"created".into(), &0.into())
+    );
     assert_eq!(after["skill_state"], before["skill_state"]);
     // The plan that is there is not made again.
     world.orch(&["run", "t", "--auto"]).succeeds();
-    assert_eq!((recorded(&world), &state(&world)["status"]), (played[3..].to_vec(), &"completed".into()));
+    assert_eq!(
+        (recorded(&world), &state(&world)["status"]),
+        (played[3..].to_vec(), &"completed".into())
+    );
 }
 
 #[test]
@@ -152,7 +198,10 @@ fn files_that_hold_half_of_a_state_are_not_taken_for_a_whole_one() {
     world.write("tasks/t/state.json", "");
     world.write("tasks/t/transcript.jsonl", "");
     world.remove("tasks/t/progress/debug.json");
-    world.orch(&["recover", "t"]).ends(5).reports("cannot be rebuilt from its files");
+    world
+        .orch(&["recover", "t"])
+        .ends(5)
+        .reports("cannot be rebuilt from its files");
     world.write("tasks/t/progress/debug.json", plain_debug());
     world.orch(&["recover", "t"]).succeeds();
 }

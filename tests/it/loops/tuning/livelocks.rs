@@ -13,14 +13,23 @@ fn t1_what_has_failed_does_not_abort_again() {
         "init" => Reply::Died,
         _ => reply(job, &plain(job)),
     });
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Failed, "failed")
+    );
     assert_eq!(task.trace, ["init", "init", "init", "abort"]);
     assert_eq!(run(&mut task, Mode::Auto, |_| None).turns, 0);
     // Nor where not even the report of it can be written.
     let mut task = begun(&json!({}));
     let ended = task.run(Mode::Auto, &mut |_| Reply::Died);
-    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
-    assert_eq!(task.trace, ["init", "init", "init", "abort", "abort", "abort"]);
+    assert_eq!(
+        (ended.ending, task.phase().as_str()),
+        (Ending::Failed, "failed")
+    );
+    assert_eq!(
+        task.trace,
+        ["init", "init", "init", "abort", "abort", "abort"]
+    );
 }
 
 #[test]
@@ -29,11 +38,29 @@ fn t2_a_passed_gate_ends_the_work_unless_a_person_wants_every_issue_mended() {
         (job.action.as_str() == "diagnose_context").then(|| found("context", &["high"]))
     };
     let mut newer = begun(&json!({}));
-    assert_eq!(run(&mut newer, Mode::Auto, one_high).ending, Ending::Completed);
-    assert_eq!((newer.at("/quality_gate"), count(&newer, "propose_fixes")), (json!("pass"), 0));
+    assert_eq!(
+        run(&mut newer, Mode::Auto, one_high).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        (newer.at("/quality_gate"), count(&newer, "propose_fixes")),
+        (json!("pass"), 0)
+    );
     let mut older = begun(&json!({"stop_at_gate": false}));
-    assert_eq!(run(&mut older, Mode::Auto, one_high).ending, Ending::Completed);
-    assert_eq!(older.trace[8..], ["generate_report", "propose_fixes", "apply_fix", "verify", "complete"]);
+    assert_eq!(
+        run(&mut older, Mode::Auto, one_high).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        older.trace[8..],
+        [
+            "generate_report",
+            "propose_fixes",
+            "apply_fix",
+            "verify",
+            "complete"
+        ]
+    );
     assert_eq!(older.at("/issues"), json!([]));
 }
 
@@ -45,10 +72,17 @@ fn urgent(job: &super::Job<'_>) -> Option<serde_json::Value> {
 #[test]
 fn t3a_without_a_chosen_fix_nothing_is_diagnosed_again() {
     let mut task = begun(&json!({}));
-    assert_eq!(run(&mut task, Mode::Interactive, urgent).ending, Ending::Waiting);
-    task.answer(&json!({"pending_fixes": []})).expect("asked for");
+    assert_eq!(
+        run(&mut task, Mode::Interactive, urgent).ending,
+        Ending::Waiting
+    );
+    task.answer(&json!({"pending_fixes": []}))
+        .expect("asked for");
     assert_eq!(run(&mut task, Mode::Auto, urgent).ending, Ending::Completed);
-    assert_eq!((count(&task, "diagnose_context"), count(&task, "complete")), (1, 1));
+    assert_eq!(
+        (count(&task, "diagnose_context"), count(&task, "complete")),
+        (1, 1)
+    );
     assert_eq!(task.at("/quality_gate"), "review");
 }
 
@@ -60,31 +94,54 @@ fn t3b_a_person_who_says_stop_is_heard() {
         _ => urgent(job),
     };
     run(&mut task, Mode::Interactive, failing);
-    task.answer(&json!({"pending_fixes": ["FIX-1"]})).expect("asked for");
-    assert_eq!(run(&mut task, Mode::Interactive, failing).ending, Ending::Waiting);
-    task.answer(&json!({"decision": "stop"})).expect("asked for");
+    task.answer(&json!({"pending_fixes": ["FIX-1"]}))
+        .expect("asked for");
+    assert_eq!(
+        run(&mut task, Mode::Interactive, failing).ending,
+        Ending::Waiting
+    );
+    task.answer(&json!({"decision": "stop"}))
+        .expect("asked for");
     run(&mut task, Mode::Interactive, failing);
-    task.answer(&json!({"summary_review": "seen"})).expect("asked for");
-    assert_eq!(run(&mut task, Mode::Interactive, failing).ending, Ending::Completed);
-    assert_eq!((count(&task, "diagnose_context"), task.at("/iteration_count")), (1, json!(1)));
+    task.answer(&json!({"summary_review": "seen"}))
+        .expect("asked for");
+    assert_eq!(
+        run(&mut task, Mode::Interactive, failing).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        (
+            count(&task, "diagnose_context"),
+            task.at("/iteration_count")
+        ),
+        (1, json!(1))
+    );
 }
 
 #[test]
 fn t3c_another_iteration_is_one_transition_that_clears_the_last() {
     let mut task = begun(&json!({}));
     let later = |job: &super::Job<'_>| match job.action.as_str() {
-        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        "verify" => Some(super::verified(
+            job,
+            |fix| if fix == 1 { "pass" } else { "fail" },
+        )),
         "diagnose_context" if job.before > 0 => Some(found("context", &["medium"])),
         _ => urgent(job),
     };
     run(&mut task, Mode::Interactive, later);
-    task.answer(&json!({"pending_fixes": ["FIX-1", "FIX-2"]})).expect("asked for");
+    task.answer(&json!({"pending_fixes": ["FIX-1", "FIX-2"]}))
+        .expect("asked for");
     run(&mut task, Mode::Interactive, later);
-    task.answer(&json!({"decision": "continue"})).expect("asked for");
+    task.answer(&json!({"decision": "continue"}))
+        .expect("asked for");
     let steps = task.settle();
     assert_eq!(steps.len(), 1);
     let step = &steps[0].transition;
-    assert_eq!(step.rule.as_ref().map(|rule| rule.as_str()), Some("next-iteration"));
+    assert_eq!(
+        step.rule.as_ref().map(|rule| rule.as_str()),
+        Some("next-iteration")
+    );
     assert_eq!(task.at("/iteration_count"), 2);
     for (pointer, cleared) in [
         ("/diagnosis", json!({})),
@@ -96,12 +153,22 @@ fn t3c_another_iteration_is_one_transition_that_clears_the_last() {
     ] {
         assert_eq!(task.at(pointer), cleared, "{pointer}");
     }
-    assert_eq!(task.at("/applied_fixes").as_array().map(Vec::len), Some(2), "what was applied is kept");
+    assert_eq!(
+        task.at("/applied_fixes").as_array().map(Vec::len),
+        Some(2),
+        "what was applied is kept"
+    );
     assert_eq!(run(&mut task, Mode::Auto, later).ending, Ending::Completed);
     for (area, _) in AREAS {
         assert_eq!(count(&task, &format!("diagnose_{area}")), 2, "{area}");
     }
-    assert_eq!((count(&task, "generate_report"), count(&task, "analyze_requirements")), (2, 1));
+    assert_eq!(
+        (
+            count(&task, "generate_report"),
+            count(&task, "analyze_requirements")
+        ),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -111,7 +178,10 @@ fn t4_an_empty_list_of_proposals_is_an_answer() {
         "propose_fixes" => Some(json!({"stateUpdates": {"proposed_fixes": []}})),
         _ => urgent(job),
     });
-    assert_eq!((ended.ending, count(&task, "propose_fixes")), (Ending::Completed, 1));
+    assert_eq!(
+        (ended.ending, count(&task, "propose_fixes")),
+        (Ending::Completed, 1)
+    );
 }
 
 #[test]
@@ -124,7 +194,10 @@ fn t5_a_key_with_dots_is_a_way_into_the_state() {
             json!({"stateUpdates": {"diagnosis.context": diagnosis}, "outputFiles": [report]})
         })
     });
-    assert_eq!((ended.ending, count(&task, "diagnose_context")), (Ending::Completed, 1));
+    assert_eq!(
+        (ended.ending, count(&task, "diagnose_context")),
+        (Ending::Completed, 1)
+    );
     assert_eq!(task.at("/diagnosis/context/status"), "completed");
 }
 
@@ -132,25 +205,40 @@ fn t5_a_key_with_dots_is_a_way_into_the_state() {
 fn t6_every_action_has_its_prompt_under_the_name_it_is_looked_for() {
     let system = orch::workflow::System::shipped();
     for action in &MACHINE.workflow.actions {
-        let prompt = action.prompt.as_deref().unwrap_or_else(|| panic!("{} has no prompt", action.name));
-        assert_eq!(prompt, format!("skill-tuning-{}", action.name.as_str().replace('_', "-")));
+        let prompt = action
+            .prompt
+            .as_deref()
+            .unwrap_or_else(|| panic!("{} has no prompt", action.name));
+        assert_eq!(
+            prompt,
+            format!("skill-tuning-{}", action.name.as_str().replace('_', "-"))
+        );
         assert!(system.agent(prompt).is_some(), "{prompt}");
     }
-    assert_eq!(MACHINE.workflow.actions.len(), 15, "the fourteen of the catalogue, and token consumption");
+    assert_eq!(
+        MACHINE.workflow.actions.len(),
+        15,
+        "the fourteen of the catalogue, and token consumption"
+    );
 }
 
 #[test]
 fn t7_a_deep_analysis_does_not_call_for_itself() {
-    for (status, expected) in
-        [("failed", Ending::Completed), ("skipped", Ending::Completed), ("running", Ending::Waiting)]
-    {
+    for (status, expected) in [
+        ("failed", Ending::Completed),
+        ("skipped", Ending::Completed),
+        ("running", Ending::Waiting),
+    ] {
         let mut task = begun(&json!({"focus_areas": ["architecture", "memory"]}));
         let ended = run(&mut task, Mode::Auto, |job| {
-            let result =
-                json!({"stateUpdates": {"gemini_analysis": {"status": status, "type": "architecture"}}});
+            let result = json!({"stateUpdates": {"gemini_analysis": {"status": status, "type": "architecture"}}});
             (job.action.as_str() == "gemini_analysis").then_some(result)
         });
-        assert_eq!((ended.ending, count(&task, "gemini_analysis")), (expected, 1), "{status}");
+        assert_eq!(
+            (ended.ending, count(&task, "gemini_analysis")),
+            (expected, 1),
+            "{status}"
+        );
     }
     // One that cannot be performed is tried twice, and the rest goes on without it.
     let mut task = begun(&json!({"focus_areas": ["architecture", "memory"]}));
@@ -158,7 +246,10 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
         "gemini_analysis" => Reply::Hung,
         _ => reply(job, &plain(job)),
     });
-    assert_eq!((ended.ending, count(&task, "gemini_analysis")), (Ending::Completed, 2));
+    assert_eq!(
+        (ended.ending, count(&task, "gemini_analysis")),
+        (Ending::Completed, 2)
+    );
     assert_eq!(count(&task, "diagnose_memory"), 1);
 }
 
@@ -166,23 +257,41 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
 fn t7_each_thing_calls_for_a_deep_analysis_at_its_time() {
     // After which action it comes.
     for (answers, special, after) in [
-        (json!({}), json!({"coverage": "unsatisfied"}), "analyze_requirements"),
-        (json!({"gemini_analysis_requested": true}), json!({}), "analyze_requirements"),
-        (json!({"focus_areas": ["memory", "custom"]}), json!({}), "analyze_requirements"),
+        (
+            json!({}),
+            json!({"coverage": "unsatisfied"}),
+            "analyze_requirements",
+        ),
+        (
+            json!({"gemini_analysis_requested": true}),
+            json!({}),
+            "analyze_requirements",
+        ),
+        (
+            json!({"focus_areas": ["memory", "custom"]}),
+            json!({}),
+            "analyze_requirements",
+        ),
         (json!({}), json!({"agent": "critical"}), "diagnose_agent"),
         (json!({}), json!({"agent": "high"}), ""),
     ] {
         let mut task = begun(&answers);
-        run(&mut task, Mode::Auto, |job| match (job.action.as_str(), special["agent"].as_str()) {
-            ("analyze_requirements", _) if special["coverage"].is_string() => {
-                let mut result = plain(job);
-                result["stateUpdates"]["requirement_analysis"]["coverage"]["status"] = json!("unsatisfied");
-                Some(result)
+        run(&mut task, Mode::Auto, |job| {
+            match (job.action.as_str(), special["agent"].as_str()) {
+                ("analyze_requirements", _) if special["coverage"].is_string() => {
+                    let mut result = plain(job);
+                    result["stateUpdates"]["requirement_analysis"]["coverage"]["status"] =
+                        json!("unsatisfied");
+                    Some(result)
+                }
+                ("diagnose_agent", Some(severity)) => Some(found("agent", &[severity])),
+                _ => None,
             }
-            ("diagnose_agent", Some(severity)) => Some(found("agent", &[severity])),
-            _ => None,
         });
-        let at = task.trace.iter().position(|action| action == "gemini_analysis");
+        let at = task
+            .trace
+            .iter()
+            .position(|action| action == "gemini_analysis");
         let before = at.map_or("", |at| task.trace[at - 1].as_str());
         assert_eq!(
             (before, count(&task, "gemini_analysis")),
@@ -193,23 +302,45 @@ fn t7_each_thing_calls_for_a_deep_analysis_at_its_time() {
     // What the first iteration did not mend calls for it in the second, once all is diagnosed again.
     let mut task = begun(&json!({"max_iterations": 3}));
     run(&mut task, Mode::Auto, |job| match job.action.as_str() {
-        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        "verify" => Some(super::verified(
+            job,
+            |fix| if fix == 1 { "pass" } else { "fail" },
+        )),
         _ => urgent(job),
     });
-    let at = task.trace.iter().position(|action| action == "gemini_analysis").expect("called for");
+    let at = task
+        .trace
+        .iter()
+        .position(|action| action == "gemini_analysis")
+        .expect("called for");
     let around = [&task.trace[at - 1], &task.trace[at + 1]];
     assert_eq!(around, ["diagnose_token_consumption", "generate_report"]);
-    assert_eq!((count(&task, "gemini_analysis"), task.at("/iteration_count")), (1, json!(3)));
+    assert_eq!(
+        (count(&task, "gemini_analysis"), task.at("/iteration_count")),
+        (1, json!(3))
+    );
     assert!(task.trace[..at].iter().any(|action| action == "verify"));
 }
 
 #[test]
 fn t7_a_request_is_answered_once_each_time() {
     let mut task = begun(&json!({"gemini_analysis_requested": true}));
-    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
-    assert_eq!((count(&task, "gemini_analysis"), task.at("/gemini_analysis_requested")), (1, json!(false)));
+    assert_eq!(
+        run(&mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        (
+            count(&task, "gemini_analysis"),
+            task.at("/gemini_analysis_requested")
+        ),
+        (1, json!(false))
+    );
     let mut task = begun(&json!({"analysis_type": "performance"}));
-    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(
+        run(&mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
     assert_eq!(count(&task, "gemini_analysis"), 1);
 }
 
@@ -225,7 +356,9 @@ fn t8_all_means_every_area() {
 #[test]
 fn t9_every_action_is_in_the_history_with_its_result() {
     let mut task = begun(&json!({}));
-    run(&mut task, Mode::Auto, |job| (job.action.as_str() == "diagnose_memory").then(|| asking(job)));
+    run(&mut task, Mode::Auto, |job| {
+        (job.action.as_str() == "diagnose_memory").then(|| asking(job))
+    });
     let performed: Vec<&str> = task
         .told
         .iter()
@@ -234,7 +367,10 @@ fn t9_every_action_is_in_the_history_with_its_result() {
         .collect();
     assert_eq!(performed, task.trace);
     assert!(task.told.iter().all(|entry| !entry.reason.is_empty()));
-    assert_eq!(task.state.history, task.told[task.told.len() - task.state.history.len()..]);
+    assert_eq!(
+        task.state.history,
+        task.told[task.told.len() - task.state.history.len()..]
+    );
 }
 
 /// What a diagnosis has to come to.
@@ -242,14 +378,21 @@ const REPORTED: &str = "ensures = \"has(state.diagnosis.memory) && (state.diagno
 
 #[test]
 fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
-    let text = System::shipped().workflow("skill-tuning").expect("shipped").to_owned();
+    let text = System::shipped()
+        .workflow("skill-tuning")
+        .expect("shipped")
+        .to_owned();
     let not_proposed = (
         "!state.progress.proposed && size(state.issues)",
         "size(state.proposed_fixes) == 0 && size(state.issues)",
     );
     for (decision, (written, forgotten), focus) in [
         ("T-4", not_proposed, "all"),
-        ("T-7", ("!analysed && (criticals", "true && (criticals"), "architecture"),
+        (
+            "T-7",
+            ("!analysed && (criticals", "true && (criticals"),
+            "architecture",
+        ),
         ("T-12", ("\"/progress/reported\" = \"true\"\n", ""), "all"),
         ("T-19", (REPORTED, ""), "memory"),
     ] {
@@ -267,21 +410,35 @@ fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
             };
             machine.reply(job, &result)
         });
-        assert_eq!(ended.ending, Ending::Stalled, "{decision}: {} {:?}", ended.reason, task.trace);
+        assert_eq!(
+            ended.ending,
+            Ending::Stalled,
+            "{decision}: {} {:?}",
+            ended.reason,
+            task.trace
+        );
     }
 }
 
 #[test]
 fn a_default_answer_that_does_not_help_is_not_given_for_ever() {
-    let text = System::shipped().workflow("skill-tuning").expect("shipped").to_owned();
+    let text = System::shipped()
+        .workflow("skill-tuning")
+        .expect("shipped")
+        .to_owned();
     let written = "set = { \"/progress/selected\" = \"true\" }\n";
     assert_eq!(text.matches(written).count(), 1);
     let workflow = compiled("skill-tuning", &text.replace(written, ""));
     let machine = Machine::new(workflow, super::honest, asking, super::person);
     let mut task = super::begun_on(&machine, &json!({"focus_areas": ["context"]}));
-    let ended =
-        task.run(Mode::Auto, &mut |job| machine.reply(job, &urgent(job).unwrap_or_else(|| plain(job))));
+    let ended = task.run(Mode::Auto, &mut |job| {
+        machine.reply(job, &urgent(job).unwrap_or_else(|| plain(job)))
+    });
     assert_eq!(ended.ending, Ending::Waiting, "{:?}", task.trace);
-    assert!(ended.reason.contains("the default answer changed nothing"), "{}", ended.reason);
+    assert!(
+        ended.reason.contains("the default answer changed nothing"),
+        "{}",
+        ended.reason
+    );
     assert_eq!((task.trace.len(), ended.turns), (5, 7), "{:?}", task.trace);
 }

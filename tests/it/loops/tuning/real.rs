@@ -45,9 +45,14 @@ fn tuning(behaviours: &[(&str, &str)]) -> World {
     // Nothing is changed but how long one waits: between two tries, and for those that hang.
     let mut quick = text.replacen("failures = 3\n", "failures = 3\nbackoff = \"1ms\"\n", 1);
     for (action, _) in behaviours.iter().filter(|(_, how)| *how == "hangs") {
-        let at = quick.find(&format!("[action.{action}]\n")).expect("an action");
+        let at = quick
+            .find(&format!("[action.{action}]\n"))
+            .expect("an action");
         let (before, rest) = quick.split_at(at);
-        quick = format!("{before}{}", rest.replacen("timeout = \"20m\"", "timeout = \"300ms\"", 1));
+        quick = format!(
+            "{before}{}",
+            rest.replacen("timeout = \"20m\"", "timeout = \"300ms\"", 1)
+        );
     }
     world.write("system/workflows/skill-tuning.md", &quick);
     world.write("orch.toml", SETTINGS);
@@ -56,16 +61,29 @@ fn tuning(behaviours: &[(&str, &str)]) -> World {
     world.write("skills/demo/SKILL.md", "---\nname: demo\n---\n");
     for action in &super::MACHINE.workflow.actions {
         let name = action.name.as_str();
-        let how = behaviours.iter().find(|(action, _)| *action == name).map_or("succeeds", |(_, how)| how);
+        let how = behaviours
+            .iter()
+            .find(|(action, _)| *action == name)
+            .map_or("succeeds", |(_, how)| how);
         world.write(&format!("script/{name}.how"), format!("{how}\n"));
-        world.write(&format!("script/{name}.json"), format!("{:#}\n", result(name)));
-        let files = result(name)["outputFiles"].as_array().expect("a list").clone();
-        let files: String =
-            files.iter().map(|path| format!("{}\n", path.as_str().expect("a path"))).collect();
+        world.write(
+            &format!("script/{name}.json"),
+            format!("{:#}\n", result(name)),
+        );
+        let files = result(name)["outputFiles"]
+            .as_array()
+            .expect("a list")
+            .clone();
+        let files: String = files
+            .iter()
+            .map(|path| format!("{}\n", path.as_str().expect("a path")))
+            .collect();
         world.write(&format!("script/{name}.files"), files);
     }
     world.commit("Set up");
-    world.orch(&["workflow", "check", "skill-tuning"]).succeeds();
+    world
+        .orch(&["workflow", "check", "skill-tuning"])
+        .succeeds();
     world.orch(&["new", "t"]).succeeds();
     world
 }
@@ -85,7 +103,9 @@ fn result(action: &str) -> Value {
 /// What was recorded: the actions performed and given up, the answers, and the phases entered.
 fn story(world: &World) -> Vec<String> {
     let text = world.read("tasks/t/transcript.jsonl");
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     lines
         .filter_map(|line| {
             let kind = line["kind"].as_str().expect("a kind");
@@ -103,7 +123,10 @@ fn story(world: &World) -> Vec<String> {
 }
 
 fn phase_of(world: &World) -> String {
-    world.json("tasks/t/state.json")["status"].as_str().expect("a phase").to_owned()
+    world.json("tasks/t/state.json")["status"]
+        .as_str()
+        .expect("a phase")
+        .to_owned()
 }
 
 #[track_caller]
@@ -118,7 +141,11 @@ fn is_clean(world: &World) {
 fn a_tuning_runs_from_its_target_to_its_end() {
     let world = tuning(&[]);
     let report = world.orch_json(&["run", "t", "--auto"]);
-    assert_eq!((&report["ending"], &report["turns"]), (&"waiting".into(), &0.into()), "{report:#}");
+    assert_eq!(
+        (&report["ending"], &report["turns"]),
+        (&"waiting".into(), &0.into()),
+        "{report:#}"
+    );
     let told = world.orch(&["suggest", "t"]).succeeds().stdout;
     assert!(told.contains("orch answer t"), "{told}");
     let answers = [
@@ -158,7 +185,10 @@ fn a_tuning_runs_from_its_target_to_its_end() {
     );
     let state = world.json("tasks/t/state.json");
     // Three high issues and two medium ones are left, which the one fix was not for.
-    assert_eq!((&state["quality_score"], &state["quality_gate"]), (&45.into(), &"review".into()));
+    assert_eq!(
+        (&state["quality_score"], &state["quality_gate"]),
+        (&45.into(), &"review".into())
+    );
     assert_eq!(state["applied_fixes"][0]["verification_result"], "pass");
     world.git(&["cat-file", "-e", "HEAD:tasks/t/tuning-summary.md"]);
     is_clean(&world);
@@ -180,7 +210,11 @@ fn executors_that_fail_in_every_way_end_in_a_named_way() {
             &["skip init", "to aborting", "skip abort", "to failed"],
         ),
         (
-            &[("diagnose_memory", "hangs"), ("diagnose_agent", "claims"), ("diagnose_docs", "trespasses")],
+            &[
+                ("diagnose_memory", "hangs"),
+                ("diagnose_agent", "claims"),
+                ("diagnose_docs", "trespasses"),
+            ],
             "failed",
             "failed",
             &[
@@ -201,11 +235,20 @@ fn executors_that_fail_in_every_way_end_in_a_named_way() {
             ],
             "failed",
             "failed",
-            &["skip diagnose_context", "apply_fix", "skip verify", "to finishing", "complete", "to failed"],
+            &[
+                "skip diagnose_context",
+                "apply_fix",
+                "skip verify",
+                "to finishing",
+                "complete",
+                "to failed",
+            ],
         ),
     ] {
         let world = tuning(behaviours);
-        world.orch(&["answer", "t", "target_skill.path=skills/demo"]).succeeds();
+        world
+            .orch(&["answer", "t", "target_skill.path=skills/demo"])
+            .succeeds();
         let report = world.orch_json(&["run", "t", "--auto"]);
         assert_eq!(
             (&report["ending"], phase_of(&world).as_str()),
@@ -215,7 +258,10 @@ fn executors_that_fail_in_every_way_end_in_a_named_way() {
         let story = story(&world);
         let mut rest = story.iter();
         for step in told {
-            assert!(rest.any(|other| other == step), "{behaviours:?}: no {step} in {story:#?}");
+            assert!(
+                rest.any(|other| other == step),
+                "{behaviours:?}: no {step} in {story:#?}"
+            );
         }
         is_clean(&world);
     }
@@ -226,7 +272,10 @@ fn a_person_is_asked_at_four_points_and_may_stop_at_any() {
     let world = tuning(&[]);
     let mut asked = Vec::new();
     let answers: [&[&str]; 4] = [
-        &["target_skill.path=skills/demo", "focus_areas=[\"context\", \"dataflow\", \"docs\", \"memory\"]"],
+        &[
+            "target_skill.path=skills/demo",
+            "focus_areas=[\"context\", \"dataflow\", \"docs\", \"memory\"]",
+        ],
         &["pending_fixes=[\"FIX-1\"]"],
         &["decision=stop"],
         &["summary_review=seen"],
@@ -234,16 +283,29 @@ fn a_person_is_asked_at_four_points_and_may_stop_at_any() {
     for answer in answers {
         world.orch(&["run", "t", "--interactive"]);
         asked.push(
-            world.orch_json(&["suggest", "t"])["suggestions"][0]["rule"].as_str().expect("a rule").to_owned(),
+            world.orch_json(&["suggest", "t"])["suggestions"][0]["rule"]
+                .as_str()
+                .expect("a rule")
+                .to_owned(),
         );
         world.orch(&[&["answer", "t"], answer].concat()).succeeds();
     }
-    assert_eq!(asked, ["target-unknown", "select-fixes", "continue-or-stop", "review-summary"]);
+    assert_eq!(
+        asked,
+        [
+            "target-unknown",
+            "select-fixes",
+            "continue-or-stop",
+            "review-summary"
+        ]
+    );
     world.orch(&["run", "t", "--interactive"]).succeeds();
     assert_eq!(phase_of(&world), "completed");
     is_clean(&world);
     let world = tuning(&[]);
-    world.orch(&["answer", "t", "target_skill.path=skills/demo"]).succeeds();
+    world
+        .orch(&["answer", "t", "target_skill.path=skills/demo"])
+        .succeeds();
     world.orch(&["run", "t", "--interactive"]);
     world.orch(&["stop", "t"]).succeeds();
     assert_eq!(phase_of(&world), "user_exit");

@@ -35,10 +35,24 @@ fn nothing_is_done_before_a_person_names_the_target() {
 fn without_issues_the_report_is_the_last_work() {
     let mut task = begun(&json!({}));
     let ended = run(&mut task, Mode::Auto, |_| None);
-    assert_eq!((ended.ending, ended.turns), (Ending::Completed, 11), "ten actions and one answer by default");
-    traced(&task.trace, &[&DIAGNOSED[..], &["generate_report", "complete"]].concat());
-    assert_eq!((task.at("/quality_score"), task.at("/quality_gate")), (json!(100), json!("pass")));
-    assert_eq!(run(&mut task, Mode::Auto, |_| None).turns, 0, "the end is the end");
+    assert_eq!(
+        (ended.ending, ended.turns),
+        (Ending::Completed, 11),
+        "ten actions and one answer by default"
+    );
+    traced(
+        &task.trace,
+        &[&DIAGNOSED[..], &["generate_report", "complete"]].concat(),
+    );
+    assert_eq!(
+        (task.at("/quality_score"), task.at("/quality_gate")),
+        (json!(100), json!("pass"))
+    );
+    assert_eq!(
+        run(&mut task, Mode::Auto, |_| None).turns,
+        0,
+        "the end is the end"
+    );
 }
 
 #[test]
@@ -52,9 +66,18 @@ fn three_high_issues_are_fixed_in_one_iteration() {
         _ => None,
     });
     assert_eq!(ended.ending, Ending::Completed);
-    let rest = ["generate_report", "propose_fixes", "apply_fix", "verify", "complete"];
+    let rest = [
+        "generate_report",
+        "propose_fixes",
+        "apply_fix",
+        "verify",
+        "complete",
+    ];
     traced(&task.trace, &[&DIAGNOSED[..], &rest].concat());
-    assert_eq!((task.at("/issues"), task.at("/quality_score")), (json!([]), json!(100)));
+    assert_eq!(
+        (task.at("/issues"), task.at("/quality_score")),
+        (json!([]), json!(100))
+    );
     assert_eq!(task.at("/applied_fixes/0/verification_result"), "pass");
 }
 
@@ -66,9 +89,17 @@ fn an_ambiguous_description_waits_for_its_answer() {
     });
     assert_eq!(ended.ending, Ending::Waiting);
     traced(&task.trace, &["init", "analyze_requirements"]);
-    task.answer(&json!({"requirement_analysis.answers": ["the second"]})).expect("asked for");
-    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
-    assert_eq!(count(&task, "analyze_requirements"), 1, "what was answered is not asked again");
+    task.answer(&json!({"requirement_analysis.answers": ["the second"]}))
+        .expect("asked for");
+    assert_eq!(
+        run(&mut task, Mode::Auto, |_| None).ending,
+        Ending::Completed
+    );
+    assert_eq!(
+        count(&task, "analyze_requirements"),
+        1,
+        "what was answered is not asked again"
+    );
 }
 
 #[test]
@@ -81,13 +112,26 @@ fn a_critical_issue_calls_for_a_deep_analysis_in_the_background() {
     };
     let ended = run(&mut task, Mode::Auto, critical);
     assert_eq!(ended.ending, Ending::Waiting);
-    let four = ["init", "analyze_requirements", "diagnose_context", "gemini_analysis"];
+    let four = [
+        "init",
+        "analyze_requirements",
+        "diagnose_context",
+        "gemini_analysis",
+    ];
     traced(&task.trace, &four);
-    assert_eq!(run(&mut task, Mode::Auto, critical).turns, 0, "it is not started again while it runs");
-    let result = json!({"gemini_analysis": {"status": "completed", "issues": [issue("GEM-1", "low")]}});
+    assert_eq!(
+        run(&mut task, Mode::Auto, critical).turns,
+        0,
+        "it is not started again while it runs"
+    );
+    let result =
+        json!({"gemini_analysis": {"status": "completed", "issues": [issue("GEM-1", "low")]}});
     task.answer(&result).expect("asked for");
     assert_eq!(task.at("/issues/1/id"), "GEM-1");
-    assert_eq!(run(&mut task, Mode::Auto, critical).ending, Ending::Completed);
+    assert_eq!(
+        run(&mut task, Mode::Auto, critical).ending,
+        Ending::Completed
+    );
     assert_eq!(count(&task, "gemini_analysis"), 1);
 }
 
@@ -97,7 +141,10 @@ fn the_cap_of_turns_is_no_end_of_the_task() {
     // Twelve issues are found anew in every iteration, and only the first is ever mended.
     let stubborn = |job: &super::Job<'_>| match job.action.as_str() {
         "diagnose_context" => Some(found("context", &["high"; 12])),
-        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        "verify" => Some(super::verified(
+            job,
+            |fix| if fix == 1 { "pass" } else { "fail" },
+        )),
         _ => None,
     };
     let first = run(&mut task, Mode::Auto, stubborn);
@@ -108,6 +155,9 @@ fn the_cap_of_turns_is_no_end_of_the_task() {
         runs += 1;
         assert!(runs < 10, "it does not end");
     }
-    assert_eq!((task.phase().as_str(), task.at("/iteration_count")), ("exhausted", json!(4)));
+    assert_eq!(
+        (task.phase().as_str(), task.at("/iteration_count")),
+        ("exhausted", json!(4))
+    );
     assert_eq!((count(&task, "verify"), count(&task, "complete")), (4, 1));
 }

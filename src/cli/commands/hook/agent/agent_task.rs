@@ -23,7 +23,11 @@ const MOST_LOOKS: usize = 100;
 impl AgentTask {
     /// The task that the environment (`ORCH_TASK`), the directory of the agent or the branch identifies, or else the
     /// only one that waits for an agent. Returns an error if a task cannot be read.
-    pub fn find(workspace: &Workspace, cwd: Option<&Path>, context: &Context) -> Result<Self, Error> {
+    pub fn find(
+        workspace: &Workspace,
+        cwd: Option<&Path>,
+        context: &Context,
+    ) -> Result<Self, Error> {
         if let Some(task) = Self::named(workspace, cwd, context)? {
             return Ok(Self::One(Box::new(workspace.look(&task)?)));
         }
@@ -45,7 +49,9 @@ impl AgentTask {
             (Some(only), None) => Ok(Self::One(Box::new(only))),
             (Some(one), Some(other)) => {
                 let all = [one, other].into_iter().chain(waiting);
-                Ok(Self::Several(all.map(|sight| sight.task.id.to_string()).collect()))
+                Ok(Self::Several(
+                    all.map(|sight| sight.task.id.to_string()).collect(),
+                ))
             }
         }
     }
@@ -60,8 +66,12 @@ impl AgentTask {
             return workspace.task(id.as_str()).map(Some);
         }
         let start = cwd.unwrap_or(&context.start).canonicalize().ok();
-        let inside = start.as_deref().and_then(|start| start.strip_prefix(workspace.root()).ok());
-        let here = inside.and_then(Path::to_str).and_then(|path| RepoPath::new(path).ok());
+        let inside = start
+            .as_deref()
+            .and_then(|start| start.strip_prefix(workspace.root()).ok());
+        let here = inside
+            .and_then(Path::to_str)
+            .and_then(|path| RepoPath::new(path).ok());
         Ok(workspace.task_around(here.as_ref())?.map(|(task, _)| task))
     }
 }

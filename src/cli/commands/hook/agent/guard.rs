@@ -18,12 +18,21 @@ const RECORD: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
 
 /// Why a file may not be written by an agent; `None` if it may. Returns an error if its repository or a task there
 /// cannot be read.
-pub fn refusal(path: &Path, cwd: Option<&Path>, context: &Context) -> Result<Option<String>, Error> {
+pub fn refusal(
+    path: &Path,
+    cwd: Option<&Path>,
+    context: &Context,
+) -> Result<Option<String>, Error> {
     // The file as it is named, and the one that a link leads to.
     let named = plain(path);
     let real = resolved(&named);
-    let beside = named.file_name().zip(named.parent()).map(|(name, above)| resolved(above).join(name));
-    let Some(start) = real.ancestors().skip(1).find(|above| above.is_dir()) else { return Ok(None) };
+    let beside = named
+        .file_name()
+        .zip(named.parent())
+        .map(|(name, above)| resolved(above).join(name));
+    let Some(start) = real.ancestors().skip(1).find(|above| above.is_dir()) else {
+        return Ok(None);
+    };
     let workspace = Workspace::open_to_look(start, context.caller.environment.clone())?;
     for path in beside.iter().chain([&real]) {
         if let Some(reason) = refused(&workspace, path, cwd, context)? {
@@ -40,24 +49,35 @@ fn refused(
     context: &Context,
 ) -> Result<Option<String>, Error> {
     let is_own = |directory: PathBuf| path.starts_with(resolved(&directory));
-    let own = workspace.store().map(|store| [store.own(""), store.common_directory().join("orch")]);
+    let own = workspace
+        .store()
+        .map(|store| [store.own(""), store.common_directory().join("orch")]);
     if own.into_iter().flatten().any(is_own) {
-        return Ok(Some("orch keeps its own files there; nothing else writes them".to_owned()));
+        return Ok(Some(
+            "orch keeps its own files there; nothing else writes them".to_owned(),
+        ));
     }
     let root = workspace.root();
     // Another repository, or a plain directory, may have nothing to do with orch.
-    let is_home = || workspace.store().is_some() && resolved(cwd.unwrap_or(&context.start)).starts_with(root);
+    let is_home =
+        || workspace.store().is_some() && resolved(cwd.unwrap_or(&context.start)).starts_with(root);
     if !root.join(config::FILE).exists() && !is_home() {
         return Ok(None);
     }
     let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
-    let Some(path) = inside.and_then(|path| RepoPath::new(path).ok()) else { return Ok(None) };
+    let Some(path) = inside.and_then(|path| RepoPath::new(path).ok()) else {
+        return Ok(None);
+    };
     let system = &workspace.config().system;
     if path.as_str() == config::FILE || path.below(system).is_some() {
-        return Ok(Some(format!("{path} says what the rules are, and a person changes the rules")));
+        return Ok(Some(format!(
+            "{path} says what the rules are, and a person changes the rules"
+        )));
     }
     if guarded_files().any(|guarded| path.as_str() == guarded) {
-        return Ok(Some(format!("{path} registers the hooks that keep the rules, and a person changes it")));
+        return Ok(Some(format!(
+            "{path} registers the hooks that keep the rules, and a person changes it"
+        )));
     }
     let task = workspace.task_of_path(&path)?;
     if let Some(reason) = of_record(workspace, &path, task.as_ref()) {
@@ -66,7 +86,9 @@ fn refused(
     if let Some(task) = task {
         return Ok(of_person(&workspace.look(&task)?, &path));
     }
-    let Some(task) = AgentTask::named(workspace, cwd, context)? else { return Ok(None) };
+    let Some(task) = AgentTask::named(workspace, cwd, context)? else {
+        return Ok(None);
+    };
     Ok(out_of_phase(&workspace.look(&task)?, &path))
 }
 
@@ -75,8 +97,12 @@ fn of_record(workspace: &Workspace, path: &RepoPath, task: Option<&TaskRef>) -> 
     let roots = &workspace.config().roots;
     let above = path.parent()?;
     let is_record = RECORD.contains(&path.name())
-        && task.map_or_else(|| roots.match_directory(&above).is_some(), |task| *task.directory() == above);
-    let ancestors: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        && task.map_or_else(
+            || roots.match_directory(&above).is_some(),
+            |task| *task.directory() == above,
+        );
+    let ancestors: Vec<RepoPath> =
+        std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
     let is_control = ancestors.windows(2).any(|pair| {
         pair[0].name() == OWN_DIRECTORY
             && task.map_or_else(
@@ -103,8 +129,11 @@ fn of_person(sight: &Sight, path: &RepoPath) -> Option<String> {
     let name = sight.task.place.name(path)?;
     let (index, _) = sight.compiled.matcher.artifacts_of(name).next()?;
     let artifact = workflow.artifacts.get(index)?;
-    let makers: Vec<&Phase> =
-        workflow.phases.iter().filter(|phase| phase.produces.contains(&artifact.name)).collect();
+    let makers: Vec<&Phase> = workflow
+        .phases
+        .iter()
+        .filter(|phase| phase.produces.contains(&artifact.name))
+        .collect();
     let person = makers.iter().find(|phase| phase.owner == Owner::Human)?;
     makers.iter().all(|phase| phase.owner == Owner::Human).then(|| {
         format!(
@@ -117,14 +146,20 @@ fn of_person(sight: &Sight, path: &RepoPath) -> Option<String> {
 /// Why a file outside the tasks may not change in the current phase of the task in use.
 fn out_of_phase(sight: &Sight, path: &RepoPath) -> Option<String> {
     let phases = &sight.workflow().phases;
-    let naming: Vec<&Phase> = phases.iter().filter(|phase| phase.touches.matches(path.as_str())).collect();
+    let naming: Vec<&Phase> = phases
+        .iter()
+        .filter(|phase| phase.touches.matches(path.as_str()))
+        .collect();
     let now = sight.decision.phase.as_ref()?;
     if naming.is_empty() || naming.iter().any(|phase| phase.id == *now) {
         return None;
     }
     let allowed: Vec<&str> = naming.iter().map(|phase| phase.id.as_str()).collect();
     let id = &sight.task.id;
-    Some(format!("{path} may change in {}; task {id} is in {now}", allowed.join(", ")))
+    Some(format!(
+        "{path} may change in {}; task {id} is in {now}",
+        allowed.join(", ")
+    ))
 }
 
 /// The path without `.` and `..`.

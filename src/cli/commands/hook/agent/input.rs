@@ -93,7 +93,10 @@ impl ToolInput {
     /// The file that the tool would write. `None` for a tool whose arguments do not say, such as a shell.
     pub fn file(&self) -> Option<&Path> {
         let arguments = &self.tool_input;
-        let file = arguments.file_path.as_deref().or(arguments.notebook_path.as_deref());
+        let file = arguments
+            .file_path
+            .as_deref()
+            .or(arguments.notebook_path.as_deref());
         file.filter(|_| WRITERS.contains(&self.tool_name.as_str()))
     }
 }
@@ -101,7 +104,10 @@ impl ToolInput {
 impl StatuslineInput {
     /// The current directory of the agent.
     pub fn directory(&self) -> Option<&Path> {
-        let workspace = self.workspace.as_ref().and_then(|workspace| workspace.current_dir.as_deref());
+        let workspace = self
+            .workspace
+            .as_ref()
+            .and_then(|workspace| workspace.current_dir.as_deref());
         workspace.or(self.session.cwd.as_deref())
     }
 }

@@ -31,12 +31,22 @@ struct StopCount {
 impl Stops {
     /// Remembers a count, and forgets the oldest ones if there are too many.
     fn keep(&mut self, task: String, count: StopCount) {
-        let order =
-            self.tasks.values().map(|count| count.order).max().map_or(0, |last| last.saturating_add(1));
+        let order = self
+            .tasks
+            .values()
+            .map(|count| count.order)
+            .max()
+            .map_or(0, |last| last.saturating_add(1));
         self.tasks.insert(task, StopCount { order, ..count });
         while self.tasks.len() > MOST {
-            let oldest = self.tasks.iter().min_by_key(|(_, count)| count.order).map(|(task, _)| task.clone());
-            oldest.into_iter().for_each(|task| drop(self.tasks.remove(&task)));
+            let oldest = self
+                .tasks
+                .iter()
+                .min_by_key(|(_, count)| count.order)
+                .map(|(task, _)| task.clone());
+            oldest
+                .into_iter()
+                .for_each(|task| drop(self.tasks.remove(&task)));
         }
     }
 }
@@ -44,15 +54,27 @@ impl Stops {
 /// Whether the agent may be kept from stopping once more, which is counted then: at most `times` on one fingerprint of
 /// the task, and if a hook has made it go on already (`active`), only if something has changed since. Outside git
 /// nothing can be counted, so it may only stop. Returns an error if the count cannot be kept.
-pub fn may_block(workspace: &Workspace, sight: &Sight, times: u32, active: bool) -> Result<bool, Error> {
-    let (Some(store), Some(state)) = (workspace.store(), sight.state()) else { return Ok(false) };
+pub fn may_block(
+    workspace: &Workspace,
+    sight: &Sight,
+    times: u32,
+    active: bool,
+) -> Result<bool, Error> {
+    let (Some(store), Some(state)) = (workspace.store(), sight.state()) else {
+        return Ok(false);
+    };
     let rule = sight.decision.rule.as_ref();
     let print = fingerprint(sight.workflow(), state, &sight.observed.facts, rule).to_string();
     let path = store.own_directory()?.path().join(FILE);
     let text = durable::text_of(&path).unwrap_or_default();
     // What cannot be read was not written by this version; the count begins again.
     let mut stops: Stops = serde_json::from_str(&text).unwrap_or_default();
-    let Some(count) = next(stops.tasks.get(sight.task.id.as_str()), &print, times, active) else {
+    let Some(count) = next(
+        stops.tasks.get(sight.task.id.as_str()),
+        &print,
+        times,
+        active,
+    ) else {
         return Ok(false);
     };
     stops.keep(sight.task.id.to_string(), count);
@@ -66,7 +88,11 @@ fn next(before: Option<&StopCount>, print: &str, times: u32, active: bool) -> Op
     let before = before.filter(|count| count.fingerprint == print);
     let count = before.map_or(0, |count| count.times);
     let may = count < times && !(active && before.is_some());
-    may.then(|| StopCount { fingerprint: print.to_owned(), times: count + 1, order: 0 })
+    may.then(|| StopCount {
+        fingerprint: print.to_owned(),
+        times: count + 1,
+        order: 0,
+    })
 }
 
 #[cfg(test)]
@@ -76,7 +102,11 @@ mod tests {
     #[test]
     fn with_too_many_tasks_the_oldest_count_is_forgotten() {
         let mut stops = Stops::default();
-        let count = |times| StopCount { fingerprint: String::new(), times, order: 0 };
+        let count = |times| StopCount {
+            fingerprint: String::new(),
+            times,
+            order: 0,
+        };
         (0..MOST).for_each(|number| stops.keep(format!("t-{number}"), count(1)));
         stops.keep("t-0".to_owned(), count(2));
         stops.keep("new".to_owned(), count(1));
@@ -95,7 +125,10 @@ mod tests {
             may
         };
         assert!(blocks("a", false));
-        assert!(!blocks("a", true), "it goes on already, and nothing has changed");
+        assert!(
+            !blocks("a", true),
+            "it goes on already, and nothing has changed"
+        );
         assert!(blocks("b", true), "something has changed");
         assert!(!blocks("b", true));
         assert!(blocks("b", false), "another turn");
