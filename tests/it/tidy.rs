@@ -519,7 +519,7 @@ fn files_stay_small() {
         .filter(|(name, ..)| name != "base/code/table.rs")
     {
         let lines = code(&text).lines().count();
-        assert!(lines <= 600, "{name} has {lines} lines of code");
+        assert!(lines <= 900, "{name} has {lines} lines of code");
     }
 }
 
