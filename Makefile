@@ -18,9 +18,9 @@ IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 test: ## Run every test
-	$(CARGO) test --all-targets --no-run
-	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --all-targets --quiet
-	$(CARGO) test --doc --quiet
+	$(CARGO) test --workspace --all-targets --no-run
+	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --workspace --all-targets --quiet
+	$(CARGO) test --workspace --doc --quiet
 
 # The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
@@ -32,9 +32,9 @@ test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs p
 	tests/api/run.sh
 
 check: ## What CI runs: formatting, lints, tests, documentation
-	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 	$(MAKE) test
 
 features: ## Each feature alone, and none: no warning (a target directory of its own)
@@ -54,9 +54,9 @@ instructions: build ## Count the instructions of three commands; fail if they ar
 	$(CARGO) bench --bench targets -- instructions
 
 fix: ## Format, apply lint suggestions, rewrite generated documents
-	$(CARGO) fmt
-	$(CARGO) clippy --fix --allow-dirty --all-targets
-	UPDATE=1 $(CARGO) test --lib the_schemas_are
+	$(CARGO) fmt --all
+	$(CARGO) clippy --fix --allow-dirty --workspace --all-targets
+	UPDATE=1 $(CARGO) test --workspace --lib the_schemas_are
 	UPDATE=1 $(CARGO) test --test it tidy
 
 loops: ## The termination matrix at length: thousands of combinations of what executors may do
@@ -93,7 +93,7 @@ mutations: ## Many thousands of mutated texts for everything that reads what oth
 	ORCH_MUTATIONS=6000 $(CARGO) test --test it mutated -- --nocapture
 
 MUTANTS ?=
-mutants: ## Each small change to src/decide and src/record that cargo-mutants knows; a test must fail. Takes days; a part: MUTANTS="--shard 7/30 --sharding round-robin"
+mutants: ## Each small change to decide and record that cargo-mutants knows; a test must fail. Takes days; a part: MUTANTS="--shard 7/30 --sharding round-robin"
 	$(CARGO) mutants $(MUTANTS)
 
 formats: ## The tests of git in repositories of git 3's formats: SHA-256 and reftable

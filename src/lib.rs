@@ -8,20 +8,17 @@
 #[cfg(not(unix))]
 compile_error!("orch supports Unix only: it needs process groups, file modes and advisory locks");
 
-pub mod apply;
-pub mod base;
 pub mod cli;
-pub mod config;
-pub mod decide;
-pub mod drive;
-pub mod history;
-pub mod notices;
-pub mod record;
-pub mod run;
-pub mod scaffold;
-pub mod scan;
-pub mod store;
-pub mod survey;
-pub mod view;
-pub mod watch;
-pub mod workflow;
+
+pub use orch_base as base;
+pub use orch_core::{config, decide, record, workflow};
+pub use orch_engine::{apply, drive, history, notices, run, survey, watch};
+pub use orch_git as store;
+pub use orch_scaffold as scaffold;
+pub use orch_view as view;
+
+/// Files and artifacts: from bytes to facts.
+pub mod scan {
+    pub use orch_files::*;
+    pub use orch_read::*;
+}

@@ -20,8 +20,8 @@ for name; do
     what=$(sed -n 's/^Bug: //p' "$patch")
     tests=$(sed -n 's/^Tests: //p' "$patch")
     case $tests in
-        lib*) target=--lib ;;
-        *) target='--test it' ;;
+        it*) target='--test it' ;;
+        *) target="--package orch-agent-${tests%% *} --lib" ;;
     esac
     cd "$tree"
     git apply "$patch"

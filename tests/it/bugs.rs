@@ -28,7 +28,7 @@ fn each_deliberate_bug_applies_and_names_its_tests() {
         assert!(is_told(lines.next(), "Bug: "), "{}", path.display());
         let tests = lines.next();
         assert!(
-            is_told(tests, "Tests: it ") || is_told(tests, "Tests: lib "),
+            is_told(tests, "Tests: it ") || is_told(tests, "Tests: git "),
             "{}",
             path.display()
         );

@@ -20,9 +20,8 @@ mod suggest;
 mod task_place;
 mod text;
 mod time;
-mod toml_lines;
-mod toml_reader;
 pub mod trailer;
+#[macro_use]
 mod words;
 
 pub use agent_mark::AgentMark;
@@ -44,7 +43,10 @@ pub use shell::{TypedLine, TypedWord, argv_at, command, commands_at, shell_word}
 pub use suggest::nearest;
 pub use task_place::{FILE_TASKS, SingleFile, TaskPlace};
 pub use time::Timestamp;
-pub use toml_lines::{TomlLines, TomlStep};
-pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 
-pub(crate) use words::words;
+// For the macro `words`.
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+pub use schemars;
+#[doc(hidden)]
+pub use serde;

@@ -4,6 +4,7 @@
 ///
 /// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value). It serializes as its text and is
 /// read from it, and tests describe it as an `enum` of a schema.
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -30,22 +31,31 @@ macro_rules! words {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                let unknown = || serde::de::Error::unknown_variant(&text, &[$($text),+]);
+                let unknown = || $crate::serde::de::Error::unknown_variant(&text, &[$($text),+]);
                 Self::named(&text).ok_or_else(unknown)
             }
         }
 
-        #[cfg(test)]
-        impl schemars::JsonSchema for $name {
+        $crate::described_words!($name, $($text),+);
+    };
+}
+
+/// Describes the words as an `enum` of a schema.
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! described_words {
+    ($name:ident, $($text:literal),+) => {
+        impl $crate::schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
             }
@@ -54,11 +64,16 @@ macro_rules! words {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "enum": [$($text),+] })
+            fn json_schema(_: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                $crate::schemars::json_schema!({ "type": "string", "enum": [$($text),+] })
             }
         }
     };
 }
 
-pub(crate) use words;
+#[cfg(not(feature = "schemars"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! described_words {
+    ($name:ident, $($text:literal),+) => {};
+}

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 /// An input or output error with the path of the file.
-pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
+pub fn io_error(path: &Path, source: io::Error) -> Error {
     let message = format!("{}: {source}", path.display());
     Error::new(Code::Io, message).with_hint(refusal(source.kind()))
 }
 
 /// The hint for an error of the file system.
-pub(crate) fn refusal(kind: io::ErrorKind) -> Option<String> {
+pub fn refusal(kind: io::ErrorKind) -> Option<String> {
     let advice = match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "the disk is full, but nothing was lost; free some space, then try again"

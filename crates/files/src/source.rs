@@ -1,7 +1,7 @@
 //! Sources of a task's bytes.
 
 use super::error::io_error;
-use super::{FileStamp, LogEnd, ObservedLog, open_with_size, read_sized};
+use super::{FileStamp, open_with_size, read_sized};
 use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
 use std::cell::RefCell;
 use std::fs;
@@ -484,4 +484,63 @@ impl Source for WorkDir<'_> {
 fn upwards(directory: &RepoPath) -> impl Iterator<Item = RepoPath> {
     std::iter::successors(Some(directory.clone()), RepoPath::parent)
         .filter(|step| !step.as_str().is_empty())
+}
+
+/// The part of a task's `transcript.jsonl` that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObservedLog {
+    /// There is no log.
+    Missing,
+    /// The log exists but cannot be read.
+    Unreadable,
+    /// The whole log.
+    Whole(Vec<u8>),
+    /// The end of the log.
+    End(LogEnd),
+}
+
+/// The end of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The size of the whole log, in bytes.
+    pub length: u64,
+    /// The last bytes of the log.
+    pub bytes: Vec<u8>,
+    /// The blob of the log in HEAD, if its size and the state beside it match those in the work directory.
+    pub held: Option<Digest>,
+}
+
+impl ObservedLog {
+    /// The log as the content of a whole file.
+    pub fn of(content: Content) -> Self {
+        match content {
+            Content::Bytes(bytes) => Self::Whole(bytes),
+            Content::Missing => Self::Missing,
+            Content::TooLarge(_) | Content::Unreadable(_) | Content::Absent => Self::Unreadable,
+        }
+    }
+
+    /// Whether a log exists.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        *self != Self::Missing
+    }
+
+    /// The bytes of the log, if the whole log was read.
+    #[must_use]
+    pub fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The end of the log, if only that was read.
+    #[must_use]
+    pub fn end(&self) -> Option<&LogEnd> {
+        match self {
+            Self::End(end) => Some(end),
+            _ => None,
+        }
+    }
 }

@@ -134,7 +134,7 @@ fn number<T, N: TryFrom<T>>(field: T) -> Option<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::Directory;
+    use crate::Directory;
     use std::fs;
 
     #[test]

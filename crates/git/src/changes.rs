@@ -3,6 +3,7 @@
 use super::listing::{Listing, ListingEntry, TREE};
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
+use crate::error::libgit2;
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -81,9 +82,10 @@ impl Store {
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Arc<Visited>>, Error> {
         let mut walk = self.revwalk(&[range.to], range.from.as_slice())?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
+            .map_err(libgit2)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?)))
+        walk.map(|id| Ok(Arc::new(self.visited(id.map_err(libgit2)?, &boundary)?)))
             .collect()
     }
 
@@ -100,7 +102,7 @@ impl Store {
     }
 
     /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
-    pub(crate) fn boundary(&self) -> Result<Vec<Digest>, Error> {
+    pub fn boundary(&self) -> Result<Vec<Digest>, Error> {
         let listed = super::durable::text_of(&self.repo.commondir().join("shallow"))?;
         Ok(listed.lines().filter_map(Digest::parse).collect())
     }
@@ -138,9 +140,10 @@ impl Store {
             }
         }
         let mut walk = self.revwalk(&[to], &hidden)?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
+            .map_err(libgit2)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id?, &boundary)?)))
+        walk.map(|id| Ok(Arc::new(self.visited(id.map_err(libgit2)?, &boundary)?)))
             .collect()
     }
 

@@ -4,6 +4,7 @@ use super::environment::settings;
 use super::git::git_id;
 use super::{Error, Store, durable};
 use crate::base::{Digest, RepoPath, command};
+use crate::error::libgit2;
 use crate::scan::{Entry, io_error, open_linked};
 use git2::AttrCheckFlags;
 use std::borrow::Cow;
@@ -64,7 +65,7 @@ impl Store {
     }
 
     /// How often it was not known without the settings of git whether it converts bytes.
-    pub(crate) fn converted(&self) -> u64 {
+    pub fn converted(&self) -> u64 {
         self.converted.get()
     }
 
@@ -94,11 +95,10 @@ impl Store {
         self.converted.set(self.converted.get() + 1);
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
-            let value = self.repo.get_attr_bytes(
-                Path::new(path.as_str()),
-                name,
-                AttrCheckFlags::default(),
-            )?;
+            let value = self
+                .repo
+                .get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())
+                .map_err(libgit2)?;
             if git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified {
                 return Ok(false);
             }
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Whether any attribute file that applies to a path, in the directories above it, mentions a converting attribute.
-    pub(crate) fn converts_somewhere(&self, path: &RepoPath) -> bool {
+    pub fn converts_somewhere(&self, path: &RepoPath) -> bool {
         self.converts_below(path.parent())
     }
 

@@ -9,6 +9,7 @@ use super::writers::made_by;
 use super::{Error, Store, TreeSource, digest, trailers};
 use crate::base::{Digest, RepoPath, trailer};
 use crate::decide::FileWriter;
+use crate::error::libgit2;
 use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
@@ -127,7 +128,7 @@ impl Store {
         };
         let mut oldest = None;
         for id in walk.take(MOST_COMMITS) {
-            let id = id?;
+            let id = id.map_err(libgit2)?;
             if boundary.contains(&digest(id)) {
                 return Ok(None);
             }
@@ -174,7 +175,7 @@ impl Store {
         let walk = self.revwalk(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
                 break;
             };
             if is_meant(&commit)? {
@@ -195,7 +196,7 @@ impl Store {
         while let Some(known) = newest {
             let mut later = None;
             for id in self.revwalk(&[head], &[known])?.take(10 * MOST_COMMITS) {
-                let Some(commit) = self.commit_if_held(id?)? else {
+                let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
                     break;
                 };
                 if self.is_changed_by(&commit, path)? {
@@ -303,7 +304,10 @@ impl Store {
     /// Whether a commit changes nothing: its only parent has the same tree.
     fn is_empty(&self, commit: &GitCommit<'_>) -> Result<bool, Error> {
         match commit.parent_count() {
-            1 => Ok(self.held_commit(commit.parent_id(0)?)?.tree_id() == commit.tree_id()),
+            1 => Ok(self
+                .held_commit(commit.parent_id(0).map_err(libgit2)?)?
+                .tree_id()
+                == commit.tree_id()),
             _ => Ok(false),
         }
     }

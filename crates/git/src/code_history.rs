@@ -5,6 +5,7 @@ use super::references::RefStorage;
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{ChangeCommit, CodeHistory, MovedFile, UnknownCode};
+use crate::error::libgit2;
 use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
 use std::collections::BTreeSet;
 
@@ -256,7 +257,7 @@ impl Store {
         named: Option<&str>,
         protected: &[String],
     ) -> Result<Option<Digest>, Error> {
-        let remotes = self.repo.remotes()?;
+        let remotes = self.repo.remotes().map_err(libgit2)?;
         let names: Vec<&str> = remotes
             .iter_bytes()
             .filter_map(|name| std::str::from_utf8(name).ok())
@@ -307,7 +308,7 @@ impl Store {
                 Ok(target.map(|target| String::from_utf8_lossy(target).into_owned()))
             }
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 }
@@ -393,7 +394,7 @@ impl<'a> CodeWalk<'a> {
         }
         let mut found = Vec::new();
         for id in self.store.revwalk(&[from], &hidden)? {
-            let id = id?;
+            let id = id.map_err(libgit2)?;
             self.reach(id, found.len())?;
             found.push(id);
         }
@@ -404,7 +405,7 @@ impl<'a> CodeWalk<'a> {
     fn find_first(&self) -> Result<Option<Oid>, Failed> {
         let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
         for (walked, id) in self.store.revwalk(&[self.asked.head], &hidden)?.enumerate() {
-            let id = id?;
+            let id = id.map_err(libgit2)?;
             self.reach(id, walked)?;
             if self.is_first(id)? {
                 return Ok(Some(id));
@@ -496,7 +497,7 @@ impl<'a> CodeWalk<'a> {
         let mut others = 0;
         let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
         for (walked, id) in self.store.revwalk(&[head], &own_hidden)?.enumerate() {
-            let id = id?;
+            let id = id.map_err(libgit2)?;
             self.reach(id, walked)?;
             let is_own = self.is_own(id)?;
             others += usize::from(!is_own);
@@ -506,7 +507,7 @@ impl<'a> CodeWalk<'a> {
         }
         if let Some(base) = base {
             for id in self.store.revwalk(&[base], &[judged])?.take(MOST_NAMED) {
-                found.extend(self.change(id?, false)?);
+                found.extend(self.change(id.map_err(libgit2)?, false)?);
             }
         }
         Ok(found)

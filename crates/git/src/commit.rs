@@ -122,7 +122,7 @@ pub(super) struct Published<'s> {
 }
 
 /// Whether so many commits of a batch are enough, and the others are left.
-pub(crate) type IsEnough<'a> = dyn Fn(usize) -> bool + 'a;
+pub type IsEnough<'a> = dyn Fn(usize) -> bool + 'a;
 
 /// The objects of a batch.
 pub(super) struct Built {
@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// Like [`Self::begin`], but waits for as long as the caller still does.
-    pub(crate) fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'_>, Error> {
+    pub fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'_>, Error> {
         // With a time of the caller's, everything that another process holds is waited for together.
         loop {
             match self.begin_now() {
@@ -278,7 +278,7 @@ impl<'s> Transaction<'s> {
     }
 
     /// Like [`Self::commit`], but leaves the rest of the commits as soon as `is_enough` says that so many are.
-    pub(crate) fn commit_until(
+    pub fn commit_until(
         &mut self,
         planned: &[PlannedCommit],
         is_enough: &IsEnough<'_>,

@@ -5,6 +5,7 @@ use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
 use super::{Error, Store, digest, durable};
 use crate::base::{Digest, RepoPath};
+use crate::error::libgit2;
 use git2::RepositoryState;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -150,7 +151,7 @@ impl Store {
         match self.repo.merge_bases(self.oid(one)?, self.oid(another)?) {
             Ok(bases) => Ok(bases.iter().copied().map(digest).collect()),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 
@@ -170,17 +171,23 @@ impl Store {
     /// Registers a command as a merge driver in the configuration of this clone, in one write: the driver gets no name in
     /// words, which git does not need. Returns an error if it cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
-        Ok(settings_of_clone(&self.repo)?.set_str(&format!("merge.{driver}.driver"), command)?)
+        Ok(settings_of_clone(&self.repo)
+            .map_err(libgit2)?
+            .set_str(&format!("merge.{driver}.driver"), command)
+            .map_err(libgit2)?)
     }
 
     /// Defines a git alias in the configuration of this clone. Returns false, and changes nothing, if the name
     /// already has another meaning, and an error if the configuration cannot be read or written.
     pub fn set_alias(&self, name: &str, meaning: &str) -> Result<bool, Error> {
         let key = format!("alias.{name}");
-        if let Ok(known) = settings(&self.repo)?.get_str(&key) {
+        if let Ok(known) = settings(&self.repo).map_err(libgit2)?.get_str(&key) {
             return Ok(known == meaning);
         }
-        settings_of_clone(&self.repo)?.set_str(&key, meaning)?;
+        settings_of_clone(&self.repo)
+            .map_err(libgit2)?
+            .set_str(&key, meaning)
+            .map_err(libgit2)?;
         Ok(true)
     }
 
@@ -197,10 +204,13 @@ impl Store {
     /// The command of a merge driver that is registered in this clone, or for its user; `None` if there is none.
     /// Returns an error if the settings cannot be read.
     pub fn merge_driver(&self, driver: &str) -> Result<Option<String>, Error> {
-        match settings(&self.repo)?.get_str(&format!("merge.{driver}.driver")) {
+        match settings(&self.repo)
+            .map_err(libgit2)?
+            .get_str(&format!("merge.{driver}.driver"))
+        {
             Ok(command) => Ok(Some(command.to_owned())),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Removes the temporary files in a directory that killed processes left.
-pub(crate) fn remove_abandoned(directory: &Path) {
+pub fn remove_abandoned(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let own = name

@@ -2,6 +2,7 @@
 
 use super::{Error, IndexGate, durable};
 use crate::base::Code;
+use crate::error::libgit2;
 use crate::scan::{io_error, permitted};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
@@ -156,10 +157,13 @@ impl Environment {
                 around.path().display()
             ))),
             _ => {
-                let has_place =
-                    self.work_tree.is_some() || settings(&repo)?.get_path("core.worktree").is_ok();
+                let has_place = self.work_tree.is_some()
+                    || settings(&repo)
+                        .map_err(libgit2)?
+                        .get_path("core.worktree")
+                        .is_ok();
                 if !has_place && !repo.is_bare() {
-                    repo.set_workdir(start, false)?;
+                    repo.set_workdir(start, false).map_err(libgit2)?;
                 }
                 refuse_outside(&repo, start)?;
                 Ok(Some(repo))
@@ -239,7 +243,7 @@ impl Environment {
             let place = place
                 .canonicalize()
                 .map_err(|source| io_error(place, source))?;
-            repo.set_workdir(&place, false)?;
+            repo.set_workdir(&place, false).map_err(libgit2)?;
         }
         Ok(Some(repo))
     }

@@ -31,7 +31,7 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
     }
     match message.split_once("unsupported extension name ") {
         Some((_, name)) => unsupported(&format!("`{name}`")),
-        None => error.into(),
+        None => libgit2(error),
     }
 }
 
@@ -120,11 +120,10 @@ pub(super) fn commit_open(command: &str, process: &str) -> Error {
     .with_hint("finish or abort it, then try again".to_owned())
 }
 
-impl From<git2::Error> for Error {
-    fn from(error: git2::Error) -> Self {
-        let hint = refusal(kind_in(error.message()));
-        Self::new(Code::Git, format!("git: {}", error.message())).with_hint(hint)
-    }
+/// The error for one of libgit2, whose text says in words what the system refused.
+pub(crate) fn libgit2(error: git2::Error) -> Error {
+    let hint = refusal(kind_in(error.message()));
+    Error::new(Code::Git, format!("git: {}", error.message())).with_hint(hint)
 }
 
 /// Why a `git` command failed.

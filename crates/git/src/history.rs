@@ -2,6 +2,7 @@
 
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
+use crate::error::libgit2;
 use git2::{Commit as GitCommit, Sort};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -198,7 +199,8 @@ impl Store {
         self.refuse_torn_history(&[newer, older])?;
         Ok(self
             .repo
-            .graph_descendant_of(self.oid(newer)?, self.oid(older)?)?)
+            .graph_descendant_of(self.oid(newer)?, self.oid(older)?)
+            .map_err(libgit2)?)
     }
 
     /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
@@ -252,10 +254,10 @@ impl Store {
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         let mut walk = self.revwalk(from, &[])?;
-        walk.set_sorting(Sort::TIME)?;
+        walk.set_sorting(Sort::TIME).map_err(libgit2)?;
         for id in walk {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
                 break;
             };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
@@ -296,10 +298,11 @@ impl Store {
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let mut walk = self.revwalk(&[from], until.as_slice())?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
+            .map_err(libgit2)?;
         for id in walk {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
                 break;
             };
             if !visit(commit)? {

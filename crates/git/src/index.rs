@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// Begins to read the index for an update that may come soon, if it is a large one.
-    pub(crate) fn read_index_ahead(&self) {
+    pub fn read_index_ahead(&self) {
         let path = self.index();
         let is_large = |index: &Metadata| index.len() >= LARGE;
         let stamp = path

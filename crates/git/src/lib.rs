@@ -4,6 +4,11 @@
 //! updated once per batch under git's own lock, and the next command completes what a killed process left
 //! unfinished.
 
+use crate::error::libgit2;
+use orch_base as base;
+use orch_core::{decide, record, workflow};
+use orch_files as scan;
+
 mod cache_tree;
 pub mod caches;
 mod changes;
@@ -95,13 +100,13 @@ pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
 pub use journal::MovedPath;
 pub use lock::IndexGate;
-pub(crate) use lock_wait::{LockWait, PATIENCE};
+pub use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;
 pub use message::trailers;
 pub use places::BranchTip;
-pub(crate) use places::tree_id;
+pub use places::tree_id;
 pub use removals::Removal;
-pub(crate) use side_work::SideWork;
+pub use side_work::SideWork;
 pub use sign::Signature;
 pub use sources::TreeSource;
 pub use sparse::WorkTree;
@@ -380,12 +385,14 @@ impl Store {
         environment::prepare_library();
         let mut options = git2::RepositoryInitOptions::new();
         options.initial_head("main").no_reinit(true);
-        let repo = Repository::init_opts(directory, &options)?;
-        let mut config = environment::settings_of_clone(&repo)?;
-        config.set_str("user.name", "Demo")?;
-        config.set_str("user.email", "demo@example.com")?;
+        let repo = Repository::init_opts(directory, &options).map_err(libgit2)?;
+        let mut config = environment::settings_of_clone(&repo).map_err(libgit2)?;
+        config.set_str("user.name", "Demo").map_err(libgit2)?;
+        config
+            .set_str("user.email", "demo@example.com")
+            .map_err(libgit2)?;
         // The user's settings may require signatures, which the demo cannot create.
-        config.set_bool("commit.gpgSign", false)?;
+        config.set_bool("commit.gpgSign", false).map_err(libgit2)?;
         Ok(())
     }
 
@@ -416,12 +423,12 @@ impl Store {
     }
 
     /// The git directory of this work tree.
-    pub(crate) fn git_directory(&self) -> &Path {
+    pub fn git_directory(&self) -> &Path {
         self.repo.path()
     }
 
     /// The git directory that all work trees of the repository share.
-    pub(crate) fn common_directory(&self) -> &Path {
+    pub fn common_directory(&self) -> &Path {
         self.repo.commondir()
     }
 
@@ -442,7 +449,7 @@ impl Store {
             );
             return Err(Error::new(Code::Git, message));
         }
-        Ok(Oid::from_bytes(digest.as_bytes())?)
+        Ok(Oid::from_bytes(digest.as_bytes()).map_err(libgit2)?)
     }
 
     /// The path of a file of `orch` for this work tree, inside the git directory.
@@ -453,7 +460,7 @@ impl Store {
 
     /// The directory of `orch` for this work tree, created if it is missing. Returns an error if it cannot be
     /// opened or is a link.
-    pub(crate) fn own_directory(&self) -> Result<Directory, Error> {
+    pub fn own_directory(&self) -> Result<Directory, Error> {
         let git = self.repo.path();
         let path = git.join("orch");
         let made = Directory::make(git, &path).map_err(|source| io_error(&path, source))?;
@@ -466,14 +473,15 @@ impl Store {
 
     /// Replaces a file in the directory of `orch` for this work tree by one that only this user can read and change.
     /// Returns an error if it cannot be written.
-    pub(crate) fn keep_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn keep_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let written = durable::write_private(&self.own_directory()?, name, bytes);
         written.map_err(|source| io_error(&self.own(name), source))
     }
 
     /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
     fn sharing(&self) -> Result<u32, Error> {
-        let said = environment::settings(&self.repo)?
+        let said = environment::settings(&self.repo)
+            .map_err(libgit2)?
             .get_str("core.sharedRepository")
             .map(str::to_owned);
         let said = said.unwrap_or_default().to_lowercase();

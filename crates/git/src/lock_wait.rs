@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 /// How long to wait unless the caller says: dozens of processes that commit one after another finish in this
 /// time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits in short steps of random length. With equal or growing steps the same process would lose again and
 /// again.
-pub(crate) struct LockWait {
+pub struct LockWait {
     begun: Instant,
     limit: Duration,
     random: RandomState,
@@ -19,7 +19,7 @@ pub(crate) struct LockWait {
 
 impl LockWait {
     /// Begins to wait, at most this long.
-    pub(crate) fn at_most(limit: Duration) -> Self {
+    pub fn at_most(limit: Duration) -> Self {
         Self {
             begun: Instant::now(),
             limit,
@@ -29,12 +29,12 @@ impl LockWait {
     }
 
     /// The time that is left.
-    pub(crate) fn left(&self) -> Duration {
+    pub fn left(&self) -> Duration {
         self.limit.saturating_sub(self.begun.elapsed())
     }
 
     /// Sleeps for the next step; `false` without sleeping if the time is over.
-    pub(crate) fn again(&mut self) -> bool {
+    pub fn again(&mut self) -> bool {
         if self.left().is_zero() {
             return false;
         }

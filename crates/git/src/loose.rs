@@ -6,6 +6,7 @@ use super::objects::damaged;
 use super::side_work::SideWork;
 use super::{Error, Store, UNSHARED, durable};
 use crate::base::Digest;
+use crate::error::libgit2;
 use crate::scan::{Directory, io_error};
 use git2::{ObjectType, OdbLookupFlags, Oid};
 use std::collections::{BTreeSet, HashSet};
@@ -59,7 +60,7 @@ impl<'s> LooseObjects<'s> {
         }
         self.store.remove_if_torn(oid)?;
         self.store.refuse_torn(oid)?;
-        let objects = self.store.repo.odb()?;
+        let objects = self.store.repo.odb().map_err(libgit2)?;
         let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
         if is_there {
             let held = objects
@@ -71,13 +72,13 @@ impl<'s> LooseObjects<'s> {
         }
         if is_there || self.store.environment.moves_objects {
             // It also renews the time of an object that is there, so that `git gc` does not take it for an old one.
-            objects.write(kind, content)?;
+            objects.write(kind, content).map_err(libgit2)?;
         } else {
             let path = self.store.loose_file(oid);
             match self.write(&path, kind, content) {
                 // The directory of the file is a link, which someone put there.
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                    objects.write(kind, content)?;
+                    objects.write(kind, content).map_err(libgit2)?;
                 }
                 written => written.map_err(|source| io_error(&path, source))?,
             }

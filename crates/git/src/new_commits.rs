@@ -13,6 +13,7 @@ use super::pack::Pack;
 use super::side_work::SideWork;
 use super::{Error, Store, UNSHARED, digest};
 use crate::base::Digest;
+use crate::error::libgit2;
 use crate::scan::io_error;
 use git2::{ObjectType, Oid};
 use std::collections::{BTreeMap, HashMap};
@@ -165,7 +166,8 @@ impl Transaction<'_> {
         commits
             .last()
             .map(|last| store.repo.find_commit(*last))
-            .transpose()?;
+            .transpose()
+            .map_err(libgit2)?;
         Ok(Built { commits, objects })
     }
 

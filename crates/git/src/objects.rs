@@ -5,6 +5,7 @@
 
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest};
+use crate::error::libgit2;
 use crate::scan::io_error;
 use git2::{
     Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Revwalk, Tree,
@@ -41,7 +42,7 @@ impl Store {
         if let Some(content) = self.packed(id, wanted) {
             return Ok(Some((wanted, content)));
         }
-        let odb = self.repo.odb()?;
+        let odb = self.repo.odb().map_err(libgit2)?;
         let Some(found) = self.found_or_missing((id, ObjectType::Any), odb.read(id))? else {
             return Ok(None);
         };
@@ -95,7 +96,7 @@ impl Store {
         let Ok(id) = self.oid(object) else {
             return Ok(false);
         };
-        if self.repo.odb()?.exists(id) {
+        if self.repo.odb().map_err(libgit2)?.exists(id) {
             return Ok(true);
         }
         self.refuse_unread(id).map(|()| false)
@@ -121,7 +122,12 @@ impl Store {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.code() == ErrorCode::NotFound => {
-                let held = self.repo.odb()?.read_header(id).map(|(_, held)| held);
+                let held = self
+                    .repo
+                    .odb()
+                    .map_err(libgit2)?
+                    .read_header(id)
+                    .map(|(_, held)| held);
                 let is_other = kind != ObjectType::Any && held.is_ok_and(|held| held != kind);
                 if is_other {
                     Ok(None)
@@ -129,7 +135,7 @@ impl Store {
                     self.refuse_unread(id).map(|()| None)
                 }
             }
-            Err(error) => self.refuse_torn(id).and(Err(error.into())),
+            Err(error) => self.refuse_torn(id).and(Err(libgit2(error))),
         }
     }
 
@@ -157,7 +163,12 @@ impl Store {
         self.refuse_other(
             commit.id(),
             ObjectType::Commit,
-            self.repo.odb()?.read(commit.id())?.data(),
+            self.repo
+                .odb()
+                .map_err(libgit2)?
+                .read(commit.id())
+                .map_err(libgit2)?
+                .data(),
         )
     }
 
@@ -178,19 +189,19 @@ impl Store {
     /// The commit with this id. Returns an error if git cannot read it.
     pub(super) fn find_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
         self.refuse_torn(id)?;
-        Ok(self.repo.find_commit(id)?)
+        Ok(self.repo.find_commit(id).map_err(libgit2)?)
     }
 
     /// The tree with this id. Returns an error if git cannot read it.
     pub(super) fn find_tree(&self, id: Oid) -> Result<Tree<'_>, Error> {
         self.refuse_torn(id)?;
-        Ok(self.repo.find_tree(id)?)
+        Ok(self.repo.find_tree(id).map_err(libgit2)?)
     }
 
     /// The blob with this id. Returns an error if git cannot read it.
     pub(super) fn find_blob(&self, id: Oid) -> Result<Blob<'_>, Error> {
         self.refuse_torn(id)?;
-        Ok(self.repo.find_blob(id)?)
+        Ok(self.repo.find_blob(id).map_err(libgit2)?)
     }
 
     /// The parents of a commit that this clone has. Returns an error if git cannot read one.
@@ -205,12 +216,12 @@ impl Store {
     /// or if a commit that the walk may read is torn.
     pub(super) fn revwalk(&self, from: &[Digest], hidden: &[Digest]) -> Result<Revwalk<'_>, Error> {
         self.refuse_torn_history(&[from, hidden].concat())?;
-        let mut walk = self.repo.revwalk()?;
+        let mut walk = self.repo.revwalk().map_err(libgit2)?;
         for commit in from {
-            walk.push(self.oid(*commit)?)?;
+            walk.push(self.oid(*commit)?).map_err(libgit2)?;
         }
         for commit in hidden {
-            walk.hide(self.oid(*commit)?)?;
+            walk.hide(self.oid(*commit)?).map_err(libgit2)?;
         }
         Ok(walk)
     }
@@ -226,7 +237,7 @@ impl Store {
             readable_packs(&directory.join("pack"))?;
         }
         // libgit2 does not tell if it failed to open a pack. A repository that is opened anew tries again.
-        if self.opened_anew()?.odb()?.exists(id) {
+        if self.opened_anew()?.odb().map_err(libgit2)?.exists(id) {
             Err(unread(id))
         } else {
             Ok(())

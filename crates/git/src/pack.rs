@@ -214,9 +214,9 @@ impl Pack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::deflate::Inflate;
-    use crate::store::delta::tests::{files, tree};
-    use crate::store::pack_entry::{Base, PackEntry};
+    use crate::deflate::Inflate;
+    use crate::delta::tests::{files, tree};
+    use crate::pack_entry::{Base, PackEntry};
 
     #[test]
     fn an_object_is_as_it_was_after_it_is_compressed() {

@@ -2,6 +2,7 @@
 
 use super::Store;
 use crate::base::{Error, RepoPath};
+use crate::error::libgit2;
 use git2::{DiffFlags, DiffOptions, Patch};
 use std::path::Path;
 
@@ -21,11 +22,12 @@ impl Store {
         let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
         let mut options = DiffOptions::new();
         let mut patch =
-            Patch::from_buffers(before, Some(name), after, Some(name), Some(&mut options))?;
+            Patch::from_buffers(before, Some(name), after, Some(name), Some(&mut options))
+                .map_err(libgit2)?;
         if patch.delta().flags().contains(DiffFlags::BINARY) {
             return Ok(None);
         }
-        let text = String::from_utf8_lossy(&patch.to_buf()?).into_owned();
+        let text = String::from_utf8_lossy(&patch.to_buf().map_err(libgit2)?).into_owned();
         let (head, hunks) = text.split_at(text.find("\n@@ ").map_or(text.len(), |at| at + 1));
         let mut patch: String = head
             .lines()

@@ -4,6 +4,7 @@ use super::environment::prepare_library;
 use super::listing::{ListingEntry, TREE};
 use super::{Error, Store, digest};
 use crate::base::Digest;
+use crate::error::libgit2;
 use crate::scan::io_error;
 use git2::Repository;
 use std::io::ErrorKind;
@@ -19,16 +20,16 @@ pub struct BranchTip {
 }
 
 /// An entry of a directory in a commit: its name, and the id of its tree; `None` for anything but a directory.
-pub(crate) type TreeChild = (String, Option<Digest>);
+pub type TreeChild = (String, Option<Digest>);
 
 /// The name of a work tree or a branch, and why it cannot be read.
-pub(crate) type UnreadPlace = (String, Error);
+pub type UnreadPlace = (String, Error);
 
 impl Store {
     /// All local branches, then all remote-tracking branches, each sorted by name, and those that lead to no
     /// commit. Remote-tracking branches with the name `HEAD`, such as `origin/HEAD`, are left out: they stand for
     /// another one. Returns an error if git cannot list them.
-    pub(crate) fn branches(&self) -> Result<(Vec<BranchTip>, Vec<UnreadPlace>), Error> {
+    pub fn branches(&self) -> Result<(Vec<BranchTip>, Vec<UnreadPlace>), Error> {
         let (mut all, mut unread) = (Vec::new(), Vec::new());
         for prefix in ["refs/heads/", "refs/remotes/"] {
             let mut tips = self.each_tip(prefix)?;
@@ -49,14 +50,21 @@ impl Store {
 
     /// The roots of the other work trees of the repository, sorted, without those that no longer exist, and the
     /// entries that cannot be read. Returns an error if git cannot list them.
-    pub(crate) fn other_work_trees(&self) -> Result<(Vec<PathBuf>, Vec<UnreadPlace>), Error> {
+    pub fn other_work_trees(&self) -> Result<(Vec<PathBuf>, Vec<UnreadPlace>), Error> {
         let mut found: Vec<(String, Result<PathBuf, Error>)> = Vec::new();
-        for name in self.repo.worktrees()?.iter().flatten().flatten() {
+        for name in self
+            .repo
+            .worktrees()
+            .map_err(libgit2)?
+            .iter()
+            .flatten()
+            .flatten()
+        {
             let root = self
                 .repo
                 .find_worktree(name)
                 .map(|one| one.path().to_owned());
-            found.push((name.to_owned(), root.map_err(Error::from)));
+            found.push((name.to_owned(), root.map_err(libgit2)));
         }
         if self.repo.is_worktree() {
             prepare_library();
@@ -67,7 +75,7 @@ impl Store {
                     main.workdir()
                         .map(|root| (root.display().to_string(), Ok(root.into()))),
                 ),
-                Err(error) => found.push((directory.display().to_string(), Err(error.into()))),
+                Err(error) => found.push((directory.display().to_string(), Err(libgit2(error)))),
             }
         }
         let (mut roots, mut unread) = (Vec::new(), Vec::new());
@@ -87,7 +95,7 @@ impl Store {
 
     /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read
     /// it.
-    pub(crate) fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
+    pub fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
         let tree = self.listing(self.oid(tree)?)?;
         let child = |entry: ListingEntry<'_>| {
             Some((
@@ -100,7 +108,7 @@ impl Store {
 }
 
 /// The tree of a directory, given what [`TreeSource::object`](super::TreeSource::object) found at its path.
-pub(crate) fn tree_id(object: Option<(Digest, u32)>) -> Option<Digest> {
+pub fn tree_id(object: Option<(Digest, u32)>) -> Option<Digest> {
     object
         .filter(|(_, mode)| *mode == TREE)
         .map(|(tree, _)| tree)

@@ -10,6 +10,7 @@ use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest, durable, side_work};
 use crate::base::{Code, Digest};
+use crate::error::libgit2;
 use crate::scan::Directory;
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
@@ -32,12 +33,15 @@ pub(super) enum RefStorage {
 impl RefStorage {
     /// Reads the format from the configuration. Returns an error if `orch` does not know it.
     pub(super) fn of(repo: &Repository) -> Result<Self, Error> {
-        match settings(repo)?.get_str("extensions.refstorage") {
+        match settings(repo)
+            .map_err(libgit2)?
+            .get_str("extensions.refstorage")
+        {
             Ok("files") => Ok(Self::Files),
             Ok("reftable") => Ok(Self::Tables(RefTables::of(repo))),
             Ok(format) => Err(unsupported(&format!("the ref format `{format}`"))),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(Self::Files),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 }
@@ -55,7 +59,7 @@ impl RefLock<'_> {
     pub(super) fn commit(self) -> Result<(), Error> {
         match self {
             Self::File(transaction, replaced) => {
-                transaction.commit()?;
+                transaction.commit().map_err(libgit2)?;
                 replaced.into_iter().for_each(side_work::close);
                 Ok(())
             }
@@ -88,7 +92,7 @@ impl Store {
         if let RefStorage::Tables(tables) = &self.references {
             return Ok(tables.root_refs(self)?.head);
         }
-        let head = self.repo.find_reference("HEAD")?;
+        let head = self.repo.find_reference("HEAD").map_err(libgit2)?;
         let Some(target) = head.symbolic_target_bytes() else {
             return Ok(Head {
                 branch: None,
@@ -99,7 +103,7 @@ impl Store {
         let commit = match self.repo.find_reference(&name) {
             Ok(reference) => Some(digest(self.peeled(&reference)?)),
             Err(error) if error.code() == ErrorCode::NotFound => None,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(libgit2(error)),
         };
         Ok(Head {
             branch: Some(name),
@@ -153,7 +157,7 @@ impl Store {
                     && (self.repo.revparse_single(revision).is_ok()
                         || self.opened_anew()?.revparse_single(revision).is_ok()) =>
             {
-                Err(error.into())
+                Err(libgit2(error))
             }
             Err(error)
                 if error.code() == ErrorCode::NotFound
@@ -164,7 +168,7 @@ impl Store {
             }
             // Two or three hexadecimal digits are too few for a name of an object.
             Err(error) if error.code() == ErrorCode::Ambiguous => Err(ambiguous_revision(revision)),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 
@@ -174,7 +178,7 @@ impl Store {
         if let Some(id) = reference.target().or_else(last) {
             self.refuse_torn_tags(id)?;
         }
-        Ok(reference.peel_to_commit()?.id())
+        Ok(reference.peel_to_commit().map_err(libgit2)?.id())
     }
 
     /// The commit that an object is, or that a tag points to. Returns an error if git cannot read it.
@@ -182,8 +186,10 @@ impl Store {
         self.refuse_torn_tags(id)?;
         Ok(self
             .repo
-            .find_object(id, None)?
-            .peel(ObjectType::Commit)?
+            .find_object(id, None)
+            .map_err(libgit2)?
+            .peel(ObjectType::Commit)
+            .map_err(libgit2)?
             .id())
     }
 
@@ -259,7 +265,7 @@ impl Store {
             RefStorage::Files => match self.repo.find_reference(name) {
                 Ok(reference) => Ok(Some(digest(self.peeled(&reference)?))),
                 Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(libgit2(error)),
             },
             RefStorage::Tables(tables) => tables.parse(self, name),
         }
@@ -280,8 +286,12 @@ impl Store {
         let mut tips = Vec::new();
         match &self.references {
             RefStorage::Files => {
-                for reference in self.repo.references_glob(&format!("{prefix}*"))? {
-                    let reference = reference?;
+                for reference in self
+                    .repo
+                    .references_glob(&format!("{prefix}*"))
+                    .map_err(libgit2)?
+                {
+                    let reference = reference.map_err(libgit2)?;
                     let Ok(name) = reference.name() else { continue };
                     match self.peeled(&reference) {
                         Ok(commit) => tips.push((name.to_owned(), Ok(commit))),
@@ -383,23 +393,24 @@ impl Store {
                 }
             }
         }
-        let mut lock = self.repo.transaction()?;
+        let mut lock = self.repo.transaction().map_err(libgit2)?;
         while let Err(error) = lock.lock_ref(name) {
             match error.code() {
                 ErrorCode::Locked if wait.again() => {}
                 ErrorCode::Locked => return Err(busy()),
-                _ => return Err(error.into()),
+                _ => return Err(libgit2(error)),
             }
         }
         let now = match self.repo.find_reference(name) {
             Ok(reference) => reference.target().map(digest),
             Err(error) if error.code() == ErrorCode::NotFound => None,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(libgit2(error)),
         };
         if now != moved.from {
             return Err(Error::moved());
         }
-        lock.set_target(name, self.oid(moved.to)?, Some(committer), moved.message)?;
+        lock.set_target(name, self.oid(moved.to)?, Some(committer), moved.message)
+            .map_err(libgit2)?;
         let file = self.repo.commondir().join(name);
         let directory = Directory::open_itself(durable::parent(&file)).ok();
         let replaced = directory.and_then(|at| at.held(file.file_name().unwrap_or_default()));

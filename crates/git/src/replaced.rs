@@ -8,6 +8,7 @@
 use super::history::MAX_WALK;
 use super::{Error, Store, caches, durable, history};
 use crate::base::{Digest, RepoPath, locked};
+use crate::error::libgit2;
 use crate::scan::Directory;
 use git2::Sort;
 use std::collections::{BTreeMap, VecDeque};
@@ -195,11 +196,11 @@ impl Store {
         }
         let mut walk = self.revwalk(&[head], until.as_slice())?;
         // Sorted by topology, the walk would read all commits before it returns the first.
-        walk.set_sorting(Sort::TIME)?;
+        walk.set_sorting(Sort::TIME).map_err(libgit2)?;
         let (mut newer, mut left) = (Vec::new(), MAX_ENTRIES);
         for id in walk.take(MAX_WALK) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
                 break;
             };
             let (losses, entries) = self.losses(&commit, top)?;

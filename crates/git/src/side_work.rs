@@ -42,7 +42,7 @@ struct Pool {
 /// Files and directories to sync, and what else is done meanwhile. Dropping it leaves out what no thread has begun.
 #[derive(Default)]
 #[must_use]
-pub(crate) struct SideWork(Arc<SideBatch>);
+pub struct SideWork(Arc<SideBatch>);
 
 #[derive(Default)]
 struct SideBatch {
@@ -69,7 +69,7 @@ impl SideWork {
     }
 
     /// Begins to do this.
-    pub(crate) fn begin(&self, part: impl FnOnce() -> Result<(), Error> + Send + 'static) {
+    pub fn begin(&self, part: impl FnOnce() -> Result<(), Error> + Send + 'static) {
         locked(&self.0.progress).left += 1;
         let mut pool = locked(&POOL);
         pool.waiting
@@ -86,7 +86,7 @@ impl SideWork {
     }
 
     /// Waits until everything that was added is synced, and all else is done. Returns the first error if something failed.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
+    pub fn wait(&self) -> Result<(), Error> {
         while let Some(part) = self.next() {
             self.0.run(part);
         }

@@ -7,6 +7,7 @@ use super::error::{GitFault, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest, ObjectFormat};
+use crate::error::libgit2;
 use git2::{ErrorCode, Oid, Time};
 use std::collections::HashMap;
 
@@ -61,7 +62,7 @@ impl Store {
             ErrorCode::NotFound => no_identity(),
             _ if error.message().contains("angle brackets") => malformed("name or mail address"),
             _ if error.message().contains("empty name or email") => nothing_left(),
-            _ => error.into(),
+            _ => libgit2(error),
         })?;
         refuse_malformed(known)
     }
@@ -81,10 +82,13 @@ impl Store {
             )?;
             return Ok(answer.trim_ascii() == b"true");
         }
-        match settings(&self.repo)?.get_bool("commit.gpgSign") {
+        match settings(&self.repo)
+            .map_err(libgit2)?
+            .get_bool("commit.gpgSign")
+        {
             Ok(signs) => Ok(signs),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 
@@ -109,7 +113,13 @@ impl Store {
     /// Whether git trusts the signature that it would put on a commit now. Signs an empty commit that no branch
     /// names. Returns an error if signing or git fails.
     pub fn trusts_own_signature(&self) -> Result<bool, Error> {
-        let empty = digest(self.repo.treebuilder(None)?.write()?);
+        let empty = digest(
+            self.repo
+                .treebuilder(None)
+                .map_err(libgit2)?
+                .write()
+                .map_err(libgit2)?,
+        );
         let commit = self.signed_commit("orch: is this signature trusted?", empty, None)?;
         let told = self.signatures(&[digest(commit)])?;
         Ok(matches!(told.first(), Some(Signature::Good { .. })))
@@ -157,7 +167,7 @@ impl Store {
         {
             Ok(_) => Ok(true),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 
@@ -166,8 +176,8 @@ impl Store {
         if self.environment.has_settings {
             return Ok(true);
         }
-        let settings = settings(&self.repo)?;
-        let mut found = settings.entries(Some(BEYOND_LIBRARY))?;
+        let settings = settings(&self.repo).map_err(libgit2)?;
+        let mut found = settings.entries(Some(BEYOND_LIBRARY)).map_err(libgit2)?;
         Ok(found.next().is_some())
     }
 }

@@ -3,6 +3,7 @@
 use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
 use super::{Error, Store, digest};
 use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
+use crate::error::libgit2;
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
 use git2::{ObjectType, Oid};
 use std::cell::OnceCell;
@@ -90,7 +91,7 @@ impl Store {
             return Ok(None);
         };
         // A partial clone fetches blobs when they are needed; here nothing is fetched.
-        let odb = self.repo.odb()?;
+        let odb = self.repo.odb().map_err(libgit2)?;
         let header = self.found_or_missing((id, ObjectType::Any), odb.read_header(id))?;
         Ok(header.map(|(size, _)| size as u64))
     }

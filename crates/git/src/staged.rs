@@ -7,6 +7,7 @@ use super::read_index::{ReadIndex, read_index};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, cache_tree, digest};
 use crate::base::{Digest, ObjectFormat, RepoPath};
+use crate::error::libgit2;
 use crate::scan::{Child, Content, Entry, Source};
 use std::collections::HashMap;
 
@@ -82,8 +83,8 @@ impl Store {
     }
 
     fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
-        let mut index = self.repo.index()?;
-        index.read(false)?;
+        let mut index = self.repo.index().map_err(libgit2)?;
+        index.read(false).map_err(libgit2)?;
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
         for entry in index.iter() {
             let path = std::str::from_utf8(&entry.path)

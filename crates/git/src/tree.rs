@@ -3,6 +3,7 @@
 use super::environment::settings;
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
+use crate::error::libgit2;
 use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
 use std::path::Path;
 
@@ -28,10 +29,13 @@ impl Store {
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {
-        match settings(&self.repo)?.get_bool("core.fileMode") {
+        match settings(&self.repo)
+            .map_err(libgit2)?
+            .get_bool("core.fileMode")
+        {
             Ok(known) => Ok(known),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(libgit2(error)),
         }
     }
 
@@ -84,7 +88,10 @@ impl Store {
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
         self.refuse_special(path, ".gitignore")?;
-        Ok(self.repo.is_path_ignored(Path::new(path.as_str()))?)
+        Ok(self
+            .repo
+            .is_path_ignored(Path::new(path.as_str()))
+            .map_err(libgit2)?)
     }
 }
 
@@ -96,7 +103,7 @@ pub(super) fn named_in(
     match tree.get_path(Path::new(path.as_str())) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(libgit2(error)),
     }
 }
 

@@ -7,6 +7,7 @@
 use super::{Error, Store, digest, durable, trailers};
 use crate::base::{AgentMark, Digest, RepoPath, trailer};
 use crate::decide::{ActorKind, FileWriter};
+use crate::error::libgit2;
 use crate::scan::{Directory, FileStamp};
 use git2::Commit as GitCommit;
 use std::collections::BTreeSet;
@@ -151,7 +152,7 @@ impl Store {
         let hidden: Vec<Digest> = from.into_iter().collect();
         let mut found = Vec::new();
         for id in self.revwalk(&[to], &hidden)?.take(MOST_COMMITS) {
-            let commit = self.find_commit(id?)?;
+            let commit = self.find_commit(id.map_err(libgit2)?)?;
             if !made_by(&commit).is_empty() {
                 found.push(digest(commit.id()));
             }

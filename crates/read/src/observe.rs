@@ -1,13 +1,14 @@
 //! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
-use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
+use super::{Matcher, Schemas, ValidationCache};
 use crate::base::{
     ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace,
 };
 use crate::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Format, Workflow};
+use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,65 +48,6 @@ pub struct Observed {
     pub unread: Vec<RepoPath>,
     /// Directories of the task that are repositories of their own.
     pub nested: Vec<RepoPath>,
-}
-
-/// The part of a task's `transcript.jsonl` that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ObservedLog {
-    /// There is no log.
-    Missing,
-    /// The log exists but cannot be read.
-    Unreadable,
-    /// The whole log.
-    Whole(Vec<u8>),
-    /// The end of the log.
-    End(LogEnd),
-}
-
-/// The end of a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogEnd {
-    /// The size of the whole log, in bytes.
-    pub length: u64,
-    /// The last bytes of the log.
-    pub bytes: Vec<u8>,
-    /// The blob of the log in HEAD, if its size and the state beside it match those in the work directory.
-    pub held: Option<Digest>,
-}
-
-impl ObservedLog {
-    /// The log as the content of a whole file.
-    pub(crate) fn of(content: Content) -> Self {
-        match content {
-            Content::Bytes(bytes) => Self::Whole(bytes),
-            Content::Missing => Self::Missing,
-            Content::TooLarge(_) | Content::Unreadable(_) | Content::Absent => Self::Unreadable,
-        }
-    }
-
-    /// Whether a log exists.
-    #[must_use]
-    pub fn is_there(&self) -> bool {
-        *self != Self::Missing
-    }
-
-    /// The bytes of the log, if the whole log was read.
-    #[must_use]
-    pub fn whole(&self) -> Option<&[u8]> {
-        match self {
-            Self::Whole(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-
-    /// The end of the log, if only that was read.
-    #[must_use]
-    pub fn end(&self) -> Option<&LogEnd> {
-        match self {
-            Self::End(end) => Some(end),
-            _ => None,
-        }
-    }
 }
 
 /// The bytes of `state.json`, or the problems with reading them.

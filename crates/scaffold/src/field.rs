@@ -248,7 +248,7 @@ mod tests {
             };
             assert_eq!(field.default().is_none(), optional, "{text}");
             let schema =
-                crate::scan::Schema::compile("f", &field.schema().to_string()).expect("a schema");
+                orch_read::Schema::compile("f", &field.schema().to_string()).expect("a schema");
             let problems = field
                 .default()
                 .map(|value| schema.validate(&value))

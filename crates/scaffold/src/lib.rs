@@ -3,6 +3,9 @@
 //! Nothing here reads or writes a file, and expressions of a configuration are never evaluated: each is
 //! parsed and translated to CEL, or rejected.
 
+use orch_base as base;
+use orch_core::workflow;
+
 mod chain;
 mod config;
 mod document;

@@ -5,6 +5,10 @@
 //! wire format; their schemas are in `system/schemas/output/`. All paths in JSON are relative to the root of
 //! the repository; text shows the path of an artifact relative to its task.
 
+use crate as view;
+use orch_base as base;
+use orch_core::{config, decide, workflow};
+
 mod action_prompt;
 mod answer;
 mod audit;
@@ -44,7 +48,7 @@ mod task;
 mod tests;
 mod text;
 mod transition;
-pub(crate) mod uri;
+pub mod uri;
 mod wire;
 
 pub use action_prompt::action_prompt;

@@ -1,6 +1,6 @@
 //! Inside a room: no files import each other in a circle, and every type has a name of its own.
 
-use super::{code, is_test, members, sources};
+use super::{CRATES, code, is_test, members, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Type names that still mean several things. None may be added.
@@ -12,6 +12,12 @@ fn module(file: &str) -> Vec<&str> {
         .split('/')
         .filter(|part| !["mod", "lib", "main"].contains(part))
         .collect()
+}
+
+/// Whether a room is a crate of its own.
+fn is_crate(room: &str) -> bool {
+    let is_part = CRATES.iter().any(|(_, rooms)| rooms.contains(&room));
+    room != "cli" && room != "room" && !is_part
 }
 
 /// The paths that a text of code begins with, given without `use`: groups are taken apart.
@@ -50,10 +56,10 @@ fn imports<'f>(
     });
     let mut found = BTreeSet::new();
     for path in starts.flat_map(|(at, _)| paths(&code[at..])) {
-        let mut at: Vec<&str> = if path[0] == "crate" {
-            Vec::new()
-        } else {
-            own.clone()
+        let mut at: Vec<&str> = match path[0] {
+            "crate" if is_crate(own[0]) => vec![own[0]],
+            "crate" => Vec::new(),
+            _ => own.clone(),
         };
         for part in path
             .into_iter()

@@ -1,9 +1,9 @@
 //! What a change of `orch.toml` makes looser. Where that cannot be told, it is a change.
 
 use super::{Config, FILE, Roots, parse};
-use crate::base::TomlStep::{Item, Key, Text};
-use crate::base::{TomlLines, TomlStep};
+use crate::TomlStep::{Item, Key, Text};
 use crate::workflow::{RuleChange, first_other_line};
+use crate::{TomlLines, TomlStep};
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 

@@ -8,11 +8,9 @@ use super::{
     Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns,
     Root, RootPath, Roots, TaskBranch, Watch,
 };
-use crate::base::{
-    Code, Diagnostic, Digest, RepoPath, RuleId, Spanned, TaskId, TomlDialect, TomlReader,
-    TomlTable, TomlType, TomlValue, WorkflowName, nearest,
-};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, RuleId, TaskId, WorkflowName, nearest};
 use crate::decide::{AgentOrder, OrdersBy, People, Require};
+use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 

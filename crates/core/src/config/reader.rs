@@ -1,10 +1,8 @@
 //! The wording of the findings in `orch.toml`, and helpers for values that are parsed further.
 
 use super::keys::{example, home};
-use crate::base::{
-    Code, Diagnostic, Place, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue,
-    nearest,
-};
+use crate::base::{Code, Diagnostic, Place, nearest};
+use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use toml::de::DeInteger;

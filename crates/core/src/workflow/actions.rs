@@ -4,8 +4,9 @@ use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawImport, RawLimits, Text};
 use super::{Action, Ask, Guard, ImportValue, Limits, StateImport, Times, Types};
+use crate::Spanned;
 use crate::base::pointer::child;
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period, Spanned};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period};
 
 /// What the expressions of `[state.import]` read.
 const ORIGINAL: &str = "original";

@@ -6,9 +6,10 @@ use super::{
     Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence,
     Owner, Phase, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
 };
+use crate::Spanned;
 use crate::base::{
     ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place,
-    RepoPath, Spanned, WorkflowName, nearest, with_line_feeds,
+    RepoPath, WorkflowName, nearest, with_line_feeds,
 };
 use std::ops::Range;
 

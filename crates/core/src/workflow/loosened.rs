@@ -1,8 +1,8 @@
 //! What a change of a workflow document or of a schema makes looser. Where that cannot be told, it is a change.
 
 use super::Document;
-use crate::base::TomlLines;
-use crate::base::TomlStep::{Item, Key};
+use crate::TomlLines;
+use crate::TomlStep::{Item, Key};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use toml::{Table, Value};

@@ -267,7 +267,7 @@ fn schema_members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 /// The first example of a schema.
-pub(crate) fn first_example(schema: &str) -> Option<Value> {
+pub fn first_example(schema: &str) -> Option<Value> {
     /// What is read of a schema; the rest is only skipped.
     #[derive(Deserialize)]
     struct Examples {

@@ -4,7 +4,8 @@ use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
 use super::{APPROVALS, Artifact, Guard};
-use crate::base::{Code, Diagnostic, Spanned, WorkflowName};
+use crate::Spanned;
+use crate::base::{Code, Diagnostic, WorkflowName};
 
 /// The members of what people said of a phase, in a guard.
 const APPROVAL_MEMBERS: [&str; 8] = [

@@ -102,13 +102,15 @@ impl Applied {
 pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
 
 /// A task to apply steps to, with the result of a look at it, if there was one.
-pub(crate) struct Wanted {
+pub struct Wanted {
+    /// The task.
     pub task: TaskRef,
+    /// The look, and what follows from it.
     pub seen: Option<Foreseen>,
 }
 
 /// A look at a task, and the steps and records that follow from it.
-pub(crate) struct Foreseen {
+pub struct Foreseen {
     pub judged: Sight,
     pub settled: Settled,
     /// The record after each of the steps, if it was already made.
@@ -153,7 +155,7 @@ impl Wanted {
     }
 
     /// Whether a step is due, according to the look.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         self.seen
             .as_ref()
             .is_some_and(|seen| !seen.settled.steps.is_empty())
@@ -202,7 +204,7 @@ impl Writer<'_> {
 
     /// What [`Writer::advance`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
     /// it cannot be made.
-    pub(crate) fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
+    pub fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
         let settled = self.due(&judged, plan)?;
         Ok(Wanted::seen(judged, settled))
     }
@@ -267,7 +269,7 @@ impl Writer<'_> {
     }
 
     /// Applies what the rules decide for tasks with a step due; see [`Writer::advance`].
-    pub(crate) fn advance_due(
+    pub fn advance_due(
         &self,
         wanted: &mut [Wanted],
         plan: &AdvancePlan<'_>,
@@ -386,7 +388,7 @@ impl Writer<'_> {
 
 impl Wanted {
     /// The outcome without applying anything; `None` for a task without a look.
-    pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
+    pub fn uncommitted(self) -> Option<TaskOutcome> {
         let Foreseen {
             judged,
             settled: Settled { steps, .. },

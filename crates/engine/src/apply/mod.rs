@@ -38,7 +38,7 @@ pub use relocate::Relocation;
 pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
 pub use split::{NewIdFor, SplitRecord};
 
-pub(crate) use advance::Wanted;
+pub use advance::Wanted;
 pub(crate) use orders::first_applied;
 
 use crate::base::Timestamp;

@@ -46,7 +46,7 @@ impl Writer<'_> {
     }
 
     /// Returns [`Code::ByHuman`] if the caller is an agent, whatever it says of itself.
-    pub(crate) fn refuse_agent(&self, argv: &[&str]) -> Result<(), Error> {
+    pub fn refuse_agent(&self, argv: &[&str]) -> Result<(), Error> {
         match self.stamp().by.kind {
             ActorKind::Agent => Err(self.needs_person(argv, "an agent")),
             ActorKind::Human | ActorKind::Orch => Ok(()),

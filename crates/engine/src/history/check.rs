@@ -37,7 +37,7 @@ pub struct Checked {
     /// The checked text of each file that a finding points into, by path.
     pub texts: BTreeMap<String, String>,
     /// The findings again, to tell duplicates.
-    pub(crate) known: HashSet<Diagnostic>,
+    pub known: HashSet<Diagnostic>,
 }
 
 impl Checked {

@@ -78,7 +78,9 @@ impl NewSteps<'_> {
                 match self.archive.blob(run.result.digest)? {
                     Some(bytes) => bytes,
                     None => {
-                        return unverifiable(format!("its result, which {path} was, is not in git"));
+                        return unverifiable(format!(
+                            "its result, which {path} was, is not in git"
+                        ));
                     }
                 }
             }

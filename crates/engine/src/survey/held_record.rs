@@ -26,7 +26,7 @@ impl Workspace {
     /// rule.
     ///
     /// Returns an error if the source cannot be read or the workflow cannot be used.
-    pub(crate) fn record_faults(&self, task: &TaskRef) -> Result<Vec<Diagnostic>, Error> {
+    pub fn record_faults(&self, task: &TaskRef) -> Result<Vec<Diagnostic>, Error> {
         let head = self.begin_looks()?;
         let commit = head.as_ref().and_then(|head| head.commit);
         let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, u64::MAX))?;

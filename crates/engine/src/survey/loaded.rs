@@ -49,7 +49,7 @@ impl Loaded {
     }
 
     /// The compiled workflow. Returns an error with the first problem if the document has errors.
-    pub(crate) fn usable(&self) -> Result<&Arc<UsableWorkflow>, Error> {
+    pub fn usable(&self) -> Result<&Arc<UsableWorkflow>, Error> {
         self.compiled.as_ref().map_err(|_| self.faulty())
     }
 

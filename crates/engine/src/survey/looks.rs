@@ -197,7 +197,7 @@ impl Workspace {
     }
 
     /// What `made` makes of each of these, in the same order, in as many threads as there are cores.
-    pub(crate) fn map_each<T: Sync, R: Send>(
+    pub fn map_each<T: Sync, R: Send>(
         &self,
         of: &[T],
         made: impl Fn(&Self, &T) -> R + Sync,

@@ -47,7 +47,7 @@ pub use known_settings::KnownSettings;
 pub use loaded::{Loaded, UsableWorkflow};
 pub(crate) use looks::{Opener, THREAD_STACK};
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
-pub(crate) use overview::{unjudged, unread};
+pub use overview::{unjudged, unread};
 pub use setup::Purpose;
 pub use sight::{KeptKey, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
@@ -265,7 +265,7 @@ impl Workspace {
     }
 
     /// The repository. Returns an error if there is none.
-    pub(crate) fn repository_or_refuse(&self) -> Result<&Store, Error> {
+    pub fn repository_or_refuse(&self) -> Result<&Store, Error> {
         self.store.as_ref().ok_or_else(|| {
             let message = "not a git repository, so there is no history";
             Diagnostic::error(Code::NoRepository, message)

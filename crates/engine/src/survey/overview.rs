@@ -292,14 +292,14 @@ fn detached(head: &Head) -> String {
 
 /// The finding about something that cannot be read. A failure of the machine keeps its code, which
 /// decides the exit code.
-pub(crate) fn unread(what: &str, error: &Error) -> Diagnostic {
+pub fn unread(what: &str, error: &Error) -> Diagnostic {
     let mut problem = unjudged(error);
     problem.message = format!("{what}: {}", problem.message);
     problem
 }
 
 /// The finding about what could not be evaluated: the fault of the machine, or else why.
-pub(crate) fn unjudged(error: &Error) -> Diagnostic {
+pub fn unjudged(error: &Error) -> Diagnostic {
     let code = if error.class() == Class::Fault {
         error.code()
     } else {

@@ -35,7 +35,7 @@ impl Workspace {
     }
 
     /// Whether a signer that git trusts signs the caller's commits. Returns an error if git fails.
-    pub(crate) fn signs_verifiably(&self) -> Result<bool, Error> {
+    pub fn signs_verifiably(&self) -> Result<bool, Error> {
         match self.store.as_ref().filter(|_| self.commits()) {
             Some(store) => Ok(store.signs()? && store.trusts_own_signature()?),
             None => Ok(false),
@@ -63,7 +63,7 @@ impl Workspace {
 
     /// Keeps that the program which has called this process as a hook is an agent; outside git nothing is kept. Returns
     /// an error if it cannot be kept.
-    pub(crate) fn announce_agent(&self, caller: &Caller) -> Result<(), Error> {
+    pub fn announce_agent(&self, caller: &Caller) -> Result<(), Error> {
         match (self.announced_agents(), caller.process) {
             (Some(agents), Some(process)) => agents.announce(&Lineage::of(process)),
             _ => Ok(()),

@@ -2,13 +2,13 @@
 
 use super::{FORMATS, Repo, info, path};
 use crate::base::{Digest, RepoPath};
-use crate::store::entries::IndexFile;
-use crate::store::splice::{Edit, SplicedIndex, splice};
+use crate::entries::IndexFile;
+use crate::splice::{Edit, SplicedIndex, splice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Pseudo-random numbers that are the same in every run.
-pub(in crate::store) struct Chance(pub u64);
+pub(crate) struct Chance(pub u64);
 
 impl Chance {
     pub fn below(&mut self, limit: usize) -> usize {

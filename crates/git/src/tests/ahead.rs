@@ -2,8 +2,8 @@
 
 use super::{FORMATS, Repo, path};
 use crate::base::{Class, Code, ObjectFormat};
-use crate::store::read_index::IndexChange;
-use crate::store::{PlannedCommit, Write};
+use crate::read_index::IndexChange;
+use crate::{PlannedCommit, Write};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -3,7 +3,7 @@
 use super::against_git::Chance;
 use super::{Repo, path};
 use crate::base::{Digest, RepoPath};
-use crate::store::{MovedPath, PlannedCommit, Write};
+use crate::{MovedPath, PlannedCommit, Write};
 use std::collections::BTreeMap;
 
 type Files = BTreeMap<RepoPath, (Digest, i32)>;

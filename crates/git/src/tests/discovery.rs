@@ -2,7 +2,7 @@
 
 use super::Repo;
 use crate::base::Class;
-use crate::store::{Environment, Store};
+use crate::{Environment, Store};
 use std::fs;
 
 #[test]

@@ -2,11 +2,11 @@
 
 use super::{Repo, change, path, store_at};
 use crate::base::ObjectFormat;
-use crate::store::entries::IndexFile;
-use crate::store::index::IndexUpdate;
-use crate::store::next_index::NextIndex;
-use crate::store::side_work::SideWork;
-use crate::store::splice::splice;
+use crate::entries::IndexFile;
+use crate::index::IndexUpdate;
+use crate::next_index::NextIndex;
+use crate::side_work::SideWork;
+use crate::splice::splice;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;

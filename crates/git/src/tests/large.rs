@@ -2,7 +2,7 @@
 
 use super::{FORMATS, Repo};
 use crate::base::{Digest, ObjectFormat, RepoPath};
-use crate::store::{Store, caches};
+use crate::{Store, caches};
 use std::fs;
 use std::path::PathBuf;
 

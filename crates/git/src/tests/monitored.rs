@@ -2,8 +2,8 @@
 
 use super::against_git::Chance;
 use super::{FORMATS, Repo, change, info};
-use crate::store::entries::IndexFile;
-use crate::store::splice::Edit;
+use crate::entries::IndexFile;
+use crate::splice::Edit;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

@@ -3,7 +3,7 @@
 use super::against_git::Chance;
 use super::{Repo, path};
 use crate::base::{Digest, RepoPath};
-use crate::store::{PlannedCommit, Store, Write};
+use crate::{PlannedCommit, Store, Write};
 use std::fs;
 
 /// Most of those below `t` are in one part of the cache.

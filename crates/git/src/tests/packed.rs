@@ -2,13 +2,13 @@
 
 use super::against_git::Chance;
 use super::{FORMATS, Repo};
+use crate::Store;
 use crate::base::ObjectFormat;
-use crate::store::Store;
-use crate::store::deflate::Deflate;
-use crate::store::pack::{INDEX_BEGIN, PACK_BEGIN};
-use crate::store::pack_entry::{BLOB, DELTA, DELTA_OF_ID, head};
-use crate::store::pack_reader::{PackReader, SharedPacks};
-use crate::store::{delta, varint};
+use crate::deflate::Deflate;
+use crate::pack::{INDEX_BEGIN, PACK_BEGIN};
+use crate::pack_entry::{BLOB, DELTA, DELTA_OF_ID, head};
+use crate::pack_reader::{PackReader, SharedPacks};
+use crate::{delta, varint};
 use git2::{ObjectType, Oid};
 use std::cell::Cell;
 use std::fs;
@@ -383,7 +383,7 @@ fn a_damaged_pack_yields_what_the_id_names_or_nothing() {
                     "case {case}: {id}"
                 );
                 if *kind == ObjectType::Blob
-                    && let Ok(Some(read)) = store.blob(crate::store::digest(*id))
+                    && let Ok(Some(read)) = store.blob(crate::digest(*id))
                 {
                     assert!(read == *content, "case {case}: {id}");
                 }

@@ -2,10 +2,10 @@
 
 use super::{Repo, path};
 use crate::base::{Class, Digest, ObjectFormat};
-use crate::store::gc::own_host;
-use crate::store::ref_tables::RefMove;
-use crate::store::sign::Person;
-use crate::store::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
+use crate::gc::own_host;
+use crate::ref_tables::RefMove;
+use crate::sign::Person;
+use crate::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};

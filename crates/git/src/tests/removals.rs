@@ -2,7 +2,7 @@
 
 use super::{FORMATS, Repo};
 use crate::base::{Digest, RepoPath};
-use crate::store::{Range, Removal};
+use crate::{Range, Removal};
 
 /// A history in which files are removed, moved and removed again, on both sides of a merge and by the merge.
 fn history(repo: &Repo) {

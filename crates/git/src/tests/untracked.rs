@@ -2,8 +2,8 @@
 
 use super::against_git::Chance;
 use super::{FORMATS, Repo, change};
-use crate::store::entries::IndexFile;
-use crate::store::untracked;
+use crate::entries::IndexFile;
+use crate::untracked;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::{ReadResult, conflict, text};
 use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
-use crate::scan::span::{key_span, span};
+use crate::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};

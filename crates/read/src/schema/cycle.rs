@@ -3,7 +3,7 @@
 use super::keywords::{inner, subschemas};
 use crate::base::pointer::is_at_or_below;
 use crate::base::{Code, Diagnostic, Place};
-use crate::scan::span::span;
+use crate::span::span;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

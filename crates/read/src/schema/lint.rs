@@ -3,7 +3,7 @@
 use super::Schema;
 use super::keywords::{KEYWORDS, subschemas};
 use crate::base::{Code, Diagnostic, Place, nearest};
-use crate::scan::span::{key_span, span};
+use crate::span::{key_span, span};
 use serde_json::Value;
 
 /// Finds mistakes in a schema that validators accept silently: misspelt keywords, and examples that the

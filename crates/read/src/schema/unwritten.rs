@@ -3,7 +3,7 @@
 use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::decide::TODO;
-use crate::scan::read::locate;
+use crate::read::locate;
 use crate::workflow::Format;
 use serde_json::Value;
 use std::collections::BTreeSet;

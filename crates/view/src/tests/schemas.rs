@@ -160,7 +160,7 @@ fn is_update() -> bool {
 
 #[test]
 fn the_schemas_are_those_of_the_wire_structs() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("system/schemas/output");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../system/schemas/output");
     let mut stale = Vec::new();
     let mut names = Vec::new();
     for (kind, schema) in schemas() {

@@ -305,7 +305,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
     let mut logs: BTreeMap<BTreeSet<&'static str>, usize> = BTreeMap::new();
     for task in tasks {
         // A log that cannot be read is a finding already.
-        let bytes = durable::read_regular(&task.transcript_path().under(&workspace.root))
+        let bytes = durable::read_regular(&task.transcript_path().under(workspace.root()))
             .unwrap_or_default();
         let (log, _) = EventLog::parse(&bytes);
         let version = |event: &LogEvent| match event.entry.version {

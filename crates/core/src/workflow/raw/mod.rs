@@ -6,7 +6,8 @@
 mod reader;
 
 use super::Document;
-use crate::base::{Code, Diagnostic, Spanned, TomlReader, TomlTable};
+use crate::base::{Code, Diagnostic};
+use crate::{Spanned, TomlReader, TomlTable};
 use reader::{BlockReader, DocumentDialect, to_json};
 use serde_json::Value;
 use std::ops::Range;

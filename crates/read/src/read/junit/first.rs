@@ -2,7 +2,7 @@
 //! stays as it is.
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};
-use crate::scan::read::ReadResult;
+use crate::read::ReadResult;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ struct FirstReport {
 }
 
 /// Reads a report. Rejects document type declarations, so that no entity can expand.
-pub(in crate::scan::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
+pub(in crate::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut reader = Reader::from_str(text);
     let mut report = FirstReport::default();
     let mut depth = 0_i64;

@@ -9,7 +9,7 @@ mod location;
 mod other_root;
 mod xml;
 
-pub(in crate::scan::read) use first::read as read_first;
+pub(in crate::read) use first::read as read_first;
 
 use super::{ReadResult, conflict};
 use crate::base::{Code, Diagnostic, Place, RepoPath};

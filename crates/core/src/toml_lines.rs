@@ -1,6 +1,6 @@
 //! Where the keys and the values of a TOML text are.
 
-use super::Place;
+use orch_base::Place;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

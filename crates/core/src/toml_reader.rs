@@ -3,7 +3,7 @@
 //! Reading never stops at the first problem. What differs between kinds of files, the codes and the wording
 //! of the findings, is a [`TomlDialect`].
 
-use super::Diagnostic;
+use orch_base::Diagnostic;
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned as TomlSpanned;

@@ -1,0 +1,22 @@
+//! Files as orch reads them: directories by handle, regular files only, stamps, and sources of the files of a task.
+//!
+//! Code above [`Source`] does not know whether it reads the work directory, the index or a commit.
+
+mod directory;
+mod error;
+mod files;
+mod regular;
+mod source;
+mod stamp;
+
+use orch_base as base;
+
+pub use directory::{Directory, permitted, reserve, unnamed_file, writable, write_out};
+pub use error::{io_error, refusal};
+pub use files::FileSet;
+pub use regular::{open_linked, open_regular, open_with_size, read_sized, read_up_to};
+pub use source::{
+    Child, Clean, Content, Entry, EntryKind, LogEnd, OWN_DIRECTORY, ObservedLog, Raw, Source,
+    WorkDir,
+};
+pub use stamp::FileStamp;
