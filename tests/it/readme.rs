@@ -1,11 +1,11 @@
-//! The README is true: its commands run word for word, its workflow and its settings are accepted, its
-//! JSON and its transcript are what the program prints.
+//! The README and the guides are true: their commands run word for word in an empty directory, and print what the pages
+//! show. So do the workflow, the settings and the JSON of the other pages.
 
-use crate::harness::{World, eventually, project};
+use crate::harness::{World, project};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A fenced block: its info string, the nearest heading above it, its text.
 struct Block {
@@ -14,8 +14,8 @@ struct Block {
     text: String,
 }
 
-fn readme() -> String {
-    fs::read_to_string(project().join("README.md")).expect("a README")
+fn page(name: &str) -> String {
+    fs::read_to_string(project().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn blocks(text: &str) -> Vec<Block> {
@@ -46,84 +46,148 @@ fn blocks(text: &str) -> Vec<Block> {
     found
 }
 
-/// The blocks of one kind below one heading.
-fn below(heading: &str, info: &str) -> Vec<String> {
-    let all = blocks(&readme())
+/// The blocks of one kind below one heading of a page.
+fn below(name: &str, heading: &str, info: &str) -> Vec<String> {
+    let all = blocks(&page(name))
         .into_iter()
         .filter(|block| block.heading == heading && block.info == info);
     let texts: Vec<String> = all.map(|block| block.text).collect();
-    assert!(!texts.is_empty(), "no `{info}` block below `{heading}`");
+    assert!(
+        !texts.is_empty(),
+        "{name}: no `{info}` block below `{heading}`"
+    );
     texts
 }
 
-/// Runs a block as a user's shell would, with `orch` and `tools` on the path.
-#[track_caller]
-fn shell(world: &World, script: &str, tools: &Path) -> String {
-    let orch = Path::new(env!("CARGO_BIN_EXE_orch"))
-        .parent()
-        .expect("a directory");
-    let rest = std::env::var_os("PATH").unwrap_or_default();
-    let path = format!("{}:{}:{}", tools.display(), orch.display(), rest.display());
-    let mut command = world.command("sh");
-    command
-        .args(["-euc", script])
-        .env("PATH", path)
-        .stdin(world.keyboard());
-    let output = command.output().expect("a shell");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(
-        output.status.success(),
-        "{script}\nstdout:\n{stdout}\nstderr:\n{stderr}"
-    );
-    stdout
+/// A user's shell in a new world, with `orch` and the programs of agents on its path.
+struct Shell {
+    world: World,
+    tools: tempfile::TempDir,
+    directory: PathBuf,
+}
+
+impl Shell {
+    fn new(world: World) -> Self {
+        let tools = tempfile::tempdir().expect("a directory");
+        for program in ["your-agent", "claude", "codex"] {
+            write_agent(&tools.path().join(program));
+        }
+        let directory = world.root();
+        Self {
+            world,
+            tools,
+            directory,
+        }
+    }
+
+    /// Runs a block and returns what it prints. Where it ends is where the next one begins.
+    #[track_caller]
+    fn run(&mut self, script: &str, code: i32) -> String {
+        let orch = Path::new(env!("CARGO_BIN_EXE_orch"))
+            .parent()
+            .expect("a directory");
+        let rest = std::env::var_os("PATH").unwrap_or_default();
+        let tools = self.tools.path();
+        let path = format!("{}:{}:{}", tools.display(), orch.display(), rest.display());
+        let end = tools.join("end");
+        let prelude = format!("exec 2>&1; trap 'pwd > {}' EXIT", end.display());
+        let mut command = self.world.command("sh");
+        command
+            .args(["-euc", &format!("{prelude}\n{script}")])
+            .env("PATH", path)
+            .current_dir(&self.directory)
+            .stdin(self.world.keyboard());
+        let output = command.output().expect("a shell");
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{script}\n{shown}");
+        self.directory = fs::read_to_string(end)
+            .expect("where it ended")
+            .trim_end()
+            .into();
+        shown
+    }
+
+    /// Plays blocks in their order. `sh` is run, `sh exits with N` too; `text` is what the last one printed; a block with
+    /// the name of a file is saved under that name; others only show something.
+    #[track_caller]
+    fn play(&mut self, blocks: &[Block]) {
+        let mut shown = String::new();
+        let mut ran = 0;
+        for block in blocks {
+            let words: Vec<&str> = block.info.split(' ').collect();
+            match words[..] {
+                ["sh"] => shown = self.run(&block.text, 0),
+                ["sh", "exits", "with", code] => {
+                    shown = self.run(&block.text, code.parse().expect("an exit code"));
+                }
+                ["text"] => in_order(&block.text, &shown),
+                [_, file] => self.world.write(file, &block.text),
+                _ => {}
+            }
+            ran += usize::from(words[0] == "sh");
+        }
+        assert!(ran > 2, "nothing was played");
+    }
+}
+
+/// The blocks of a page below one heading.
+fn part(name: &str, heading: &str) -> Vec<Block> {
+    let mut all = blocks(&page(name));
+    all.retain(|block| block.heading == heading);
+    all
 }
 
 #[test]
-fn the_quick_start_runs_word_for_word() {
-    let world = World::without_git();
-    let nowhere = Path::new("/nonexistent");
-    let mut watch = None;
-    // What each block leads to; the watch needs a moment for its part.
-    let phases = [
-        "planning",
-        "planning",
-        "plan_review",
-        "planning",
-        "planning",
-    ];
-    let scripts = below("Quick start", "sh");
-    assert_eq!(scripts.len(), phases.len());
-    let mut shown = String::new();
-    for (script, phase) in scripts.iter().zip(phases) {
-        if script.trim() == "orch watch" {
-            watch = Some(world.orch_spawn(&["watch"]));
-            continue;
-        }
-        shown = shell(&world, script, nowhere);
-        eventually(phase, || world.phase("fix-login") == phase);
+fn the_first_minutes_are_as_the_readme_shows_them() {
+    let mut shell = Shell::new(World::without_git());
+    shell.play(&part("README.md", "First minutes"));
+    assert_eq!(shell.world.phase("fix-login"), "done");
+    assert_eq!(shell.world.dirty(), "", "git status shows nothing");
+}
+
+/// Each arrow of the picture is one of the workflow; the words beside it are for people.
+#[test]
+fn the_picture_shows_the_shipped_workflow() {
+    let world = World::ready();
+    let diagram = world
+        .orch(&["workflow", "diagram", "global-state-machine"])
+        .succeeds()
+        .stdout;
+    let arrow = |line: &str| line.split(':').next().expect("a part").trim().to_owned();
+    let real: Vec<String> = diagram.lines().map(arrow).collect();
+    let picture = below("README.md", "orch", "mermaid").remove(0);
+    for line in picture.lines() {
+        assert!(real.contains(&arrow(line)), "{line}\n{diagram}");
     }
-    let mut watch = watch.expect("the quick start has a watch");
-    watch.kill().expect("the watch runs to the end");
-    watch.wait().expect("it ended");
-    assert!(
-        shown.contains("plan-refused")
-            && shown.contains("orch(fix-login): plan_review -> planning"),
-        "{shown}"
-    );
-    assert_eq!(world.dirty(), "", "git status shows nothing");
+}
+
+/// In threads, because each waits for many processes.
+#[test]
+fn the_guides_run_word_for_word() {
+    let guides: Vec<PathBuf> = fs::read_dir(project().join("docs/guides"))
+        .expect("guides")
+        .map(|entry| entry.expect("a guide").path())
+        .collect();
+    assert!(guides.len() >= 4, "{guides:?}");
+    std::thread::scope(|scope| {
+        for guide in guides {
+            scope.spawn(move || {
+                println!("{}", guide.display());
+                let text = fs::read_to_string(&guide).expect("a guide");
+                Shell::new(World::without_git()).play(&blocks(&text));
+            });
+        }
+    });
 }
 
 #[test]
 fn agents_work_until_a_person_is_needed() {
-    let tools = tempfile::tempdir().expect("a directory");
-    write_agent(&tools.path().join("your-agent"));
-    let [run] = <[String; 1]>::try_from(below("Agents at work", "sh")).expect("one way");
+    let [run] = <[String; 1]>::try_from(below("README.md", "Agents", "sh")).expect("one way");
+    let mut shell = Shell::new(World::ready());
+    shell.world.orch(&["new", "fix-login"]).succeeds();
     // A run that waits for somebody exits with 3.
-    let script = format!("{} || [ $? -eq 3 ]", run.trim_end());
-    let world = World::ready();
-    world.orch(&["new", "fix-login"]).succeeds();
-    shell(&world, &script, tools.path());
+    shell.run(&run, 3);
+    let world = shell.world;
     assert_eq!(world.phase("fix-login"), "accept");
     world
         .orch(&["suggest", "fix-login", "--for", "human"])
@@ -134,29 +198,28 @@ fn agents_work_until_a_person_is_needed() {
 /// The way that the README shows to let agents work ends, even if the agent does nothing.
 #[test]
 fn an_idle_agent_ends_the_run_as_stalled() {
-    let tools = tempfile::tempdir().expect("a directory");
-    let path = tools.path().join("your-agent");
-    fs::write(&path, "#!/bin/sh\nexit 0\n").expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
-    let [run] = <[String; 1]>::try_from(below("Agents at work", "sh")).expect("one way");
-    let world = World::ready();
-    world.orch(&["new", "fix-login"]).succeeds();
-    let shown = shell(
-        &world,
-        &format!("{} || [ $? -eq 1 ]", run.trim_end()),
-        tools.path(),
+    let [run] = <[String; 1]>::try_from(below("README.md", "Agents", "sh")).expect("one way");
+    let mut shell = Shell::new(World::ready());
+    write_program(
+        &shell.tools.path().join("your-agent"),
+        "#!/bin/sh\nexit 0\n",
     );
+    shell.world.orch(&["new", "fix-login"]).succeeds();
+    let shown = shell.run(&run, 1);
     assert!(shown.contains("stalled"), "{shown}");
+    let world = shell.world;
     assert!(world.orch(&["runs"]).succeeds().stdout.contains("stalled"));
     assert_eq!(world.phase("fix-login"), "planning");
 }
 
+/// A program that is not installed is refused before anything is recorded.
 #[test]
-fn the_executors_are_accepted() {
+fn the_executors_of_the_guide_are_looked_for_first() {
     let world = World::ready();
-    world.write("orch.toml", &below("Agents at work", "toml")[0]);
+    let guide = "docs/guides/agent-program.md";
+    let settings = below(guide, "Configure who does what", "toml orch.toml").remove(0);
+    world.write("orch.toml", settings);
     world.orch(&["new", "fix-login"]).succeeds();
-    // A program that is not installed is refused before anything is recorded.
     let mut bare = world.orch_command(&["run", "fix-login", "--dry-run"]);
     let bare = world.end(
         bare.env("PATH", "/nonexistent")
@@ -164,43 +227,15 @@ fn the_executors_are_accepted() {
             .expect("orch starts"),
     );
     bare.ends(2).reports("claude");
-    let tools = tempfile::tempdir().expect("a directory");
-    for program in ["claude", "codex"] {
-        write_agent(&tools.path().join(program));
-    }
-    let told = shell(&world, "orch run fix-login --dry-run", tools.path());
-    assert!(told.contains("planner"), "{told}");
-}
-
-#[test]
-fn the_orders_of_people_are_carried_out_word_for_word() {
-    let world = World::ready();
-    let scripts = below("When a person knows better", "sh");
-    let nowhere = Path::new("/nonexistent");
-    world.orch(&["new", "fix-login"]).succeeds();
-    world.walk_to("fix-login", "codegen");
-    let told = shell(&world, &scripts[0], nowhere);
-    assert!(
-        told.contains("codegen -> review") && told.contains("review -> planning"),
-        "{told}"
-    );
-    assert_eq!(world.phase("fix-login"), "planning");
-    world
-        .orch(&["next", "fix-login"])
-        .succeeds()
-        .says("planning -> plan_review");
-
-    let done = World::ready();
-    done.orch(&["new", "fix-login"]).succeeds();
-    done.walk_to("fix-login", "done");
-    shell(&done, &scripts[1], nowhere);
-    assert_eq!(done.phase("fix-login"), "accept");
 }
 
 #[test]
 fn the_settings_are_accepted() {
     let world = World::ready();
-    world.write("orch.toml", &below("Configuration", "toml")[0]);
+    world.write(
+        "orch.toml",
+        &below("docs/configuration.md", "orch.toml", "toml")[0],
+    );
     world.orch(&["new", "fix-login"]).succeeds();
     world.write("openspec/changes/add-login/proposal.md", "# Add a login\n");
     let status = world.orch(&["status"]).succeeds();
@@ -224,7 +259,7 @@ set -eu
 file=$(sed -n 's/^## Write `\(.*\)`.*/\1/p' | head -n 1)
 mkdir -p "$(dirname "$file")"
 echo "$file" >> ../calls
-[ "$(wc -l < ../calls)" -le 10 ] || { rm -r tasks; exit 1; }
+[ "$(wc -l < ../calls)" -le 20 ] || { rm -r tasks; exit 1; }
 case $file in
 *plan.json) echo '{"title": "Login", "what": "Refuse an empty password."}' > "$file" ;;
 *review.json) echo '{"ok": true, "issues": [], "finished_at": "2026-01-05T10:00:00Z"}' > "$file" ;;
@@ -232,38 +267,50 @@ case $file in
 *) echo '<testsuite tests="1"><testcase name="a"/></testsuite>' > "$(dirname "$file")/junit.xml" ;;
 esac
 "#;
+    write_program(path, script);
+}
+
+fn write_program(path: &Path, script: &str) {
     fs::write(path, script).expect("written");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
+const WORKFLOW_GUIDE: &str = "docs/guides/your-own-workflow.md";
+
+/// The article of the guide, as a document in a new world.
+fn world_of_articles() -> (World, String) {
+    let world = World::ready();
+    let info = "markdown system/workflows/article.md";
+    let document = below(WORKFLOW_GUIDE, "Write the document", info).remove(0);
+    world.write("system/workflows/article.md", &document);
+    (world, document)
+}
+
 #[test]
 fn the_workflow_is_accepted_and_its_misspelling_is_told() {
-    let world = World::ready();
-    let document = below("The workflow document", "markdown").remove(0);
-    let path = "system/workflows/article.md";
-    world.write(path, &document);
+    let (world, document) = world_of_articles();
     world.orch(&["workflow", "check", "article"]).succeeds();
     world.write(
-        path,
+        "system/workflows/article.md",
         document.replace("to = \"published\"", "to = \"publised\""),
     );
     let told = world.orch(&["workflow", "check", "article"]).ends(1);
-    let shown = below("The workflow document", "text").remove(0);
+    let shown = below(WORKFLOW_GUIDE, "Check it", "text of a misspelling").remove(0);
     assert!(told.stdout.contains(shown.trim_end()), "{}", told.stdout);
 }
 
 /// Whoever has the turn is told what to write, and what it looks like: also a person who cannot just approve.
 #[test]
 fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
-    let world = World::ready();
-    let document = below("The workflow document", "markdown").remove(0);
-    world.write("system/workflows/article.md", &document);
-    let asked = shell(
-        &world,
-        &below("The workflow document", "sh")[0],
-        Path::new("/nonexistent"),
-    );
-    assert!(asked.contains("write text.md"), "{asked}");
+    let (world, _) = world_of_articles();
+    world.commit("A workflow for articles");
+    world
+        .orch(&["new", "spring", "--workflow", "article"])
+        .succeeds();
+    world
+        .orch(&["suggest", "spring"])
+        .succeeds()
+        .says("write text.md");
     world.write(
         "tasks/spring/text.md",
         format!("# Spring\n\n{}\n", "It thaws. ".repeat(100)),
@@ -274,11 +321,8 @@ fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
         .says("drafting -> review");
     let told = world.orch_json(&["suggest", "spring"])["suggestions"][0].clone();
     let first = &told["options"][0];
-    assert_eq!(
-        (&told["owner"], &first["by"]),
-        (&"human".into(), &"human".into()),
-        "{told:#}"
-    );
+    assert_eq!(told["owner"], "human", "{told:#}");
+    assert_eq!(first["by"], "human", "{told:#}");
     assert_eq!(
         first["argv"],
         serde_json::json!(["orch", "prompt", "spring"])
@@ -307,7 +351,8 @@ fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
 fn the_json_is_what_suggest_prints() {
     let world = World::ready();
     world.orch(&["new", "fix-login"]).succeeds();
-    let shown: Value = serde_json::from_str(&below("JSON", "json")[0]).expect("JSON");
+    let shown: Value =
+        serde_json::from_str(&below("docs/json.md", "`suggestions`", "json")[0]).expect("JSON");
     let real = world.orch_json(&["suggest", "fix-login"]);
     part_of(&shown, &real, "");
 }
@@ -344,10 +389,9 @@ fn the_transcript_is_what_the_demo_prints() {
         "{demo}"
     );
     assert!(demo.contains("now in done"), "{demo}");
-    let shown = below("A task from plan to done", "text");
-    in_order(&shown[0], &demo);
+    in_order(&below("docs/concepts.md", "Going back", "text")[0], &demo);
     in_order(
-        &shown[1],
+        &below("docs/git.md", "A transition is a commit", "text")[0],
         &world.git(&["-C", "sample", "log", "--reverse", "--format=%B"]),
     );
 }
@@ -369,20 +413,40 @@ fn without_ids(line: &str) -> String {
     let mut words: Vec<&str> = line.split([' ', '@']).collect();
     words.retain(|word| {
         let is_hex = word.chars().all(|letter| letter.is_ascii_hexdigit());
-        !(is_hex && matches!(word.len(), 7 | 40))
+        !(is_hex && matches!(word.len(), 7 | 10 | 40))
     });
-    words.join(" ").trim_end().to_owned()
+    words.join(" ").trim().to_owned()
 }
 
 #[test]
 fn the_exit_codes_are_those_of_the_program() {
-    let readme = readme();
+    let text = page("docs/json.md");
     for code in orch::cli::ExitCode::ALL {
         let meaning = code
             .meaning()
             .replace("--for", "`--for`")
             .replace("orch.toml", "`orch.toml`");
         let row = format!("| {} | {meaning} |", code as u8);
-        assert!(readme.contains(&row), "no row {row}");
+        assert!(text.contains(&row), "no row {row}");
+    }
+}
+
+/// What a newcomer reads first stays short.
+#[test]
+fn the_readme_and_the_architecture_are_short() {
+    let words = page("README.md").split_whitespace().count();
+    assert!(words <= 1300, "README.md: {words} words");
+    let bytes = page("ARCHITECTURE.md").len();
+    assert!(bytes <= 9 * 1024, "ARCHITECTURE.md: {bytes} bytes");
+}
+
+/// What sets up a clone is a target of the Makefile, word for word.
+#[test]
+fn the_commands_for_a_clone_exist() {
+    let makefile = page("Makefile");
+    let shown = below("README.md", "Install", "text").concat();
+    for target in ["install", "demo", "test"] {
+        assert!(shown.contains(&format!("make {target}")), "{target}");
+        assert!(makefile.contains(&format!("\n{target}: ")), "{target}");
     }
 }
