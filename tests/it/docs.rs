@@ -138,3 +138,62 @@ fn every_kind_of_answer_and_every_key_of_a_suggestion_is_explained() {
         );
     }
 }
+
+/// The names of the crates that a table of a manifest names, but for those of this workspace.
+fn named(manifest: &toml::Table, names: &mut BTreeSet<String>) {
+    for (key, value) in manifest {
+        let Some(table) = value.as_table() else {
+            continue;
+        };
+        if key.ends_with("dependencies") {
+            let others = table.keys().filter(|name| !name.starts_with("orch-agent"));
+            names.extend(others.cloned());
+        } else {
+            named(table, names);
+        }
+    }
+}
+
+#[test]
+fn the_page_of_dependencies_names_each_direct_one() {
+    let mut manifests = vec![project().join("Cargo.toml")];
+    for entry in fs::read_dir(project().join("crates")).expect("crates") {
+        manifests.push(entry.expect("a crate").path().join("Cargo.toml"));
+    }
+    let mut known = BTreeSet::new();
+    for path in manifests {
+        let text = fs::read_to_string(&path).expect("a manifest");
+        named(&text.parse().expect("TOML"), &mut known);
+    }
+    let text = page("dependencies.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    let listed: BTreeSet<String> = rows
+        .filter_map(|row| row.split('`').next())
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(listed, known);
+}
+
+/// Hints and manuals say where to read on.
+#[test]
+fn pages_that_the_program_names_exist() {
+    let mut texts = vec![page("cli.md"), page("codes.md")];
+    for entry in walkdir::WalkDir::new(project().join("src")) {
+        let entry = entry.expect("a file");
+        if entry.file_type().is_file() {
+            texts.push(fs::read_to_string(entry.path()).expect("readable"));
+        }
+    }
+    let mut seen = 0;
+    for text in texts {
+        for rest in text.split("docs/").skip(1) {
+            let end = rest.find(|c: char| !c.is_ascii_lowercase() && !"-/.".contains(c));
+            let name = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+            if name.ends_with(".md") && !name.starts_with("adr/") {
+                assert!(project().join("docs").join(name).exists(), "docs/{name}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 2, "{seen}");
+}
