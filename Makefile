@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
+.PHONY: help demo count package test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,12 @@ check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 	$(MAKE) test
+
+count: ## How much code there is: tokens and lines without tests, by crate
+	$(CARGO) test --quiet --test it tidy::count -- --nocapture
+
+package: ## Pack all crates as they would be published
+	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
 
 features: ## Each feature alone, and none: no warning (a target directory of its own)
 	for feature in "" api board mcp repl webhook; do \

@@ -1,5 +1,6 @@
 //! The invariants of ARCHITECTURE.md, held by reading the source.
 
+mod count;
 mod files;
 
 use crate::harness::project;
