@@ -138,7 +138,7 @@ impl Logging {
 fn parse(text: &str, ui: &Ui) -> Option<Targets> {
     let warn = |why: String| {
         ui.problem(&format!("warning: ORCH_LOG is ignored: {why}"));
-        ui.problem("hint: use a level such as `debug`, or targets such as `orch::store=trace`");
+        ui.problem("hint: use a level such as `debug`, or targets such as `orch_git=trace`");
         None
     };
     let targets = match text.parse::<Targets>() {
@@ -146,13 +146,15 @@ fn parse(text: &str, ui: &Ui) -> Option<Targets> {
         Err(error) => return warn(error.to_string()),
     };
     // The parser accepts any word as a target, including a misspelled level.
-    let is_ours = |target: &str| target == "orch" || target.starts_with("orch::");
+    let is_ours = |target: &str| {
+        target == "orch" || target.starts_with("orch::") || target.starts_with("orch_")
+    };
     let other = targets
         .iter()
         .map(|(target, _)| target)
         .find(|target| !is_ours(target));
     match other {
-        Some(other) => warn(format!("`{other}` is neither a level nor a module of orch")),
+        Some(other) => warn(format!("`{other}` is neither a level nor a part of orch")),
         None => Some(targets),
     }
 }
@@ -311,14 +313,14 @@ mod tests {
             };
             logging.targets(level)
         };
-        let store = targets("orch::store=trace", LevelFilter::INFO);
-        assert!(store.would_enable("orch::store::commit", &tracing::Level::TRACE));
-        assert!(store.would_enable("orch::engine", &tracing::Level::INFO));
-        assert!(!store.would_enable("orch::engine", &tracing::Level::DEBUG));
+        let store = targets("orch_git=trace", LevelFilter::INFO);
+        assert!(store.would_enable("orch_git::commit", &tracing::Level::TRACE));
+        assert!(store.would_enable("orch_engine::survey", &tracing::Level::INFO));
+        assert!(!store.would_enable("orch_engine::survey", &tracing::Level::DEBUG));
         let whole = targets("debug", LevelFilter::INFO);
-        assert!(whole.would_enable("orch::engine", &tracing::Level::DEBUG));
+        assert!(whole.would_enable("orch_engine::survey", &tracing::Level::DEBUG));
         let none = targets("off", LevelFilter::INFO);
-        assert!(!none.would_enable("orch::engine", &tracing::Level::ERROR));
+        assert!(!none.would_enable("orch_engine::survey", &tracing::Level::ERROR));
         for wrong in ["debgu", "orch=loud", "other=debug"] {
             assert_eq!(parse(wrong, &ui), None, "{wrong}");
         }

@@ -221,15 +221,15 @@ fn the_flags_and_the_filter_choose_what_is_shown_on_stderr() {
         BTreeSet::from(["DEBUG", "INFO"]),
         "{two:?}"
     );
-    let part = logged(&world, "orch::survey=debug", &["status"]).succeeds();
+    let part = logged(&world, "orch_engine::survey=debug", &["status"]).succeeds();
     assert!(!shown(&part).is_empty(), "{part:?}");
     assert!(
         shown(&part)
             .iter()
-            .all(|line| line.rest.contains("orch::survey")),
+            .all(|line| line.rest.contains("orch_engine::survey")),
         "{part:?}"
     );
-    let both = logged(&world, "orch::survey=debug", &["status", "-v"]).succeeds();
+    let both = logged(&world, "orch_engine::survey=debug", &["status", "-v"]).succeeds();
     assert!(
         shown(&both)
             .iter()
@@ -263,7 +263,7 @@ fn the_flags_and_the_filter_choose_what_is_shown_on_stderr() {
 fn a_filter_that_cannot_be_read_is_reported_and_stops_nothing() {
     let world = started("planning");
     for (filter, why) in [
-        ("debgu", "`debgu` is neither a level nor a module of orch"),
+        ("debgu", "`debgu` is neither a level nor a part of orch"),
         ("orch=loud", "loud"),
     ] {
         let ended = logged(&world, filter, &["status"]).succeeds();
