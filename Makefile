@@ -37,7 +37,7 @@ check: ## What CI runs: formatting, lints, tests, documentation
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 	$(MAKE) test
 
-count: ## How much code there is: tokens and lines without tests, by crate
+count: ## How much code there is: tokens and lines without tests, by room
 	$(CARGO) test --quiet --test it tidy::count -- --nocapture
 
 package: ## Pack all crates as they would be published
