@@ -4,6 +4,8 @@ use crate::prepared::prepared;
 use crate::{setting, terminal};
 use orch::drive::{WatchEffect, WatchEvent, Watching};
 use serde_json::json;
+use signal_hook::consts::SIGHUP;
+use signal_hook::flag;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +14,21 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 use walkdir::{DirEntry, WalkDir};
+
+static HEEDS_HANGUP: Once = Once::new();
+
+/// Lets programs that tests start hear SIGHUP under `nohup`, too. They inherit that a signal is ignored, but not that it
+/// is caught.
+fn heed_hangup() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    if ignored.unwrap_or_default() >> (SIGHUP - 1) & 1 == 1 {
+        flag::register(SIGHUP, Arc::default()).expect("SIGHUP can be caught");
+    }
+}
 
 /// What a watch does about a batch of events.
 pub fn taken(watching: &mut Watching, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
@@ -49,6 +65,7 @@ impl World {
 
     /// A world with a plain directory instead of a repository.
     pub fn without_git() -> Self {
+        HEEDS_HANGUP.call_once(heed_hangup);
         let directory = tempfile::Builder::new()
             .prefix("orch-it-")
             .tempdir()
@@ -542,17 +559,15 @@ pub fn skipped(why: &str) {
     let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
 
-/// Fails a test because a tool that it needs is missing, unless `ORCH_TESTS_WITHOUT` names the tool (several
-/// tools are separated by commas). Then the test is skipped and says so.
+/// Skips a test because a tool that it needs is missing, and says so. With `ORCH_TESTS_NEED_ALL`, as in CI, the test fails.
 #[track_caller]
 pub fn missing(tool: &str) {
-    let spared = crate::setting::setting("ORCH_TESTS_WITHOUT").unwrap_or_default();
-    let hint = format!("install it, or set ORCH_TESTS_WITHOUT={tool} to skip this test");
+    let why = format!("`{tool}` is missing or does not work here");
     assert!(
-        spared.split(',').any(|name| name == tool),
-        "`{tool}` is missing or does not work here; {hint}"
+        crate::setting::setting("ORCH_TESTS_NEED_ALL").is_none(),
+        "{why}; install it"
     );
-    skipped(&format!("`{tool}` is missing or does not work here"));
+    skipped(&why);
 }
 
 /// The root directory of the project.
