@@ -325,7 +325,7 @@ fn answers(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
     };
     let texts: Vec<String> = match drive::standstill(&judged) {
         Some(Standstill::Question(_)) => {
-            let question = question(&workspace.subject(&judged, None));
+            let question = question(&workspace.subject(&judged));
             question
                 .iter()
                 .flat_map(|question| &question.fields)

@@ -97,19 +97,16 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
     let told =
         |workspace: Workspace, depth, told: &(dyn Fn(&Workspace, &orch::survey::Sight) + Sync)| {
             let tasks = workspace.survey().expect("tasks").0;
-            let logs = workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
-                let sight = sight.expect("a look");
-                told(workspace, &sight);
-                sight.log_to_find()
+            workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
+                told(workspace, &sight.expect("a look"));
             });
-            workspace.commits_of(&logs).expect("commits");
             workspace
         };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
     let whole: [Act<'_>; 6] = [
         ("status and suggest", &|workspace| {
             told(workspace, LookDepth::End, &|workspace, sight| {
-                let subject = workspace.subject(sight, None);
+                let subject = workspace.subject(sight);
                 let _ = (TaskStatus::of(&subject), Suggestion::of(&subject));
             })
         }),
@@ -168,11 +165,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
             let sight = workspace
                 .look(&workspace.task(&task).expect("a task"))
                 .expect("a look");
-            let commit = workspace
-                .committed(std::slice::from_ref(&sight))
-                .expect("a commit")
-                .remove(0);
-            let _ = Suggestion::of(&workspace.subject(&sight, commit));
+            let _ = Suggestion::of(&workspace.subject(&sight));
             workspace
         });
         grows("check TASK", &worlds, one, &|workspace| {

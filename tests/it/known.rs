@@ -323,7 +323,7 @@ fn costs(world: &World) -> (usize, Counted) {
         of_text: TaskStatus::of_text,
     };
     let told = workspace.tell_each(&tasks, &keeper, |workspace, sight| {
-        TaskStatus::of(&workspace.subject(sight, None))
+        TaskStatus::of(&workspace.subject(sight))
     });
     assert!(told.iter().all(Result::is_ok));
     (tasks.len(), workspace.counted())

@@ -395,7 +395,7 @@ fn outside_git_everything_works_but_committing() {
     assert_eq!(world.read("tasks/t1/transcript.jsonl").lines().count(), 2);
     world.orch(&["log", "t1"]).succeeds().says("plan_review");
     assert_eq!(
-        world.orch_json(&["suggest", "t1"])["suggestions"][0]["committed"],
+        world.orch_json(&["explain", "t1"])["explanations"][0]["committed"],
         Value::Null
     );
 }

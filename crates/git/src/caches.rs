@@ -6,25 +6,10 @@ pub const LOOKS: &str = "looks";
 pub const VALID: &str = "valid-";
 /// The histories that an audit has accepted.
 pub const PROVEN: &str = "proven";
-/// The newest commit that changed each path.
-pub const CHANGES: &str = "newest-changes";
-/// The newest removals of some files.
-pub const REMOVALS: &str = "removals";
-/// What commits took away.
-pub const REPLACED: &str = "replaced";
 /// That no object is torn, for a boot of the machine.
 pub const WHOLE: &str = "whole-objects";
 /// Large directories of HEAD.
 pub const LARGE_TREES: &str = "large-trees";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 8] = [
-    LOOKS,
-    VALID,
-    PROVEN,
-    CHANGES,
-    REMOVALS,
-    REPLACED,
-    WHOLE,
-    LARGE_TREES,
-];
+pub(super) const ALL: [&str; 5] = [LOOKS, VALID, PROVEN, WHOLE, LARGE_TREES];

@@ -214,7 +214,6 @@ impl Store {
             (before, trees.0),
             (after, trees.1),
             directory,
-            Differences::All,
             &mut |path, _| found.push(path),
         )?;
         Ok(found)
@@ -304,39 +303,23 @@ impl Store {
 /// The file mode of a submodule.
 const SUBMODULE: i32 = 0o160_000;
 
-/// Which differences between two directories are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Differences {
-    All,
-    /// Those of what the first one has. What only the other one has may be all of a large directory.
-    Losses,
-}
-
 /// Passes to `found` each file that differs between two directories, given as tree ids in two commits, with what each
 /// has at that path.
 pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
-    wanted: Differences,
     found: &mut dyn FnMut(RepoPath, [Option<TreeObject>; 2]),
 ) -> Result<(), Error> {
-    let is_all = wanted == Differences::All;
-    if before == after || (before.is_none() && !is_all) {
+    if before == after {
         return Ok(());
     }
     for ((name, _), [old, new]) in unlike_names((one, before), (other, after))? {
         let Ok(path) = directory.join(&name) else {
             continue;
         };
-        differ(
-            (one, subtree(old)),
-            (other, subtree(new)),
-            &path,
-            wanted,
-            found,
-        )?;
-        if is_file(old) || (is_all && is_file(new)) {
+        differ((one, subtree(old)), (other, subtree(new)), &path, found)?;
+        if is_file(old) || is_file(new) {
             found(path, [old, new]);
         }
     }

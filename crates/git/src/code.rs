@@ -3,7 +3,7 @@
 //! The digest of a part is the id that git would give to a tree of this part alone, so equal code has the
 //! same digest in every clone.
 
-use super::changes::{Differences, TreeObject, differ, is_file, subtree, unlike_names};
+use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
 use super::exact_change::with_exact_change;
 use super::writers::made_by;
 use super::{Error, Store, TreeSource, digest, trailers};
@@ -90,20 +90,15 @@ impl Store {
     }
 
     /// The changes of a part from `start` to `head`; `None` if the history of this clone does not reach back
-    /// to the start. `may_note` permits updating the cache in the git directory. Returns an error if git
-    /// cannot read the history.
+    /// to the start. Returns an error if git cannot read the history.
     pub fn code_since(
         &self,
         head: Digest,
         start: &Start,
         code: &CodePart<'_>,
-        may_note: bool,
     ) -> Result<Option<Since>, Error> {
         let boundary = self.boundary()?;
         let begun = match start {
-            Start::Changed(path) if may_note => {
-                self.last_changes(std::slice::from_ref(path))?.remove(0)
-            }
             Start::Changed(path) => self.last_change_of(head, path)?,
             Start::Was(digests) => self.find(head, |commit| {
                 Ok(digests.contains(&self.digest_of_part(commit.tree_id(), code)?))
@@ -554,13 +549,9 @@ pub(super) fn changed_in_part(
             TreePart::None => {}
             TreePart::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
             TreePart::Whole => {
-                differ(
-                    (one, old),
-                    (other, new),
-                    &path,
-                    Differences::All,
-                    &mut |path, _| found.push(path),
-                )?;
+                differ((one, old), (other, new), &path, &mut |path, _| {
+                    found.push(path)
+                })?;
                 if sides.into_iter().any(is_file) {
                     found.push(path);
                 }

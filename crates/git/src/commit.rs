@@ -330,12 +330,7 @@ impl<'s> Transaction<'s> {
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
-        let before = std::mem::replace(&mut self.head.commit, commits.last().copied());
-        // Before the files are in place: from now on, others see this HEAD, and would have to find the same.
-        if let (Some(before), Some(last)) = (before, commits.last()) {
-            store.take_changes(before, planned, &commits);
-            store.take_replaced(before, *last);
-        }
+        self.head.commit = commits.last().copied();
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }

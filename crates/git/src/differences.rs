@@ -3,7 +3,7 @@
 //! A process that follows a branch, such as the watch, asks the same commits again and again about different paths.
 //! Comparing two large directories is expensive, so the store keeps what it has found recently.
 
-use super::changes::{Differences, differ, is_file};
+use super::changes::{differ, is_file};
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath};
 use git2::{Commit as GitCommit, Oid};
@@ -91,7 +91,7 @@ impl Store {
         if let Some(known) = self.differences.borrow_mut().get(&key) {
             return Ok(known);
         }
-        let (mut files, compared) = self.compare(commit, directory, Differences::All)?;
+        let (mut files, compared) = self.compare(commit, directory)?;
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let found = Arc::new(CommitDifference { files, compared });
         self.differences
@@ -100,24 +100,11 @@ impl Store {
         Ok(found)
     }
 
-    /// What a commit changes or removes of what its parents have below a directory, and how many entries of directories
-    /// were compared. Returns an error as [`Store::difference`] does.
-    pub(super) fn losses(
-        &self,
-        commit: &GitCommit<'_>,
-        directory: &RepoPath,
-    ) -> Result<(Vec<FileDifference>, u64), Error> {
-        let begin = self.listed.get();
-        let (files, _) = self.compare(commit, directory, Differences::Losses)?;
-        Ok((files, self.listed.get() - begin))
-    }
-
     /// The files that differ, and the commits with which this one was compared.
     fn compare(
         &self,
         commit: &GitCommit<'_>,
         directory: &RepoPath,
-        wanted: Differences,
     ) -> Result<(Vec<FileDifference>, Vec<Option<Digest>>), Error> {
         let mut files = Vec::new();
         let after = self.tree_source(digest(commit.id()));
@@ -130,7 +117,6 @@ impl Store {
                 (before, trees.0),
                 (&after, trees.1),
                 directory,
-                wanted,
                 &mut |path, [old, new]| {
                     let blob =
                         |held: Option<_>| held.filter(|_| is_file(held)).map(|(id, ..)| digest(id));

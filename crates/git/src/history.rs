@@ -23,15 +23,8 @@ const NARROW_WALKS: usize = 8;
 /// The maximum number of commits that one move of HEAD is followed over.
 const MAX_MOVE: usize = 1000;
 
-/// How many commits, and how many entries of their directories, are compared again more quickly than a file is written
-/// that says what was found.
-const SHORT_WALK: usize = 16;
-const FEW_ENTRIES: u64 = 2000;
-
-/// Whether a file is worth writing that saves the next command from comparing so many commits and entries.
-pub(super) fn is_long(commits: usize, entries: u64) -> bool {
-    commits > SHORT_WALK || entries > FEW_ENTRIES
-}
+/// How many entries of directories a search compares: the last 200 changes of a directory with 10,000 entries.
+const MAX_ENTRIES: u64 = 4_000_000;
 
 impl Store {
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
@@ -80,26 +73,18 @@ impl Store {
         Ok(found)
     }
 
-    /// Like [`Self::last_changes`], but as seen from `commit`, and without the cache.
-    pub fn last_changes_before(
+    /// For each path, the newest commit among `from` and its ancestors that changed it; one walk for all. Leaves out a
+    /// change of a side that a merge did not take, as git's simplified history of a path does: once the walk has come to
+    /// a merge, a change counts if `from` has what it made. Returns an error if git cannot read the history.
+    pub fn last_changes(
         &self,
-        commit: Digest,
+        from: Digest,
         paths: &[RepoPath],
     ) -> Result<Vec<Option<Digest>>, Error> {
-        let found = self.walk_for(paths, commit)?;
-        Ok(paths.iter().map(|path| found.get(path).copied()).collect())
-    }
-
-    /// For each path, the newest commit that changed it, among `from` and its ancestors.
-    pub(super) fn walk_for(
-        &self,
-        paths: &[RepoPath],
-        from: Digest,
-    ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let mut found = BTreeMap::new();
         let mut open: BTreeSet<&RepoPath> = paths.iter().collect();
         if open.is_empty() {
-            return Ok(found);
+            return Ok(Vec::new());
         }
         let walks = self.walks.replace(self.walks.get() + 1);
         let below = if walks < NARROW_WALKS {
@@ -107,45 +92,58 @@ impl Store {
         } else {
             tops(paths)
         };
-        self.walk_changes((from, None), &below, |commit, changed| {
-            for path in changed {
-                if open.remove(&path) {
-                    found.insert(path, commit);
-                }
-            }
-            !open.is_empty()
-        })?;
-        Ok(found)
-    }
-
-    /// Visits the commits reachable from `from` and not from `until`, newest first, until `visit` returns false, each with
-    /// the files below some directories that it changed. Leaves out a change of a side that a merge did not take, as git's
-    /// simplified history of a path does: once the walk has come to a merge, a change counts if `from` has what it made.
-    pub(super) fn walk_changes(
-        &self,
-        (from, until): (Digest, Option<Digest>),
-        below: &[RepoPath],
-        mut visit: impl FnMut(Digest, Vec<RepoPath>) -> bool,
-    ) -> Result<(), Error> {
-        let (begin, mut has_merge) = (self.tree_source(from), false);
-        self.walk_between(from, until, |commit| {
+        let begin = self.tree_source(from);
+        let mut has_merge = false;
+        self.walk_by_time(from, |commit| {
             has_merge |= commit.parent_count() > 1;
-            let mut changed = Vec::new();
             // The difference is listed once per commit, so a commit costs what it changed there, not the size
             // of its tree.
-            for directory in below {
-                for file in self
-                    .difference(&commit, directory)?
-                    .changed()
-                    .map(|differences| &differences[0])
-                {
-                    if !has_merge || file.after == begin.blob_at(&file.path)? {
-                        changed.push(file.path.clone());
+            for directory in &below {
+                let difference = self.difference(&commit, directory)?;
+                for file in difference.changed().map(|differences| &differences[0]) {
+                    if open.contains(&file.path)
+                        && (!has_merge || file.after == begin.blob_at(&file.path)?)
+                    {
+                        open.remove(&file.path);
+                        found.insert(file.path.clone(), digest(commit.id()));
                     }
                 }
             }
-            Ok(visit(digest(commit.id()), changed))
-        })
+            Ok(!open.is_empty())
+        })?;
+        Ok(paths.iter().map(|path| found.get(path).copied()).collect())
+    }
+
+    /// The newest commit among `from` and its ancestors that has this blob at this path, if it is among the newest ones,
+    /// which are searched. Returns an error if git cannot read the history.
+    pub fn commit_holding(
+        &self,
+        from: Digest,
+        path: &RepoPath,
+        blob: Digest,
+    ) -> Result<Option<Digest>, Error> {
+        if !self.has(blob)? {
+            return Ok(None);
+        }
+        if self.tree_source(from).blob_at(path)? == Some(blob) {
+            return Ok(Some(from));
+        }
+        // A command may ask about many tasks: one comparison of all that a commit changed then serves them all.
+        let top = top(path);
+        let begun = self.listed.get();
+        let mut left = MAX_WALK;
+        let mut found = None;
+        self.walk_by_time(from, |commit| {
+            let difference = self.difference(&commit, &top)?;
+            let taken = difference
+                .files
+                .iter()
+                .find(|file| file.path == *path && file.before == Some(blob));
+            found = taken.and_then(|file| file.parent);
+            left -= 1;
+            Ok(found.is_none() && left > 0 && self.listed.get() - begun < MAX_ENTRIES)
+        })?;
+        Ok(found)
     }
 
     /// The files below some directories that the commits between two changed. `None` if they do not follow each other
@@ -288,6 +286,25 @@ impl Store {
             Some(head) => self.walk_between(head, None, visit),
             None => Ok(()),
         }
+    }
+
+    /// Visits `from` and its ancestors until `visit` returns false, in the order of their dates: other orders take
+    /// reading all of them first.
+    fn walk_by_time(
+        &self,
+        from: Digest,
+        mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        for id in self.revwalk(&[from], &[])? {
+            // A shallow clone ends here.
+            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+                break;
+            };
+            if !visit(commit)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Like [`Self::walk`], for commits reachable from `from` and not from `until`.

@@ -6,9 +6,9 @@
 //! entries, and has read such a tree as a whole, writes the file, and so does a watch that has written the tree; it is
 //! never changed. Only suggestions and explanations rest on such files, and no step that is recorded.
 
-use super::listing::{Listing, ListingEntry, TREE};
+use super::listing::{Listing, ListingEntry};
 use super::{Error, Store, caches, digest, durable};
-use crate::base::{Digest, ObjectFormat, RepoPath};
+use crate::base::{Digest, ObjectFormat};
 use crate::scan::{Directory, io_error, open_regular};
 use flate2::Crc;
 use git2::Oid;
@@ -270,20 +270,6 @@ impl Store {
             let kept = self.write_tree(id, tree);
             kept.unwrap_or_else(|error| tracing::debug!(%error, "cannot keep a large tree"));
         }
-    }
-
-    /// Keeps the large trees of a commit that lead to a path, for the commands that will ask for few entries of them.
-    pub(super) fn keep_trees_to(&self, commit: Digest, path: &RepoPath) -> Result<(), Error> {
-        let mut id = self.tree_of(commit)?;
-        for name in path.as_str().split('/') {
-            let tree = self.listing(id)?;
-            self.keep_tree(id, &tree);
-            match tree.get(name.as_bytes()).filter(|entry| entry.mode == TREE) {
-                Some(entry) => id = entry.id,
-                None => break,
-            }
-        }
-        Ok(())
     }
 
     fn write_tree(&self, id: Oid, tree: &Listing) -> Result<(), Error> {

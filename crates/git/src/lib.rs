@@ -41,7 +41,6 @@ mod index_ahead;
 mod index_entry;
 mod journal;
 mod large_trees;
-mod last_changes;
 mod listing;
 mod lock;
 mod lock_wait;
@@ -59,14 +58,12 @@ mod pack;
 mod pack_entry;
 mod pack_reader;
 mod patch;
-mod path_commits;
 mod places;
 mod read_index;
 mod recent;
 mod ref_tables;
 mod references;
 mod removals;
-mod replaced;
 mod side_work;
 mod sign;
 mod sources;
@@ -74,7 +71,6 @@ mod sparse;
 mod splice;
 mod staged;
 mod torn;
-mod trail;
 mod tree;
 mod untracked;
 mod update_index;
@@ -117,12 +113,10 @@ use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
 use index_ahead::IndexAhead;
 use large_trees::LargeTrees;
-use last_changes::KnownChanges;
 use listing::Listing;
 use pack_reader::{PackReader, SharedPacks};
 use recent::Recent;
 use references::RefStorage;
-use replaced::KnownReplaced;
 use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -153,12 +147,9 @@ pub struct Store {
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
     walks: Cell<usize>,
-    /// The last changes of paths, as far as they were looked up.
-    changes: RefCell<KnownChanges>,
     removed: RefCell<Option<removals::KnownRemovals>>,
     /// The findings about journals that were set aside and that nobody was told of yet.
     set_aside: RefCell<Vec<Diagnostic>>,
-    replaced: KnownReplaced,
     /// How many entries the directories had that were asked for, cached or not.
     listed: Cell<u64>,
     /// The repository opened once more, to make sure that a missing object is missing.
@@ -257,7 +248,6 @@ pub struct Location {
     environment: Environment,
     options: StoreOptions,
     costs: Arc<StoreCosts>,
-    replaced: KnownReplaced,
     torn: torn::KnownTorn,
     packs: SharedPacks,
 }
@@ -268,18 +258,14 @@ impl Location {
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let store = Store::discover(&self.root, &self.environment).ok()??;
-        let (options, costs, replaced) = (
-            self.options.clone(),
-            Arc::clone(&self.costs),
-            self.replaced.clone(),
-        );
+        let options = self.options.clone();
+        let costs = Arc::clone(&self.costs);
         let torn = Arc::clone(&self.torn);
         let packs = PackReader::new(self.packs.clone(), store.format).into();
         let is_same = store.repo.path() == self.git_directory;
         is_same.then_some(Store {
             options,
             costs,
-            replaced,
             torn,
             packs,
             ..store
@@ -335,12 +321,10 @@ impl Store {
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),
-            changes: RefCell::default(),
             removed: RefCell::default(),
             set_aside: RefCell::default(),
             anew: OnceCell::new(),
             torn: torn::KnownTorn::default(),
-            replaced: KnownReplaced::default(),
             listed: Cell::new(0),
             costs: Arc::default(),
         };
@@ -353,11 +337,8 @@ impl Store {
     pub fn location(&self) -> Location {
         let git_directory = self.repo.path().to_owned();
         let (root, environment) = (self.root.clone(), self.environment.clone());
-        let (options, costs, replaced) = (
-            self.options.clone(),
-            Arc::clone(&self.costs),
-            self.replaced.clone(),
-        );
+        let options = self.options.clone();
+        let costs = Arc::clone(&self.costs);
         let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().shared());
         Location {
             root,
@@ -365,7 +346,6 @@ impl Store {
             environment,
             options,
             costs,
-            replaced,
             torn,
             packs,
         }

@@ -1,7 +1,7 @@
 //! The files that commits remove. The cost depends on the commits walked and on the directories asked about.
 
 use super::history::MAX_WALK;
-use super::{Error, Store, caches, digest, path_commits};
+use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use git2::Commit as GitCommit;
 use serde::{Deserialize, Serialize};
@@ -71,8 +71,7 @@ impl Store {
     /// For each file of this name below some directories whose newest removal before `head` counts, the commit that
     /// removes it. `question` says what else `counts` depends on. Returns an error if git cannot read the history.
     ///
-    /// The result for an earlier HEAD is cached in the git directory, so that only newer commits are walked, and of a
-    /// long history only the newest ones.
+    /// Of a long history only the newest commits are walked, once for a store.
     pub fn newest_removals(
         &self,
         head: Digest,
@@ -90,26 +89,11 @@ impl Store {
         {
             return Ok(Arc::clone(&known.commits));
         }
-        let older = self
-            .kept_removals()
-            .filter(|known| known.question == question);
-        let older = older.filter(|known| {
-            known.head == head || self.is_ancestor(known.head, head).unwrap_or_default()
-        });
-        let (until, older) = older.map(|known| (known.head, known.commits)).unzip();
         let mut newest = BTreeMap::new();
-        let newer = if until == Some(head) {
-            Vec::new()
-        } else {
-            self.removals_between(head, until, (below, name), MAX_WALK)?
-        };
-        for removal in newer {
+        for removal in self.removals_between(head, None, (below, name), MAX_WALK)? {
             if let Entry::Vacant(entry) = newest.entry(removal.path.clone()) {
                 entry.insert(counts(&removal)?.then_some(removal.commit));
             }
-        }
-        for (path, commit) in older.iter().flat_map(|older| older.iter()) {
-            newest.entry(path.clone()).or_insert(Some(*commit));
         }
         let commits: BTreeMap<_, _> = newest
             .into_iter()
@@ -121,9 +105,6 @@ impl Store {
             commits: Arc::new(commits),
         };
         let commits = Arc::clone(&known.commits);
-        if until != Some(head) {
-            self.keep_removals(&known);
-        }
         self.removed.replace(Some(known));
         Ok(commits)
     }
@@ -190,32 +171,5 @@ impl Store {
             added: added.clone(),
         };
         Ok(removed.into_iter().map(removal).collect())
-    }
-
-    fn kept_removals(&self) -> Option<KnownRemovals> {
-        let text = super::durable::text_of(&self.own(caches::REMOVALS)).unwrap_or_default();
-        let (first, commits) = path_commits::read(&text);
-        let (head, question) = first.split_once(' ')?;
-        let (head, question) = (Digest::parse(head)?, Digest::parse(question)?);
-        Some(KnownRemovals {
-            head,
-            question,
-            commits: Arc::new(commits),
-        })
-    }
-
-    /// Writes the cache. A failure is ignored: the removals are found again next time.
-    fn keep_removals(&self, known: &KnownRemovals) {
-        if self.own_directory().is_ok() {
-            let text = path_commits::write(
-                &format!("{} {}", known.head, known.question),
-                &known.commits,
-            );
-            let _ = super::durable::write_derived(
-                self.repo.path(),
-                &self.own(caches::REMOVALS),
-                text.as_bytes(),
-            );
-        }
     }
 }

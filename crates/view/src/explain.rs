@@ -7,6 +7,7 @@ use super::suggestion::scope;
 use super::text::{headline, mood, sent_back};
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Paint, Repository, Style, Subject};
+use crate::base::Digest;
 use crate::decide::{Derived, DutyKind, GuardPart, Tried, Truth, nearest_rule};
 use crate::workflow::TreeScope;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,8 @@ super::json::documents! { Explanations = "explanations" }
 pub struct Explanation {
     /// The resulting suggestion, as `orch suggest` prints it.
     pub suggestion: Suggestion,
+    /// The commit that contains the present state; null if none does.
+    pub committed: Option<String>,
     /// The path of the workflow document.
     pub document: String,
     /// The digest of the document and its schemas.
@@ -156,15 +159,6 @@ pub struct TreeCommit {
 }
 
 impl Explanations {
-    /// The explanations of these tasks, in the given order.
-    #[must_use]
-    pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
-        Self {
-            repository,
-            explanations: subjects.iter().map(Explanation::of).collect(),
-        }
-    }
-
     /// The explanations as text.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
@@ -178,12 +172,13 @@ impl Explanations {
 }
 
 impl Explanation {
-    /// Why a task is where it is, taken entirely from its decision.
+    /// Why a task is where it is, and the commit that contains its state.
     #[must_use]
-    pub fn of(subject: &Subject<'_>) -> Self {
+    pub fn of(subject: &Subject<'_>, committed: Option<Digest>) -> Self {
         let decision = subject.decision;
         Self {
             suggestion: Suggestion::of(subject),
+            committed: committed.map(|commit| commit.to_string()),
             document: subject.workflow.path.clone(),
             workflow_digest: subject.workflow.digest.to_string(),
             nearest: nearest_rule(subject.workflow, decision).map(|tried| tried.rule.to_string()),

@@ -107,8 +107,6 @@ pub struct Subject<'a> {
     pub place: &'a TaskPlace,
     /// The path that stands for the task: that of its directory, or of the file that it is.
     pub path: RepoPath,
-    /// The commit that contains the present state.
-    pub committed: Option<String>,
     /// The time of the task's last step; for sorting and, on a terminal, as an age; never in JSON.
     pub unmoved_since: Option<Timestamp>,
     /// The path of `system/` in the repository; `None` if its texts are only in the binary.

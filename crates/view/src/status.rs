@@ -45,8 +45,6 @@ pub struct TaskStatus {
     pub duty: DutyView,
     /// The file that needs attention first; null if no file does.
     pub at: Option<Spot>,
-    /// The commit that contains the present state; null if none does.
-    pub committed: Option<String>,
     /// The line for people.
     #[serde(skip)]
     pub(super) headline: (String, Style),
@@ -337,7 +335,7 @@ impl TaskStatus {
         self.order.cmp(&other.order)
     }
 
-    /// All that the status says without its commit, which is found later, as text for [`TaskStatus::of_text`].
+    /// All that the status says, as text for [`TaskStatus::of_text`].
     #[must_use]
     pub fn to_text(&self) -> Option<String> {
         let Self {
@@ -358,17 +356,15 @@ impl TaskStatus {
     pub fn of_text(text: &str) -> Option<Self> {
         let (task, duty, at, headline, order, phase_number, unmoved_since) =
             serde_json::from_str(text).ok()?;
-        let (committed, whereabouts) = (None, None);
         Some(Self {
             task,
             duty,
             at,
-            committed,
             headline,
             order,
             phase_number,
             unmoved_since,
-            whereabouts,
+            whereabouts: None,
         })
     }
 
@@ -396,7 +392,6 @@ impl TaskStatus {
             at: spot(&suggestion),
             task: suggestion.task,
             duty: suggestion.duty,
-            committed: suggestion.committed,
             order,
             phase_number,
             unmoved_since,

@@ -37,7 +37,6 @@ impl Suggestion {
             evidence: EvidenceView::rows(&decision.evidence, subject.place),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             diagnostics: decision.diagnostics.iter().map(Finding::of).collect(),
-            committed: subject.committed.clone(),
         }
     }
 }
@@ -69,7 +68,6 @@ impl Suggestion {
             evidence: Vec::new(),
             waived: Vec::new(),
             diagnostics: vec![Finding::of(finding)],
-            committed: None,
         }
     }
 }

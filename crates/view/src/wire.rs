@@ -68,8 +68,6 @@ pub struct Suggestion {
     pub waived: Vec<String>,
     /// Findings about the task.
     pub diagnostics: Vec<Finding>,
-    /// The commit that contains the present state; null if none does.
-    pub committed: Option<String>,
 }
 
 /// A file that a decision rests on, or that a phase needs.

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::{Explanation, Explanations};
+use crate::view::Explanation;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
@@ -30,8 +30,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         .iter()
         .map(|task| workspace.look(task))
         .collect::<Result<Vec<_>, _>>()?;
-    let subjects = report::subjects(&workspace, &judged)?;
-    let mut explanations = Explanations::new(workspace.repository()?, &subjects);
+    let mut explanations = report::explanations(&workspace, &judged)?;
     if context.global.json {
         ui.document(&explanations)?;
     } else {

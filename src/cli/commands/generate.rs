@@ -70,7 +70,7 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
         true,
     )?;
     let schema = workspace.system().schema(SCHEMA).unwrap_or_default();
-    let subject = workspace.subject(&judged, None);
+    let subject = workspace.subject(&judged);
     let commission = Commission {
         executor: Some(&args.tool),
         prompt: generation_prompt(&subject, AGENT, (args.count, &args.tool), &shown, schema),

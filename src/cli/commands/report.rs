@@ -2,14 +2,14 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Code, Diagnostic, Digest, Error, RepoPath, command};
+use crate::base::{Code, Diagnostic, Error, command};
 use crate::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
 use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
 use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
 use crate::view::{
-    AppliedView, ControlReport, DutyView, NothingDue, Repository, Subject, Suggestion, TaskStatus,
-    TextAnswer, TransitionLine, Transitions,
+    AppliedView, ControlReport, DutyView, Explanation, Explanations, NothingDue, Repository,
+    Suggestion, TaskStatus, TextAnswer, TransitionLine, Transitions,
 };
 use std::collections::HashSet;
 use std::iter;
@@ -112,37 +112,35 @@ pub(super) fn named_or_all(
 }
 
 /// What `told` makes of a look at each of these tasks, which is all that is kept of it, or `failed` of the fact that
-/// it cannot be evaluated; the logs whose commits are to be found, one for each; and a diagnostic for each task that
-/// cannot be evaluated.
+/// it cannot be evaluated; and a diagnostic for each task that cannot be evaluated.
 pub(super) fn told_of_each<R: Send>(
     workspace: &Workspace,
     tasks: &[TaskRef],
     told: impl Fn(&Workspace, &Sight) -> R + Sync,
     failed: impl Fn(&TaskRef, &Error) -> R,
-) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
+) -> (Vec<R>, Vec<Diagnostic>) {
     let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
-        looked.map(|sight| (told(workspace, &sight), sight.log_to_find()))
+        looked.map(|sight| told(workspace, &sight))
     });
     sorted(tasks, looked, failed)
 }
 
-/// The rows, logs and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.
+/// The rows and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.
 pub(super) fn sorted<R>(
     tasks: &[TaskRef],
-    looked: Vec<Result<(R, Option<RepoPath>), Error>>,
+    looked: Vec<Result<R, Error>>,
     failed: impl Fn(&TaskRef, &Error) -> R,
-) -> (Vec<R>, Vec<Option<RepoPath>>, Vec<Diagnostic>) {
-    let (mut rows, mut logs, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+) -> (Vec<R>, Vec<Diagnostic>) {
+    let mut rows = Vec::new();
+    let mut problems = Vec::new();
     for (task, one) in tasks.iter().zip(looked) {
-        let (row, log) = one.unwrap_or_else(|error| {
+        rows.push(one.unwrap_or_else(|error| {
             problems.push(unread_task(task, &error));
-            (failed(task, &error), None)
-        });
-        rows.push(row);
-        logs.push(log);
+            failed(task, &error)
+        }));
     }
     problems.extend(duplicates(tasks));
-    (rows, logs, problems)
+    (rows, problems)
 }
 
 /// The finding about a task that cannot be evaluated.
@@ -166,19 +164,6 @@ pub(super) fn unread_suggestion(task: &TaskRef, error: &Error) -> Suggestion {
 /// The status of a task that cannot be evaluated.
 pub(super) fn unread_status(task: &TaskRef, error: &Error) -> Box<TaskStatus> {
     TaskStatus::unread(unread_suggestion(task, error), &task.id).into()
-}
-
-/// For each of these logs, the commit that last changed it. What git cannot tell is a problem of the answer, and keeps
-/// nothing else from it.
-pub(super) fn commits_of(
-    workspace: &Workspace,
-    logs: &[Option<RepoPath>],
-    problems: &mut Vec<Diagnostic>,
-) -> Vec<Option<Digest>> {
-    workspace.commits_of(logs).unwrap_or_else(|error| {
-        problems.push(unjudged(&error));
-        vec![None; logs.len()]
-    })
 }
 
 /// The exit code of an answer: a failure of the machine if one of its problems is one, `Usage` if nothing is wrong but that
@@ -238,18 +223,19 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// The subjects of evaluated tasks, each with the commit that contains its state. Returns an error if git
-/// cannot be read.
-pub(super) fn subjects<'a>(
-    workspace: &'a Workspace,
-    judged: &'a [Sight],
-) -> Result<Vec<Subject<'a>>, Failure> {
-    let commits = workspace.committed(judged)?;
-    Ok(judged
-        .iter()
-        .zip(commits)
-        .map(|(one, commit)| workspace.subject(one, commit))
-        .collect())
+/// The explanations of evaluated tasks. Returns an error if git cannot be read.
+pub(super) fn explanations(
+    workspace: &Workspace,
+    judged: &[Sight],
+) -> Result<Explanations, Failure> {
+    let commits = workspace.committed(judged)?.into_iter();
+    let explained = judged.iter().zip(commits);
+    Ok(Explanations {
+        repository: workspace.repository()?,
+        explanations: explained
+            .map(|(sight, commit)| Explanation::of(&workspace.subject(sight), commit))
+            .collect(),
+    })
 }
 
 /// Prints what was applied to a task: its transitions, then what comes next.
@@ -314,7 +300,7 @@ pub(super) fn applied_to_several(
         return Ok(());
     }
     for one in applied {
-        let subject = workspace.subject(&one.judged, None);
+        let subject = workspace.subject(&one.judged);
         let next = DutyView::of(&subject);
         ui.status(&format!("{}: {}", one.judged.task.id, next.reason));
     }

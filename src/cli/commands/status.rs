@@ -5,7 +5,7 @@ mod live;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, RepoPath, nearest};
+use crate::base::{Code, Diagnostic, nearest};
 use crate::survey::{Keeper, Sight, Workspace};
 use crate::view::{Status, StatusForm, TaskStatus};
 use crate::workflow::{Owner, Workflow};
@@ -108,31 +108,15 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
 /// The name of the cache of what is known of each task.
 pub(super) const CACHE: &str = "status";
 
-/// The status of a task, and the log whose commit is to be found.
-pub(super) fn told(workspace: &Workspace, sight: &Sight) -> (Box<TaskStatus>, Option<RepoPath>) {
-    (
-        TaskStatus::of(&workspace.subject(sight, None)).into(),
-        sight.log_to_find(),
-    )
+/// The status of a task.
+pub(super) fn told(workspace: &Workspace, sight: &Sight) -> Box<TaskStatus> {
+    TaskStatus::of(&workspace.subject(sight)).into()
 }
 
-/// The status of a task, and the log whose commit is to be found, as one look keeps them for later commands.
-pub(super) const KEPT: Keeper<(Box<TaskStatus>, Option<RepoPath>)> = Keeper {
-    to_text: |(status, log)| {
-        Some(format!(
-            "{}\n{}",
-            log.as_ref().map_or("", RepoPath::as_str),
-            status.to_text()?
-        ))
-    },
-    of_text: |text| {
-        let (log, status) = text.split_once('\n')?;
-        let log = (!log.is_empty()).then(|| RepoPath::new(log).ok());
-        Some((
-            TaskStatus::of_text(status)?.into(),
-            log.map_or(Some(None), |log| Some(Some(log?)))?,
-        ))
-    },
+/// The status of a task, as one look keeps it for later commands.
+pub(super) const KEPT: Keeper<Box<TaskStatus>> = Keeper {
+    to_text: |status| status.to_text(),
+    of_text: |text| Some(TaskStatus::of_text(text)?.into()),
 };
 
 /// The number of tasks that are listed on a terminal that can be scrolled, however low it is.
@@ -165,16 +149,10 @@ fn answer(
     };
     begin(tasks.len());
     let looked = workspace.tell_each(&tasks, &KEPT, told);
-    let (mut rows, logs, mut problems) = report::sorted(&tasks, looked, report::unread_status);
+    let (mut rows, mut problems) = report::sorted(&tasks, looked, report::unread_status);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.outside_git());
-    for (row, commit) in rows
-        .iter_mut()
-        .zip(report::commits_of(workspace, &logs, &mut problems))
-    {
-        row.committed = commit.map(|commit| commit.to_string());
-    }
     let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();
     let loaded: Vec<_> = names
         .into_iter()

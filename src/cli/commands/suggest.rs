@@ -195,7 +195,7 @@ fn answer(
         },
     };
     let tell = |workspace: &Workspace, sight: &Sight| {
-        let subject = workspace.subject(sight, None);
+        let subject = workspace.subject(sight);
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
         (
@@ -214,7 +214,7 @@ fn answer(
             own,
         )
     };
-    let (told, logs, found) = report::told_of_each(workspace, &chosen.tasks, tell, failed);
+    let (told, found) = report::told_of_each(workspace, &chosen.tasks, tell, failed);
     let done = chosen.done + told.iter().filter(|(_, is_done, _)| *is_done).count();
     let mut problems = chosen.problems;
     let is_new = |found: &Diagnostic| !problems.contains(found);
@@ -223,16 +223,12 @@ fn answer(
     let repository = report::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.
     let own: Vec<Diagnostic> = told.iter().filter_map(|(.., own)| own.clone()).collect();
-    let mut wanted: Vec<_> = told
+    let mut wanted: Vec<_> = told.into_iter().filter_map(|(told, ..)| told).collect();
+    wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let suggestions = wanted
         .into_iter()
-        .zip(logs)
-        .filter_map(|((told, ..), log)| Some((told?, log)))
+        .map(|(_, suggestion)| suggestion)
         .collect();
-    wanted.sort_by(|((one, _), _), ((other, _), _)| one.cmp(other));
-    let (mut suggestions, logs): (Vec<_>, Vec<_>) = wanted
-        .into_iter()
-        .map(|((_, suggestion), log)| (suggestion, log))
-        .unzip();
     let omitted = chosen.omitted;
     let nothing = match (tasks.is_empty(), done == tasks.len(), args.whom) {
         (true, ..) if problems.iter().any(Diagnostic::is_fault) => {
@@ -244,10 +240,6 @@ fn answer(
         (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
         (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
-    let commits = report::commits_of(workspace, &logs, &mut problems);
-    for (suggestion, commit) in suggestions.iter_mut().zip(commits) {
-        suggestion.committed = commit.map(|commit| commit.to_string());
-    }
     let others: Vec<Diagnostic> = problems
         .iter()
         .filter(|found| !own.contains(found))
@@ -282,7 +274,7 @@ impl MostUrgent {
         is_wanted: impl Fn(Owner, bool) -> bool,
     ) -> Self {
         let told = workspace.tell_each(tasks, &status::KEPT, status::told);
-        let (rows, _, problems) = report::sorted(tasks, told, report::unread_status);
+        let (rows, problems) = report::sorted(tasks, told, report::unread_status);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
         let mut wanted: Vec<_> = rows

@@ -216,13 +216,7 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
 
 /// The suggestion for a task now.
 fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
-    // What git cannot tell now, another look may.
-    let commit = workspace
-        .committed(std::slice::from_ref(judged))
-        .ok()
-        .and_then(|mut found| found.pop());
-    let subject = workspace.subject(judged, commit.flatten());
     Happening::Suggestion {
-        suggestion: Box::new(Suggestion::of(&subject)),
+        suggestion: Box::new(Suggestion::of(&workspace.subject(judged))),
     }
 }

@@ -83,10 +83,6 @@ fn every_task_is_shown_once_where_its_record_is_furthest() {
         whereabouts(&moved, "only-here"),
         json!(["feature", "planning", 1, 0, []])
     );
-    assert_eq!(
-        task(&moved, "t")["committed"],
-        world.git(&["rev-parse", "feature"]).trim()
-    );
     assert!(
         !world.path("tasks/only-here").exists(),
         "nothing is checked out"

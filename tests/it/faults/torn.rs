@@ -22,7 +22,7 @@ const OBJECTS: [(&str, Told); 10] = [
     ("HEAD", Told::All),
     (
         "HEAD^",
-        Told::Only(&["audit", "check --range HEAD~2..HEAD", "status --all"]),
+        Told::Only(&["audit", "check --range HEAD~2..HEAD"]),
     ),
     ("HEAD^{tree}", Told::All),
     ("HEAD:tasks", Told::All),

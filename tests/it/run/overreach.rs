@@ -19,7 +19,7 @@ enum Outcome {
 use Outcome::{Forgotten, Refused, Told, Undone};
 
 /// What the second action of a run does beside its work.
-const CHANGES: [(&str, Outcome); 24] = [
+const CHANGES: [(&str, Outcome); 22] = [
     (
         "echo '# x' >> orch.toml",
         Told("goes on by those that it began with: orch.toml"),
@@ -101,14 +101,6 @@ const CHANGES: [(&str, Outcome); 24] = [
         Forgotten(".git/orch/looks/status/zz"),
     ),
     ("echo x > .git/orch/proven", Forgotten(".git/orch/proven")),
-    (
-        "echo x > .git/orch/removals",
-        Forgotten(".git/orch/removals"),
-    ),
-    (
-        "mkdir -p .git/orch/newest-changes; echo x > .git/orch/newest-changes/zz",
-        Forgotten(".git/orch/newest-changes/zz"),
-    ),
     (
         "mkdir -p .git/orch/large-trees; echo x > .git/orch/large-trees/zz",
         Forgotten(".git/orch/large-trees/zz"),

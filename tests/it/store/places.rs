@@ -146,7 +146,6 @@ fn links_in_the_directory_of_orch_are_not_followed() {
         ("index.lock", 0),
         ("index.next", 0),
         ("orch.log", 0),
-        ("newest-changes", 0),
         ("lock", 70),
     ] {
         let _ = fs::remove_file(own.join(name));

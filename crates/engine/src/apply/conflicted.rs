@@ -138,7 +138,7 @@ impl Writer<'_> {
             if heads != all {
                 return Ok(heads);
             }
-            let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
+            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
             let Some(changed) = changed.first().copied().flatten() else {
                 break;
             };

@@ -211,7 +211,7 @@ impl Writer<'_> {
         }
         let mut open = head.filter(|_| is_committed);
         while let Some(now) = open.take() {
-            let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
+            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
             let Some(changed) = changed.first().copied().flatten() else {
                 break;
             };

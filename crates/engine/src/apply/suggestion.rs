@@ -33,13 +33,7 @@ impl Writer<'_> {
         {
             return Ok(());
         }
-        let commit = self
-            .workspace
-            .committed(std::slice::from_ref(judged))?
-            .into_iter()
-            .next()
-            .flatten();
-        let subject = self.workspace.subject(judged, commit);
+        let subject = self.workspace.subject(judged);
         // The commit of HEAD changes without the task, but a copy must not.
         let repository = Repository {
             head: None,

@@ -46,8 +46,6 @@ pub struct Watching {
     troubles: BTreeSet<String>,
     /// The tasks that are still to be looked at.
     left: VecDeque<TaskRef>,
-    /// The logs whose last commits are looked up in one walk, once the first is needed.
-    unfound: Vec<RepoPath>,
     /// During a look at everything, the problems that it has met so far.
     met: Option<BTreeSet<String>>,
     /// The looks at the next of the tasks that are left, if nothing has happened since but steps of others.
@@ -77,7 +75,6 @@ impl Watching {
             told: None,
             troubles: BTreeSet::new(),
             left: VecDeque::new(),
-            unfound: Vec::new(),
             met: None,
             ahead: None,
         }
@@ -414,8 +411,6 @@ impl Watching {
 
     /// Leaves tasks to [`Self::go_on`].
     fn leave(&mut self, tasks: Vec<TaskRef>) {
-        // One walk over the history for all of them, and not one for each part.
-        self.unfound = tasks.iter().map(TaskRef::transcript_path).collect();
         self.left.extend(tasks);
     }
 
@@ -544,9 +539,6 @@ impl Watching {
         effects: &mut Vec<WatchEffect>,
     ) -> Vec<Wanted> {
         tasks.retain(|task| !task.id.is_archived());
-        if self.unfound.is_empty() || self.left.is_empty() {
-            self.unfound = tasks.iter().map(TaskRef::transcript_path).collect();
-        }
         let looked = match self.looked_ahead(&tasks, head) {
             Some(looked) => looked,
             None => self.mandate.look(&self.workspace, &tasks, head),
@@ -723,11 +715,6 @@ impl Watching {
             let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
             let verdict = judged.decision.verdict.name();
             tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the decision changed");
-        }
-        // The commit of a step is known.
-        if is_new && judged.log_to_find().is_some() {
-            self.workspace
-                .find_commits(&std::mem::take(&mut self.unfound));
         }
         // Nothing is written for an untracked task.
         if is_new

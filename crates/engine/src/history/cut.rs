@@ -22,9 +22,12 @@ pub(super) fn cut(
     read: &ReadOnce,
     tasks: &[TaskRef],
 ) -> Result<Vec<Diagnostic>, Error> {
+    let Some(head) = store.head()?.commit else {
+        return Ok(Vec::new());
+    };
     let logs: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut cutting = Vec::new();
-    for (task, commit) in tasks.iter().zip(store.last_changes(&logs)?) {
+    for (task, commit) in tasks.iter().zip(store.last_changes(head, &logs)?) {
         let Some(commit) = commit else { continue };
         let commit = store.visit(commit)?;
         if !commit.is_boundary && is_cut_by(store, &commit, &task.transcript_path())? {

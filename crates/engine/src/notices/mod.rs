@@ -313,7 +313,7 @@ fn word(
     run: Option<&EndedRun>,
 ) -> Result<String, Error> {
     let workspace = writer.workspace;
-    let suggestion = Suggestion::of(&workspace.subject(sight, sight.commit));
+    let suggestion = Suggestion::of(&workspace.subject(sight));
     Ok(line(&Notice::new(
         writer.now(),
         kind,

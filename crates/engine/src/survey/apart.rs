@@ -132,7 +132,7 @@ impl Apart<'_> {
             return Ok(false);
         }
         let start = Start::Was(vec![self.store.code_digest(Some(onto), self.code)?]);
-        let since = self.store.code_since(from, &start, self.code, false)?;
+        let since = self.store.code_since(from, &start, self.code)?;
         let names_task = |since: &Since| {
             since
                 .commits

@@ -64,7 +64,7 @@ impl Snapshot<'_> {
                 } else {
                     Start::Was(baselines)
                 };
-                match store.code_since(head, &start, &code, is_now && is_committed)? {
+                match store.code_since(head, &start, &code)? {
                     Some(mut since) => {
                         if let Some(state) = state {
                             self.name_anew(store, task, state, is_first, &mut since)?;
@@ -338,7 +338,7 @@ impl Snapshot<'_> {
                 return Ok(CodeChange::FromNowhere(why));
             };
             onto = found;
-            let since = store.code_since(from, &Start::Was(vec![base]), &code, false)?;
+            let since = store.code_since(from, &Start::Was(vec![base]), &code)?;
             let is_named =
                 |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
             if since.is_none_or(|since| since.commits.iter().any(is_named)) {

@@ -75,7 +75,7 @@ pub(crate) fn workflow_then(
                 return Ok(Some(loaded));
             }
         }
-        let changed = store.last_changes_before(now, std::slice::from_ref(&path))?;
+        let changed = store.last_changes(now, std::slice::from_ref(&path))?;
         let Some(changed) = changed.first().copied().flatten() else {
             break;
         };

@@ -257,15 +257,12 @@ impl Overview<'_> {
     /// The subject of a view.
     #[must_use]
     pub fn subject<'a>(&'a self, task: &'a OverviewTask) -> Subject<'a> {
-        let committed = self.places[task.place]
-            .commit
-            .filter(|_| task.sight.is_committed);
         let setting = match task.origin {
             Origin::WorkTree(0) => &self.here.setting,
             Origin::WorkTree(index) => &self.others[index - 1].setting,
             Origin::Commit(index) => &*self.settings[index],
         };
-        setting.subject(&task.sight, committed)
+        setting.subject(&task.sight)
     }
 }
 

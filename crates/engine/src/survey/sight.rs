@@ -44,8 +44,6 @@ pub struct Sight {
     pub is_committed: bool,
     /// What is known about the process that runs it.
     pub runner: Option<Runner>,
-    /// The commit that recorded the state, if known without a search.
-    pub commit: Option<Digest>,
     /// What the look depends on.
     pub(crate) key: SightKey,
     /// What else it depends on.
@@ -185,12 +183,6 @@ impl Sight {
     #[must_use]
     pub fn workflow(&self) -> &Workflow {
         &self.compiled.workflow
-    }
-
-    /// The log, if the commit that contains it is not known without a search.
-    #[must_use]
-    pub fn log_to_find(&self) -> Option<RepoPath> {
-        (self.is_committed && self.commit.is_none()).then(|| self.task.transcript_path())
     }
 
     /// Logs the decision.
@@ -425,9 +417,8 @@ impl Workspace {
             decision.options.retain(|option| option.id != "reopen");
         }
         let key = SightKey::of(head, &entries, now);
-        let (task, commit) = (task.clone(), None);
         Ok(Sight {
-            task,
+            task: task.clone(),
             compiled,
             recorded,
             observed,
@@ -435,7 +426,6 @@ impl Workspace {
             untracked,
             is_committed,
             runner,
-            commit,
             key,
             basis,
             last_run,
@@ -496,7 +486,6 @@ impl Workspace {
             (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
             _ => false,
         };
-        let commit = placed.commit.filter(|_| is_committed);
         let own = [before.task.state_path(), path];
         let key = before.key.after(placed.head, &own, placed.stamps);
         let observed = Observed {
@@ -515,7 +504,6 @@ impl Workspace {
             untracked: false,
             is_committed,
             runner,
-            commit,
             key,
             basis,
             ..before
@@ -611,7 +599,11 @@ impl Workspace {
                 .iter()
                 .filter_map(|place| place.place.path(name).ok());
             let find = |at: RepoPath| {
-                let found = store.commit_holding(&at, blob);
+                let head = store.head().map(|head| head.commit);
+                let found = head.and_then(|head| match head {
+                    Some(head) => store.commit_holding(head, &at, blob),
+                    None => Ok(None),
+                });
                 let found = found
                     .map_err(|error| fault.replace(Some(error)))
                     .ok()

@@ -45,65 +45,38 @@ impl Workspace {
         }
     }
 
-    /// The subject of a view. `committed` is the commit that last changed the log.
-    pub fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
-        self.setting.subject(judged, committed)
+    /// The subject of a view.
+    pub fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
+        self.setting.subject(judged)
     }
 
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
     /// all. Returns an error if git cannot read the history.
     pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
-        let known = judged.iter().map(|one| one.commit);
-        let logs: Vec<Option<RepoPath>> = judged.iter().map(Sight::log_to_find).collect();
-        let found = self.commits_of(&logs)?;
-        Ok(known
-            .zip(found)
-            .map(|(known, found)| known.or(found))
-            .collect())
-    }
-
-    /// For each of these logs, the commit that last changed it; one walk for all. Returns an error if git cannot
-    /// read the history.
-    pub fn commits_of(&self, logs: &[Option<RepoPath>]) -> Result<Vec<Option<Digest>>, Error> {
-        let paths: Vec<RepoPath> = logs.iter().flatten().cloned().collect();
-        let Some(store) = self
-            .store
-            .as_ref()
-            .filter(|_| self.commits() && !paths.is_empty())
-        else {
-            return Ok(vec![None; logs.len()]);
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(vec![None; judged.len()]);
         };
-        let changes = match self.at {
-            At::WorkDir => store.last_changes(&paths)?,
-            At::Commit(commit) => store.last_changes_before(commit, &paths)?,
-        };
-        let mut changes = changes.into_iter();
-        Ok(logs
+        let logs: Vec<RepoPath> = judged
             .iter()
-            .map(|log| log.as_ref().and_then(|_| changes.next()).flatten())
+            .map(|one| one.task.transcript_path())
+            .collect();
+        let from = match self.at {
+            At::WorkDir => store.head()?.commit,
+            At::Commit(commit) => Some(commit),
+        };
+        let Some(from) = from else {
+            return Ok(vec![None; judged.len()]);
+        };
+        let found = judged.iter().zip(store.last_changes(from, &logs)?);
+        Ok(found
+            .map(|(one, commit)| commit.filter(|_| one.is_committed))
             .collect())
-    }
-
-    /// Looks up in one walk which commits last changed the logs of many tasks, and caches the result. A
-    /// failure is ignored: each is then looked up when it is needed.
-    pub(crate) fn find_commits(&self, logs: &[RepoPath]) {
-        if let Some(store) = self
-            .store
-            .as_ref()
-            .filter(|_| self.commits() && logs.len() > 1)
-        {
-            let _ = store.last_changes(logs);
-        }
     }
 }
 
 impl Setting {
     /// The subject of a view about a task that was evaluated with these settings.
-    pub(super) fn subject<'a>(
-        &'a self,
-        judged: &'a Sight,
-        committed: Option<Digest>,
-    ) -> Subject<'a> {
+    pub(super) fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
         Subject {
             decision: &judged.decision,
             workflow: judged.workflow(),
@@ -111,7 +84,6 @@ impl Setting {
             title: judged.title(),
             place: &judged.task.place,
             path: judged.observed.facts.shown(),
-            committed: committed.map(|commit| commit.to_string()),
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.has_own_texts.then(|| self.config.system.as_str()),
             issue_places: issue_places(judged),

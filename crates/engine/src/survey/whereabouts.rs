@@ -139,14 +139,11 @@ impl Snapshot<'_> {
 
     /// The file of a task in the commit that last changed its log.
     fn committed_with(&self, task: &TaskRef) -> Result<Vec<FileVersion>, Error> {
-        let CodeAt::Present(store, Some(_)) = self.code else {
+        let CodeAt::Present(store, Some(head)) = self.code else {
             return Ok(Vec::new());
         };
-        let Some(commit) = store
-            .last_changes(&[task.transcript_path()])?
-            .pop()
-            .flatten()
-        else {
+        let found = store.last_changes(head, &[task.transcript_path()])?.pop();
+        let Some(commit) = found.flatten() else {
             return Ok(Vec::new());
         };
         let source = store.source_at(Some(commit));

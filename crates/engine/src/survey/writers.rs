@@ -136,11 +136,10 @@ fn committed_by(
     if held.is_none() || held != file.digest {
         return Ok(Vec::new());
     }
-    let commit = store
-        .last_changes(std::slice::from_ref(&path))?
-        .into_iter()
-        .next()
-        .flatten();
+    let Some(head) = head else {
+        return Ok(Vec::new());
+    };
+    let commit = store.last_changes(head, &[path])?.pop().flatten();
     Ok(commit
         .map(|commit| store.writers_of_commit(commit))
         .transpose()?

@@ -106,3 +106,44 @@ fn they_are_what_the_commits_change() {
         "{built_ones} were built, {moved_ones} with moves"
     );
 }
+
+#[test]
+fn what_differs_in_a_tree_that_git_would_not_write_is_found() {
+    let repo = Repo::new();
+    let (one, two) = (repo.blob("one\n"), repo.blob("two\n"));
+    let within = |id: Digest| repo.raw_tree(&[("100644", "x", id)]);
+    let (file, tree) = ("100644", "40000");
+    let store = repo.store();
+    let changed = |before: &[(&str, &str, Digest)], after: &[(&str, &str, Digest)]| {
+        let [before, after] = [before, after].map(|entries| {
+            let commit = repo.git(&[
+                "commit-tree",
+                "-m",
+                "odd",
+                &repo.raw_tree(entries).to_string(),
+            ]);
+            store.tree_source(Digest::parse(commit.trim()).expect("an id"))
+        });
+        let paths = store
+            .changed(&before, &after, &RepoPath::root())
+            .expect("compared");
+        paths
+            .iter()
+            .map(|path| path.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let both = |id| [(file, "log", id), (tree, "log", within(id))];
+    assert_eq!(changed(&both(one), &both(two)), ["log", "log/x"]);
+    assert_eq!(
+        changed(
+            &both(one),
+            &[(file, "log", one), (tree, "log", within(two))]
+        ),
+        ["log/x"]
+    );
+    assert_eq!(changed(&both(one), &[(tree, "log", within(one))]), ["log"]);
+    let twice = [(file, "log", one), (file, "log", two)];
+    assert_eq!(changed(&twice, &[(file, "log", two)]), ["log"]);
+    assert_eq!(changed(&[(file, "log", two)], &twice), ["log"]);
+    assert_eq!(changed(&twice, &twice), Vec::<String>::new());
+}

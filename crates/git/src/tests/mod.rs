@@ -5,13 +5,13 @@ mod ahead;
 mod changed;
 mod discovery;
 mod formats;
+mod held_before;
 mod large;
+mod last_changes;
 mod monitored;
-mod newest;
 mod packed;
 mod placing;
 mod removals;
-mod replaced;
 mod untracked;
 mod writers;
 

@@ -47,7 +47,6 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 span { (task.workflow) }
                 bdi.mono { (task.path) }
                 @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
-                @if let Some(commit) = &suggestion.committed { span.mono { (short(commit)) } }
             }
             section.duty.trouble[is_trouble(duty)] {
                 p.card-what {

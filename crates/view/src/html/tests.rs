@@ -44,7 +44,10 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
     status.diagnostics = findings.to_vec();
     let now = Timestamp::parse("2026-11-21T06:50:00Z").expect("a time");
     let charts = [Chart::of(&samples::workflow())];
-    let explanations: Vec<Explanation> = subjects.iter().map(Explanation::of).collect();
+    let explanations: Vec<Explanation> = subjects
+        .iter()
+        .map(|subject| Explanation::of(subject, None))
+        .collect();
     let names = explanations
         .iter()
         .map(|one| one.suggestion.task.id.clone());
@@ -336,7 +339,7 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
         links: &TaskLinks::Served,
         filter,
     };
-    let explanation = Explanation::of(&subjects[0]);
+    let explanation = Explanation::of(&subjects[0], None);
     let order = OrderForm {
         name: "answer".to_owned(),
         effect: HOSTILE.to_owned(),

@@ -36,7 +36,6 @@ impl Sample {
             title: Some("Log in with a passkey"),
             place: &self.place,
             path: self.place.shown([]),
-            committed: Some("c0ffee0123".to_owned()),
             unmoved_since: None,
             system_dir: Some("system"),
             issue_places: Vec::new(),

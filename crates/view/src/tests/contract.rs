@@ -1,12 +1,12 @@
 //! Every JSON output has the form that its schema promises.
 
-use super::numbered;
+use super::{explanations, numbered};
 use crate::base::{Code, Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    AppliedView, ErrorView, EventView, Explanations, Finding, Happening, JsonDocument, Log, Status,
-    Subject, Suggestion, Suggestions, TransitionLine, Transitions, line,
+    AppliedView, ErrorView, EventView, Finding, Happening, JsonDocument, Log, Status, Subject,
+    Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn every_output_has_the_shape_of_its_schema() {
     let repository = samples::repository;
     conforms(&Suggestions::new(repository(), &subjects, None, &findings));
     conforms(&Suggestions::new(repository(), &[], None, &[]));
-    conforms(&Explanations::new(repository(), &subjects));
+    conforms(&explanations(&subjects));
     conforms(&Status::new(repository(), &subjects, &findings));
     conforms(&Findings::new(&findings));
     conforms(&Log::new(repository(), samples::log(), &[]));

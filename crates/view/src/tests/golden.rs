@@ -1,12 +1,12 @@
 //! What readers see, as golden texts.
 
-use super::numbered;
+use super::{explanations, numbered};
 use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use crate::decide::Runner;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Everywhere, Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions,
-    Whereabouts, pretty, prompt, suggestions,
+    Everywhere, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, Whereabouts, pretty,
+    prompt, suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -285,8 +285,7 @@ fn a_suggestion_on_the_wire() {
       "moves": [],
       "evidence": [],
       "waived": [],
-      "diagnostics": [],
-      "committed": "c0ffee0123"
+      "diagnostics": []
     }
   ],
   "omitted": 0,
@@ -301,9 +300,7 @@ fn a_suggestion_on_the_wire() {
 #[test]
 fn an_explanation_in_words() {
     let sample = samples::write_missing();
-    let text = |width| {
-        Explanations::new(samples::repository(), &[sample.subject()]).text(Paint::PLAIN, width)
-    };
+    let text = |width| explanations(&[sample.subject()]).text(Paint::PLAIN, width);
     assert_data_eq!(
         text(0),
         str![[r#"

@@ -7,8 +7,10 @@ mod schemas;
 mod standing;
 
 use super::samples::{self, Sample};
-use super::{Explanations, Paint, SchemaForm, Status, Subject, Suggestions, prompt, suggestions};
-use crate::base::{Code, Diagnostic, TaskId, Timestamp};
+use super::{
+    Explanation, Explanations, Paint, SchemaForm, Status, Subject, Suggestions, prompt, suggestions,
+};
+use crate::base::{Code, Diagnostic, Digest, TaskId, Timestamp};
 use golden::envelope;
 
 /// One task of every kind, with ids in the order of this list.
@@ -32,6 +34,18 @@ fn numbered() -> Vec<Sample> {
     samples.into_iter().enumerate().map(number).collect()
 }
 
+/// The explanations of these tasks, each with a commit.
+fn explanations(subjects: &[Subject<'_>]) -> Explanations {
+    let commit = Digest::of_blob(b"a commit");
+    let explained = subjects
+        .iter()
+        .map(|subject| Explanation::of(subject, Some(commit)));
+    Explanations {
+        repository: samples::repository(),
+        explanations: explained.collect(),
+    }
+}
+
 #[test]
 fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
     let several = numbered();
@@ -48,7 +62,7 @@ fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
     for (sample, moved) in same.iter().zip([None, Some(20), Some(10)]) {
         let mut subject = sample.subject();
         subject.unmoved_since = moved.map(Timestamp::from_seconds);
-        subject.committed = moved.map(|moved| moved.to_string());
+        subject.title = moved.map(|moved| if moved == 20 { "20" } else { "10" });
         subjects.push(subject);
     }
     let envelope = Suggestions::new(samples::repository(), &subjects, Some(12), &[]);
@@ -57,7 +71,8 @@ fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
         .iter()
         .map(|suggestion| {
             let moved = suggestion
-                .committed
+                .task
+                .title
                 .as_deref()
                 .filter(|_| suggestion.task.id == "a-1");
             format!(
@@ -101,7 +116,7 @@ fn text_from_files_cannot_reach_the_terminal() {
     let subjects = [sample.subject()];
     let texts = [
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),
-        Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
+        explanations(&subjects).text(Paint::PLAIN, 0),
         Status::new(
             samples::repository(),
             &subjects,

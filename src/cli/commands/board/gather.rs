@@ -125,14 +125,14 @@ pub(super) fn gather(
 ) -> Result<GatheredTasks, Failure> {
     let is_agent = caller.kind == ActorKind::Agent;
     let told = |workspace: &Workspace, sight: &Sight| {
-        let subject = workspace.subject(sight, None);
+        let subject = workspace.subject(sight);
         let has_page = match pages {
             WantedPages::None => false,
             WantedPages::Open => !sight.decision.is_done(),
             WantedPages::All | WantedPages::WithOrders => true,
         };
         let detail = has_page.then(|| {
-            let mut explanation = Explanation::of(&subject);
+            let mut explanation = Explanation::of(&subject, None);
             explanation
                 .suggestion
                 .options
@@ -163,22 +163,9 @@ pub(super) fn gather(
             detail: None,
         }
     };
-    let (mut looked, logs, mut problems) = report::told_of_each(workspace, tasks, told, failed);
+    let (looked, mut problems) = report::told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.outside_git());
-    for (one, commit) in looked
-        .iter_mut()
-        .zip(report::commits_of(workspace, &logs, &mut problems))
-    {
-        one.status.committed = commit.map(|commit| commit.to_string());
-        if let Some(detail) = &mut one.detail {
-            detail
-                .explanation
-                .suggestion
-                .committed
-                .clone_from(&one.status.committed);
-        }
-    }
     let detailed: Vec<TaskRef> = looked
         .iter()
         .filter(|one| one.detail.is_some())

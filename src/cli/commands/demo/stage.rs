@@ -11,7 +11,7 @@ use crate::decide::Direction;
 use crate::history::AuditScope;
 use crate::store::Store;
 use crate::survey::{Caller, Workspace};
-use crate::view::{Explanations, Paint, Style, Suggestion};
+use crate::view::{Paint, Style, Suggestion};
 use clap::Parser;
 use serde_json::Value;
 use std::path::Path;
@@ -180,9 +180,8 @@ impl<'a> Stage<'a> {
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
         let judged = workspace.look(&workspace.task(TASK)?)?;
-        let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
-        let text =
-            Explanations::new(workspace.repository()?, &subjects).text(Paint::PLAIN, self.ui.width);
+        let explanations = report::explanations(&workspace, std::slice::from_ref(&judged))?;
+        let text = explanations.text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
         let mut lines = text.lines().skip_while(ours);
         self.say("  …")?;
@@ -306,7 +305,7 @@ impl<'a> Stage<'a> {
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
         let judged = workspace.look(&workspace.task(TASK)?)?;
-        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged, None));
+        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged));
         let phase = task.current_phase.unwrap_or_default();
         self.say(
             &self

@@ -164,7 +164,7 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
                 return Ok(HookReply::Nothing);
             };
             let sight = workspace.look(&task)?;
-            let suggestion = Suggestion::of(&workspace.subject(&sight, None));
+            let suggestion = Suggestion::of(&workspace.subject(&sight));
             Ok(HookReply::Line(view::standing(
                 &suggestion,
                 view::Paint { colour: false },
@@ -209,7 +209,7 @@ fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<Ho
 
 /// What to do now about a task, in a few lines.
 fn brief(workspace: &Workspace, sight: &Sight) -> String {
-    let suggestion = Suggestion::of(&workspace.subject(sight, None));
+    let suggestion = Suggestion::of(&workspace.subject(sight));
     let lines = match workspace.repository() {
         Ok(repository) => {
             Briefs::of(&Suggestions::of(repository, vec![suggestion], 0, &[])).text("")
@@ -251,7 +251,7 @@ fn stop(input: &StopInput, times: u32, context: &Context) -> Result<HookReply, E
     let AgentTask::One(sight) = AgentTask::find(&workspace, cwd, context)? else {
         return Ok(HookReply::Nothing);
     };
-    let waits = workspace.subject(&sight, None).duty().owner == Owner::Agent && !sight.untracked;
+    let waits = workspace.subject(&sight).duty().owner == Owner::Agent && !sight.untracked;
     if !waits || !may_block(&workspace, &sight, times, input.stop_hook_active)? {
         return Ok(HookReply::Nothing);
     }

@@ -49,7 +49,7 @@ impl Board {
 
 /// Where a task stands.
 pub(super) fn line(workspace: &Workspace, judged: &Sight, paint: Paint) -> String {
-    standing(&Suggestion::of(&workspace.subject(judged, None)), paint)
+    standing(&Suggestion::of(&workspace.subject(judged)), paint)
 }
 
 /// What is shown of a task that does not exist.

@@ -176,7 +176,7 @@ impl<'c> Session<'c> {
         let Ok(judged) = workspace.look(&task) else {
             return Ok(());
         };
-        let suggestion = Suggestion::of(&workspace.subject(&judged, None));
+        let suggestion = Suggestion::of(&workspace.subject(&judged));
         Ok(self
             .ui
             .answer(&next_step(&suggestion, self.ui.paint, self.ui.width))?)

@@ -573,7 +573,7 @@ impl Loops<'_> {
 pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
     let mut tasks = workspace.tasks()?;
     tasks.retain(|task| !task.id.is_archived());
-    let (views, _, _) = told_of_each(workspace, &tasks, view, |_, _| None);
+    let (views, _) = told_of_each(workspace, &tasks, view, |_, _| None);
     Ok(views.into_iter().flatten().collect())
 }
 

@@ -39,7 +39,7 @@ impl AgentTask {
         let mut waiting = workspace.look_at_each(&tasks, LookDepth::End, |workspace, _, looked| {
             // Another task that cannot be read keeps nobody from working.
             looked.ok().filter(|sight| {
-                !sight.untracked && workspace.subject(sight, None).duty().owner == Owner::Agent
+                !sight.untracked && workspace.subject(sight).duty().owner == Owner::Agent
             })
         });
         waiting.retain(Option::is_some);
