@@ -33,7 +33,7 @@ fn in_process(table: &mut Table) {
         Workspace::open(world.root(), caller.environment.clone()).expect("a repository");
     let writer = Writer::new(&workspace, &caller);
     std::thread::sleep(Duration::from_millis(60));
-    let before = workspace.counted();
+    let before = workspace.reader().counted();
     let plan = AdvancePlan {
         may: &|_| true,
         once: false,
@@ -41,9 +41,14 @@ fn in_process(table: &mut Table) {
         dry_run: false,
         adopt: &|_| false,
     };
-    let task = workspace.task("one").expect("a task");
-    writer.advance(&[task], &plan).expect("applied");
-    tell(table, "transition", &workspace.counted().since(&before), 1);
+    let task = workspace.finder().task("one").expect("a task");
+    writer.advance().tasks(&[task], &plan).expect("applied");
+    tell(
+        table,
+        "transition",
+        &workspace.reader().counted().since(&before),
+        1,
+    );
     let mut counted: Vec<Counted> = Vec::new();
     let command = ["sh", "executor.sh"].map(str::to_owned).to_vec();
     let turns = u32::try_from(TURNS + 1).expect("few");
@@ -52,7 +57,7 @@ fn in_process(table: &mut Table) {
         max_turns: Some(turns),
         ..RunOptions::default()
     };
-    let task = workspace.task("many").expect("a task");
+    let task = workspace.finder().task("many").expect("a task");
     drive::run(
         &writer,
         &task,
@@ -60,7 +65,7 @@ fn in_process(table: &mut Table) {
         &StopFlag::default(),
         &mut |happened| {
             if let Happened::Turn { .. } = happened {
-                counted.push(workspace.counted());
+                counted.push(workspace.reader().counted());
             }
         },
     )

@@ -193,22 +193,26 @@ impl Line {
         else {
             return Vec::new();
         };
-        let tasks = workspace.tasks().unwrap_or_default();
+        let tasks = workspace.finder().tasks().unwrap_or_default();
         let task = tasks.iter().find(|task| self.names(task));
         match named {
             Named::Task => self.tasks(&tasks),
             Named::Phase => self.phases(&workspace, task, &tasks),
             Named::Workflow => workspace
+                .settings()
                 .workflow_names()
                 .into_iter()
                 .map(CompletionCandidate::new)
                 .collect(),
             Named::Schema => {
-                let names = workspace.system().names("schemas", ".schema.json");
+                let names = workspace
+                    .settings()
+                    .system()
+                    .names("schemas", ".schema.json");
                 names.map(CompletionCandidate::new).collect()
             }
             Named::Root => {
-                let bases = workspace.config().roots.bases();
+                let bases = workspace.settings().config().roots.bases();
                 bases
                     .map(|base| CompletionCandidate::new(base.as_str()))
                     .collect()
@@ -288,7 +292,7 @@ fn phases(
     workflows.dedup();
     let loaded: Vec<Arc<Loaded>> = workflows
         .into_iter()
-        .filter_map(|name| workspace.workflow(name).ok())
+        .filter_map(|name| workspace.settings().workflow(name).ok())
         .collect();
     let mut found: Vec<CompletionCandidate> = Vec::new();
     for phase in loaded
@@ -325,7 +329,7 @@ fn answers(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
     };
     let texts: Vec<String> = match drive::standstill(&judged) {
         Some(Standstill::Question(_)) => {
-            let question = question(&workspace.subject(&judged));
+            let question = question(&workspace.reader().subject(&judged));
             question
                 .iter()
                 .flat_map(|question| &question.fields)

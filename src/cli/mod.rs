@@ -107,6 +107,7 @@ impl Context {
             ui.begin_at(here);
         }
         workspace
+            .reader()
             .store()
             .map(Store::take_set_aside)
             .unwrap_or_default()
@@ -114,6 +115,7 @@ impl Context {
             .for_each(|one| ui.finding(one));
         // One of the errors is that of the command, which tells it at its end. Later ones may follow from the first.
         let mut errors = workspace
+            .settings()
             .findings()
             .iter()
             .filter(|finding| finding.is_error());
@@ -124,6 +126,7 @@ impl Context {
         }
         .cloned();
         let others = workspace
+            .settings()
             .findings()
             .iter()
             .filter(|finding| Some(*finding) != told.as_ref());
@@ -133,7 +136,7 @@ impl Context {
 
     /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.
     fn keep_log(&self, workspace: &Workspace) {
-        if let Some(store) = workspace.store() {
+        if let Some(store) = workspace.reader().store() {
             self.logging.keep(&store.own(logging::FILE));
         }
     }
@@ -146,6 +149,7 @@ impl Context {
         };
         let workspace = self.bare_workspace()?.at(revision)?;
         match workspace
+            .settings()
             .findings()
             .iter()
             .find(|finding| finding.is_error())
@@ -179,7 +183,7 @@ impl Context {
     fn show_looks(&self, workspace: &Workspace, total: Option<usize>, ui: &Ui) {
         if ui.live && !self.global.json {
             let progress = WorkProgress::new(ui);
-            workspace.tell_looks(move |looks| {
+            workspace.reader().tell_looks(move |looks| {
                 progress.tell(|| format!("looked at {}", of_total(looks, total, "tasks")))
             });
         }
@@ -200,7 +204,13 @@ impl Context {
     #[must_use]
     pub fn here(&self, workspace: &Workspace) -> Option<RepoPath> {
         let start = self.start.canonicalize().ok()?;
-        RepoPath::new(start.strip_prefix(workspace.root()).ok()?.to_str()?).ok()
+        RepoPath::new(
+            start
+                .strip_prefix(workspace.reader().root())
+                .ok()?
+                .to_str()?,
+        )
+        .ok()
     }
 }
 

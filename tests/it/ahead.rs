@@ -65,8 +65,9 @@ fn the_next_part_is_looked_at_while_steps_are_committed() {
 
 fn each_task_is_looked_at_once(world: &World) {
     let mut watching = begun(world);
-    let looks =
-        |watching: &Watching| usize::try_from(watching.workspace().counted().looks).expect("few");
+    let looks = |watching: &Watching| {
+        usize::try_from(watching.workspace().reader().counted().looks).expect("few")
+    };
     assert_eq!(looks(&watching), TASKS + 1, "the next part, too");
     assert_eq!(moved(&mut watching).len(), 55);
     assert_eq!(
@@ -112,11 +113,11 @@ fn looks_from_before_a_step_of_others_do_not_count(world: &World) {
 
 /// The second part is looked at again, and moves, `n150` perhaps.
 fn looks_again(world: &World, watching: &mut Watching, moves_it: bool) {
-    let before = watching.workspace().counted().looks;
+    let before = watching.workspace().reader().counted().looks;
     let also = moved(watching);
     assert_eq!(also.iter().any(|task| task.as_str() == "n150"), moves_it);
     assert_eq!(
-        watching.workspace().counted().looks - before,
+        watching.workspace().reader().counted().looks - before,
         56,
         "each once"
     );

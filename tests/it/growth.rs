@@ -12,7 +12,7 @@ use orch::apply::{AdvancePlan, Writer};
 use orch::decide::Transition;
 use orch::drive::{self, WatchEvent, WatchMode, Watching};
 use orch::history::{self, AuditScope, Checker};
-use orch::survey::{Counted, LookDepth, Workspace};
+use orch::survey::{Counted, LookDepth, Reader, Workspace};
 use orch::view::{Suggestion, TaskStatus};
 
 /// The numbers of tasks that are compared. Counts are exact, so few tasks show as much as many.
@@ -43,7 +43,7 @@ fn worlds() -> [World; 2] {
 fn cost(world: &World, act: &dyn Fn(Workspace) -> Workspace) -> Counted {
     let mut workspace = open(world);
     workspace.limit_threads(1);
-    act(workspace).counted()
+    act(workspace).reader().counted()
 }
 
 /// Each counter with its name.
@@ -95,30 +95,32 @@ fn grows(
 fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
     let worlds = worlds();
     let told =
-        |workspace: Workspace, depth, told: &(dyn Fn(&Workspace, &orch::survey::Sight) + Sync)| {
-            let tasks = workspace.survey().expect("tasks").0;
-            workspace.look_at_each(&tasks, depth, |workspace, _, sight| {
-                told(workspace, &sight.expect("a look"));
-            });
+        |workspace: Workspace, depth, told: &(dyn Fn(&Reader, &orch::survey::Sight) + Sync)| {
+            let tasks = workspace.finder().survey().expect("tasks").0;
+            workspace
+                .crew()
+                .look_at_each(&tasks, depth, |reader, _, sight| {
+                    told(reader, &sight.expect("a look"));
+                });
             workspace
         };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
     let whole: [Act<'_>; 6] = [
         ("status and suggest", &|workspace| {
-            told(workspace, LookDepth::End, &|workspace, sight| {
-                let subject = workspace.subject(sight);
+            told(workspace, LookDepth::End, &|reader, sight| {
+                let subject = reader.subject(sight);
                 let _ = (TaskStatus::of(&subject), Suggestion::of(&subject));
             })
         }),
         ("check", &|workspace| {
-            let (tasks, _) = workspace.survey().expect("tasks");
+            let (tasks, _) = workspace.finder().survey().expect("tasks");
             Checker::new(&workspace, &caller())
                 .tasks(&tasks)
                 .expect("checked");
             workspace
         }),
         ("log --all", &|workspace| {
-            let tasks = workspace.tasks().expect("tasks");
+            let tasks = workspace.finder().tasks().expect("tasks");
             history::stories(&workspace, &tasks).expect("read");
             workspace
         }),
@@ -131,7 +133,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
             workspace
         }),
         ("a survey", &|workspace| {
-            workspace.survey().expect("tasks");
+            workspace.finder().survey().expect("tasks");
             workspace
         }),
     ];
@@ -143,7 +145,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         workspace.limit_threads(1);
         let mut watching = Watching::new(workspace, caller(), WatchMode::DryRun);
         taken(&mut watching, vec![WatchEvent::Start]);
-        watching.workspace().counted()
+        watching.workspace().reader().counted()
     });
     for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
         assert!(
@@ -163,20 +165,20 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         let task = id(number);
         grows("suggest TASK", &worlds, one, &|workspace| {
             let sight = workspace
-                .look(&workspace.task(&task).expect("a task"))
+                .look(&workspace.finder().task(&task).expect("a task"))
                 .expect("a look");
-            let _ = Suggestion::of(&workspace.subject(&sight));
+            let _ = Suggestion::of(&workspace.reader().subject(&sight));
             workspace
         });
         grows("check TASK", &worlds, one, &|workspace| {
-            let task = workspace.task(&task).expect("a task");
+            let task = workspace.finder().task(&task).expect("a task");
             Checker::new(&workspace, &caller())
                 .tasks(&[task])
                 .expect("checked");
             workspace
         });
         grows("next TASK", &worlds, one, &|workspace| {
-            let (caller, task) = (caller(), workspace.task(&task).expect("a task"));
+            let (caller, task) = (caller(), workspace.finder().task(&task).expect("a task"));
             let may = |_: &Transition| true;
             let plan = AdvancePlan {
                 may: &may,
@@ -186,7 +188,9 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
                 adopt: &|_| false,
             };
             // What cannot be moved is refused at the same cost.
-            let _ = Writer::new(&workspace, &caller).advance(&[task], &plan);
+            let _ = Writer::new(&workspace, &caller)
+                .advance()
+                .tasks(&[task], &plan);
             workspace
         });
     }
@@ -229,7 +233,7 @@ const WHOLE: &str = ".git/orch/whole-objects";
 #[test]
 fn objects_are_searched_once_for_each_boot() {
     let world = crate::looks::world();
-    let searched = || open(&world).counted().searched;
+    let searched = || open(&world).reader().counted().searched;
     let of_copy = || crate::harness::copy(&world);
     assert_eq!(searched(), 0, "the commands before have looked");
     for number in 0..300 {
@@ -259,7 +263,7 @@ fn objects_are_searched_once_for_each_boot() {
         assert_eq!(searched(), 0, "{what}: it is kept");
     }
     let copy = of_copy();
-    let searched_there = || open(&copy).counted().searched;
+    let searched_there = || open(&copy).reader().counted().searched;
     assert!(searched_there() >= 300, "a copy has files of its own");
     assert_eq!(searched_there(), 0, "a copy keeps it");
     // Where nothing can be kept, each command looks.

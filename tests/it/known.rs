@@ -317,16 +317,18 @@ fn costs(world: &World) -> (usize, Counted) {
     let mut workspace: Workspace = open(world);
     workspace.limit_threads(1);
     workspace.know_looks("test");
-    let (tasks, _) = workspace.survey().expect("tasks");
+    let (tasks, _) = workspace.finder().survey().expect("tasks");
     let keeper = Keeper {
         to_text: TaskStatus::to_text,
         of_text: TaskStatus::of_text,
     };
-    let told = workspace.tell_each(&tasks, &keeper, |workspace, sight| {
-        TaskStatus::of(&workspace.subject(sight))
-    });
+    let told = workspace
+        .crew()
+        .tell_each(&tasks, &keeper, |workspace, sight| {
+            TaskStatus::of(&workspace.subject(sight))
+        });
     assert!(told.iter().all(Result::is_ok));
-    (tasks.len(), workspace.counted())
+    (tasks.len(), workspace.reader().counted())
 }
 
 #[test]

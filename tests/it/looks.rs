@@ -57,7 +57,7 @@ const RECORD: [&str; 2] = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
 fn watching(world: &World) -> (Watching, Counted) {
     let mut watching = Watching::new(open(world), caller(), WatchMode::Apply);
     taken(&mut watching, vec![WatchEvent::Start]);
-    let counted = watching.workspace().counted();
+    let counted = watching.workspace().reader().counted();
     (watching, counted)
 }
 
@@ -85,7 +85,7 @@ fn one_artifact_and_one_commit_are_one_look() {
     // What git and the watch itself have written comes back as events.
     let effects = taken(&mut watching, vec![WatchEvent::Head, changed(&RECORD)]);
     assert!(effects.is_empty(), "nothing new is seen");
-    let cost = watching.workspace().counted().since(&before);
+    let cost = watching.workspace().reader().counted().since(&before);
     assert_eq!(
         (cost.looks, cost.reads),
         (1, 3),
@@ -124,17 +124,17 @@ fn a_commit_of_the_watch_hides_none_of_others() {
         matches!(effects.as_slice(), [WatchEffect::Moved(_)]),
         "one task has moved"
     );
-    let before = watching.workspace().counted();
+    let before = watching.workspace().reader().counted();
     taken(&mut watching, vec![WatchEvent::Head]);
     assert_eq!(
-        watching.workspace().counted().since(&before).looks,
+        watching.workspace().reader().counted().since(&before).looks,
         2,
         "the code may concern each task"
     );
-    let before = watching.workspace().counted();
+    let before = watching.workspace().reader().counted();
     taken(&mut watching, vec![WatchEvent::Head]);
     assert_eq!(
-        watching.workspace().counted().since(&before).looks,
+        watching.workspace().reader().counted().since(&before).looks,
         0,
         "once"
     );
@@ -216,12 +216,12 @@ fn a_commit_is_looked_at_for_the_tasks_whose_files_or_code_it_changes() {
         ),
     ];
     for (what, change, looks) in changes {
-        let before = watching.workspace().counted();
+        let before = watching.workspace().reader().counted();
         change(&world);
         settle();
         taken(&mut watching, vec![WatchEvent::Head]);
         assert_eq!(
-            watching.workspace().counted().since(&before).looks,
+            watching.workspace().reader().counted().since(&before).looks,
             looks,
             "{what}"
         );
@@ -233,7 +233,7 @@ fn an_attribute_that_appears_between_two_looks_counts() {
     let world = world();
     world.plan("t1", 1);
     let workspace = open(&world);
-    let task = workspace.task("t1").expect("a task");
+    let task = workspace.finder().task("t1").expect("a task");
     let digest = |sight: &Sight| sight.observed.files[0].digest;
     let before = digest(&workspace.look(&task).expect("a look"));
     world.write(".git/info/attributes", "*.json filter=upper\n");
@@ -267,10 +267,10 @@ fn what_somebody_writes_beside_our_own_is_seen() {
 fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
     let world = world();
     let workspace = open(&world);
-    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    let (caller, task) = (caller(), workspace.finder().task("t1").expect("a task"));
     world.plan("t1", 1);
     settle();
-    let before = workspace.counted();
+    let before = workspace.reader().counted();
     let plan = orch::apply::AdvancePlan {
         may: &|_| true,
         once: false,
@@ -279,17 +279,19 @@ fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
         adopt: &|_| false,
     };
     Writer::new(&workspace, &caller)
-        .advance(std::slice::from_ref(&task), &plan)
+        .advance()
+        .tasks(std::slice::from_ref(&task), &plan)
         .expect("applied");
-    let cost = workspace.counted().since(&before);
+    let cost = workspace.reader().counted().since(&before);
     assert_eq!((cost.looks, cost.locks), (1, 1), "{cost:?}");
     // A file so young that a second change could not be told is looked at once more under the lock.
-    let before = workspace.counted();
+    let before = workspace.reader().counted();
     world.plan_review("t1", true, 1);
     Writer::new(&workspace, &caller)
-        .advance(std::slice::from_ref(&task), &plan)
+        .advance()
+        .tasks(std::slice::from_ref(&task), &plan)
         .expect("applied");
-    let cost = workspace.counted().since(&before);
+    let cost = workspace.reader().counted().since(&before);
     assert_eq!((cost.looks, cost.locks), (2, 1), "{cost:?}");
     assert_eq!(world.phase("t1"), "codegen");
 }
@@ -313,7 +315,7 @@ fn turns(world: &World) -> Vec<Counted> {
     world.write("agent.sh", AGENT);
     world.write(".git/info/exclude", "agent.sh\n");
     let workspace = open(world);
-    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    let (caller, task) = (caller(), workspace.finder().task("t1").expect("a task"));
     let command = ["sh", "agent.sh"].map(str::to_owned).to_vec();
     let options = RunOptions {
         command,
@@ -327,7 +329,7 @@ fn turns(world: &World) -> Vec<Counted> {
         &StopFlag::default(),
         &mut |happened| {
             if let Happened::Turn { .. } = happened {
-                turns.push(workspace.counted());
+                turns.push(workspace.reader().counted());
             }
         },
     )
@@ -387,7 +389,7 @@ fn told(sight: &Sight) -> String {
 fn what_stands_after_a_step_is_what_another_look_sees() {
     let world = world();
     let workspace = open(&world);
-    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    let (caller, task) = (caller(), workspace.finder().task("t1").expect("a task"));
     let writer = Writer::new(&workspace, &caller);
     let plan = orch::apply::AdvancePlan {
         may: &|_| true,
@@ -410,7 +412,8 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
     for (number, scene) in scenes.into_iter().enumerate() {
         scene(&world);
         let outcomes = writer
-            .advance(std::slice::from_ref(&task), &plan)
+            .advance()
+            .tasks(std::slice::from_ref(&task), &plan)
             .expect("applied");
         let [orch::apply::TaskOutcome::Applied(applied)] = outcomes.as_slice() else {
             panic!("nothing moved in scene {number}")
@@ -423,7 +426,10 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
         to: Some("planning".to_owned()),
         reason: "again".to_owned(),
     };
-    let applied = writer.order(&task, &order, false).expect("rolled back");
+    let applied = writer
+        .orders()
+        .give(&task, &order, false)
+        .expect("rolled back");
     assert_eq!(
         told(&applied.judged),
         told(&workspace.look(&task).expect("a look"))
@@ -444,10 +450,10 @@ fn lengthen(world: &World, task: &str, many: usize) {
 /// What a look at a task in a process of its own costs.
 fn cost_of_a_look(world: &World) -> (Sight, Counted) {
     let workspace = open(world);
-    let task = workspace.task("t1").expect("a task");
-    let before = workspace.counted();
+    let task = workspace.finder().task("t1").expect("a task");
+    let before = workspace.reader().counted();
     let sight = workspace.look(&task).expect("a look");
-    (sight, workspace.counted().since(&before))
+    (sight, workspace.reader().counted().since(&before))
 }
 
 #[test]
@@ -576,7 +582,7 @@ fn branches_that_share_trees_cost_no_more_looks() {
     let cost = || {
         let workspace = open(&world);
         assert_eq!(workspace.overview().expect("an overview").tasks.len(), 3);
-        workspace.counted()
+        workspace.reader().counted()
     };
     world.git(&["switch", "-q", "-c", "moved"]);
     world.plan("t1", 1);
@@ -628,7 +634,7 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     // What it knows is what a look would have told it.
     let path = "tasks/m-001/planning/plan.json";
     assert!(taken(&mut again, vec![changed(&[path])]).is_empty());
-    assert_eq!(again.workspace().counted().looks, 0);
+    assert_eq!(again.workspace().reader().counted().looks, 0);
     world.plan_review("m-001", true, 1);
     taken(
         &mut again,
@@ -669,14 +675,14 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     let mut read_only = Watching::new(open(&world), caller(), WatchMode::Look);
     taken(&mut read_only, vec![WatchEvent::Start]);
     assert_eq!(
-        read_only.workspace().counted().looks,
+        read_only.workspace().reader().counted().looks,
         all + 1,
         "it writes no suggestion"
     );
     let mut only = Watching::new(open(&world), caller(), WatchMode::DryRun);
     taken(&mut only, vec![WatchEvent::Start]);
     assert_eq!(
-        only.workspace().counted().looks,
+        only.workspace().reader().counted().looks,
         all + 1,
         "a dry run writes nothing"
     );
@@ -710,7 +716,7 @@ fn a_task_that_is_removed_before_its_suggestion_is_written_is_no_error() {
     let world = world();
     let (workspace, caller) = (open(&world), caller());
     let sight = workspace
-        .look(&workspace.task("t1").expect("a task"))
+        .look(&workspace.finder().task("t1").expect("a task"))
         .expect("looked at");
     let writer = Writer::new(&workspace, &caller);
     let directory = world.path("tasks/t1");

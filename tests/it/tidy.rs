@@ -5,7 +5,7 @@ mod files;
 
 use crate::harness::project;
 use orch::base::Code;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -407,6 +407,145 @@ fn files_stay_small() {
         let lines = code(&text).lines().count();
         assert!(lines <= 900, "{name} has {lines} lines of code");
     }
+}
+
+/// The most methods that a type may have of its own: a type with more is several.
+const MOST_METHODS: usize = 40;
+
+/// The types that have more, with their rooms and how many, which may only fall.
+const TYPES_TO_CUT: [(&str, &str, usize); 3] = [
+    ("git", "Store", 298),
+    ("decide", "Judge", 101),
+    ("workflow", "Compiler", 52),
+];
+
+#[test]
+fn no_type_has_too_many_methods() {
+    let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for (name, room, text) in sources() {
+        if is_test(&name) {
+            continue;
+        }
+        for (owner, methods) in methods_of(&code(&text)) {
+            *counted.entry((room.clone(), owner)).or_default() += methods;
+        }
+    }
+    for ((room, owner), methods) in &counted {
+        let known = TYPES_TO_CUT
+            .iter()
+            .find(|(of_room, named, _)| of_room == room && named == owner);
+        let most = known.map_or(MOST_METHODS, |(_, _, most)| *most);
+        assert!(
+            *methods <= most,
+            "`{owner}` in `{room}` has {methods} methods, and may have {most}: hand out a part of it"
+        );
+    }
+    for (room, owner, most) in TYPES_TO_CUT {
+        let methods = counted.get(&(room.to_owned(), owner.to_owned()));
+        let methods = methods.copied().unwrap_or_default();
+        assert!(
+            most > MOST_METHODS && methods > MOST_METHODS,
+            "`{owner}` in `{room}` has {methods} methods and needs no exception"
+        );
+    }
+}
+
+/// The types with methods of their own in this code, each with their number; once for each of its blocks.
+fn methods_of(code: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let start = line.trim_start();
+        let indent = &line[..line.len() - start.len()];
+        if !start.starts_with("impl<") && !start.starts_with("impl ") {
+            continue;
+        }
+        let mut header = start.to_owned();
+        while !header.ends_with('{') && !header.ends_with('}') {
+            let Some(next) = lines.next() else { break };
+            header.push(' ');
+            header.push_str(next.trim());
+        }
+        let Some(owner) = owner_of(&header) else {
+            continue;
+        };
+        let end = format!("{indent}}}");
+        let inside = format!("{indent}    ");
+        let block = lines.by_ref().take_while(|line| *line != end);
+        let methods = block.filter(|line| {
+            line.strip_prefix(&inside)
+                .is_some_and(|item| begins_function(item))
+        });
+        found.push((owner, methods.count()));
+    }
+    found
+}
+
+/// The type that a block of methods is for, given the first line of the block; `None` if it implements a trait.
+fn owner_of(header: &str) -> Option<String> {
+    let mut rest = header.strip_prefix("impl")?;
+    if rest.starts_with('<') {
+        let mut depth = 0_usize;
+        let end = rest.char_indices().find(|(at, letter)| {
+            match letter {
+                '<' => depth += 1,
+                '>' if !rest[..*at].ends_with('-') => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        rest = &rest[end?.0 + 1..];
+    }
+    let subject = rest.split(" where ").next().unwrap_or_default();
+    if subject.contains(" for ") {
+        return None;
+    }
+    let path = subject.split(['<', '{']).next().unwrap_or_default().trim();
+    path.rsplit("::").next().map(str::to_owned)
+}
+
+/// Whether a line of a block begins a function: it is not indented further than the items of the block.
+fn begins_function(item: &str) -> bool {
+    let words = item.split(['(', '<']).next().unwrap_or_default();
+    let is_item = !item.starts_with([' ', '}', '/', '#', ')']);
+    is_item && (words.starts_with("fn ") || words.contains(" fn ") || item.contains(") fn "))
+}
+
+#[test]
+fn methods_are_counted_in_every_form_of_a_block() {
+    let code = "\
+impl<'a, F: Fn(u8) -> u8> Holder<'a, F>
+where
+    F: Send,
+{
+    pub(crate) fn one(&self) {}
+
+    const fn two() {
+        let fn_like = 1;
+    }
+}
+impl Display for Holder<'_> {
+    fn fmt(&self) {}
+}
+impl super::Holder<u8> {
+    fn three<T: Fn()>(
+        &self,
+    ) {
+        fn inner() {}
+    }
+}
+mod inside {
+    impl Other {
+        fn four() {}
+    }
+}
+";
+    let found: Vec<(String, usize)> = methods_of(code);
+    let expected = [("Holder", 2), ("Holder", 1), ("Other", 1)];
+    assert_eq!(
+        found,
+        expected.map(|(owner, methods)| (owner.to_owned(), methods))
+    );
 }
 
 #[test]

@@ -691,7 +691,7 @@ fn the_prompt_of_every_shipped_action_is_short() {
         world.orch(&["new", "t", "--workflow", workflow]).succeeds();
         let workspace = looks::open(&world);
         let sight = workspace
-            .look(&workspace.task("t").expect("a task"))
+            .look(&workspace.finder().task("t").expect("a task"))
             .expect("looked at");
         assert!(!sight.workflow().actions.is_empty());
         for action in &sight.workflow().actions {

@@ -289,7 +289,7 @@ fn a_stop_while_the_settings_are_read_again_ends_the_watch() {
 #[test]
 fn an_order_while_the_settings_are_read_again_is_answered() {
     let world = world();
-    let task = open(&world).task("t1").expect("a task");
+    let task = open(&world).finder().task("t1").expect("a task");
     let (tell, answers) = channel();
     let (handle, ended) = reloading(&world, move |handle| {
         let order = Order::Override {

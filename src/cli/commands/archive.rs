@@ -32,7 +32,8 @@ pub fn run(args: &ArchiveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let to = Relocation::Archive(args.force.as_deref());
     let done = context
         .writer(&workspace)
-        .relocate(&task, to, args.dry_run)?;
+        .relocate()
+        .task(&task, to, args.dry_run)?;
     report::applied(&workspace, context, ui, &done, args.dry_run)?;
     Ok(ExitCode::Fine)
 }

@@ -72,7 +72,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         progress,
     };
     let patterns = patterns(&args.task)?;
-    let is_task = |name: &&str| workspace.task(name).is_ok();
+    let is_task = |name: &&str| workspace.finder().task(name).is_ok();
     let report = report(&workspace, scope).map_err(|failure| {
         match args.range.as_deref().filter(is_task) {
             Some(task) if failure.code() == Some(Code::UnknownRevision) => {
@@ -151,6 +151,7 @@ fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories,
     })?;
     let program = Digest::of_blob(&program);
     let kept = workspace
+        .reader()
         .store()
         .map(|store| durable::read_private(&store.own(caches::PROVEN)));
     Ok(match kept.transpose() {
@@ -173,7 +174,7 @@ fn keep(
 ) -> Result<(), String> {
     let to = incremental.to.as_ref().map_err(|why| (*why).to_owned())?;
     let replaced = incremental.from.as_ref().ok().map(|from| from.commit);
-    let Some(store) = workspace.store() else {
+    let Some(store) = workspace.reader().store() else {
         return Ok(());
     };
     store
@@ -219,7 +220,11 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
         }
     });
     let loosened = audit.loosened;
-    let report = AuditReport::new(workspace.repository()?, audit.commits, changes.collect());
+    let report = AuditReport::new(
+        workspace.reader().repository()?,
+        audit.commits,
+        changes.collect(),
+    );
     let incremental = scope
         .proven
         .zip(audit.incremental.as_ref())

@@ -117,12 +117,12 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
         (Err(_), None) => return Err(refused(args, "it names no file")),
     };
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let stores = workspace.store().into_iter();
+    let stores = workspace.reader().store().into_iter();
     let mut of_git = stores.flat_map(|store| [store.git_directory(), store.common_directory()]);
     let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
     // The repository itself may be anywhere.
     let below = target
-        .strip_prefix(resolved(workspace.root()))
+        .strip_prefix(resolved(workspace.reader().root()))
         .unwrap_or(&target);
     if below.iter().any(is_git) || of_git.any(|git| target.starts_with(resolved(git))) {
         return Err(refused(args, "it is in a git directory"));

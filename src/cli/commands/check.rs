@@ -121,7 +121,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     }
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
     let (tasks, misnamed) = match args.tasks.as_slice() {
-        [] => workspace.survey()?,
+        [] => workspace.finder().survey()?,
         names => (report::named(&workspace, names)?, Vec::new()),
     };
     context.show_looks(&workspace, Some(tasks.len()), ui);

@@ -26,7 +26,7 @@ pub fn run(args: &DiffArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let sight = workspace.look(&task)?;
     let found = crate::history::judged(&workspace, &sight, &artifact)?;
     let diff = ArtifactDiff {
-        repository: workspace.repository()?,
+        repository: workspace.reader().repository()?,
         task: task.id.to_string(),
         artifact,
         judged: found.step.map(|(entry, commit)| {

@@ -53,8 +53,9 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     };
     // A HEAD that cannot be read is a finding above.
     let repository = workspace
+        .reader()
         .repository()
-        .unwrap_or_else(|_| workspace.repository_without_head());
+        .unwrap_or_else(|_| workspace.reader().repository_without_head());
     let report = DoctorReport {
         repository,
         versions,

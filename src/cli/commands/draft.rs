@@ -31,9 +31,9 @@ pub fn run(args: &DraftArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let writer = context.writer(&workspace);
     let artifact = args.artifact.as_deref();
     let draft = if args.stdout {
-        writer.draft(&task, artifact)?
+        writer.drafts().of(&task, artifact)?
     } else {
-        writer.write_draft(&task, artifact, args.force)?
+        writer.drafts().write(&task, artifact, args.force)?
     };
     let kept = draft.kept.as_ref().map(ToString::to_string);
     if context.global.json {

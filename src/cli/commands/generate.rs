@@ -51,7 +51,9 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let writer = context.writer(&workspace);
     if args.trust_once {
-        writer.refuse_agent(&["orch", "generate", task.id.as_str(), "--trust-once"])?;
+        writer
+            .authority()
+            .refuse_agent(&["orch", "generate", task.id.as_str(), "--trust-once"])?;
     }
     let judged = workspace.look(&task)?;
     judged.require_tracked()?;
@@ -69,8 +71,12 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
         "would be generated",
         true,
     )?;
-    let schema = workspace.system().schema(SCHEMA).unwrap_or_default();
-    let subject = workspace.subject(&judged);
+    let schema = workspace
+        .settings()
+        .system()
+        .schema(SCHEMA)
+        .unwrap_or_default();
+    let subject = workspace.reader().subject(&judged);
     let commission = Commission {
         executor: Some(&args.tool),
         prompt: generation_prompt(&subject, AGENT, (args.count, &args.tool), &shown, schema),
@@ -144,7 +150,11 @@ fn proposed(
     answer: &Value,
     args: &GenerateArgs,
 ) -> Result<Vec<Map<String, Value>>, Error> {
-    let text = workspace.system().schema(SCHEMA).unwrap_or_default();
+    let text = workspace
+        .settings()
+        .system()
+        .schema(SCHEMA)
+        .unwrap_or_default();
     let schema = Schema::compile(&format!("schemas/{SCHEMA}.schema.json"), text);
     let schema = schema.map_err(|problems| {
         let first = problems.into_iter().next();

@@ -137,7 +137,7 @@ fn named(done: Result<(), Error>, ui: &Ui) -> ExitCode {
 /// written. Returns an error if the task or the file cannot be read, or git fails.
 fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
-    let store = workspace.repository_or_refuse()?;
+    let store = workspace.reader().repository_or_refuse()?;
     store.forget_message();
     let source = args.source.as_deref();
     // git names no source for the message of a commit that it picks, reverts or rebases.
@@ -160,7 +160,7 @@ fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
 /// as [`prepare_message`] does.
 fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
-    let store = workspace.repository_or_refuse()?;
+    let store = workspace.reader().repository_or_refuse()?;
     let file = context.start.join(&args.file);
     let is_edited = store.is_edited(&file);
     store.forget_message();
@@ -175,6 +175,7 @@ fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
 /// error if the task cannot be read.
 fn trailers_of(workspace: &Workspace, context: &Context) -> Result<Vec<String>, Error> {
     let task = workspace
+        .finder()
         .open_task_of_branch()?
         .map(|task| trailer::names_task(&task.id));
     let agent = context.caller.marked_agent().map(trailer::names_writer);
@@ -364,6 +365,7 @@ pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace
+        .reader()
         .store()
         .ok_or_else(|| Failure::new(Code::NoRepository, "not a git repository").hint("git init"))?;
     store.hooks().map_err(Failure::from)
@@ -383,7 +385,7 @@ fn slots(
             checks || *name != HookName::CommitMsg || slot::checks(&hooks.directory, *name)?;
         let text = script::text(
             *name,
-            workspace.config().hook,
+            workspace.settings().config().hook,
             (&orch.to_string_lossy(), checks),
         );
         Ok(Slot::new(&hooks.directory, *name, text))
@@ -439,7 +441,7 @@ impl Row {
 fn shown(workspace: &Workspace, hooks: &Hooks) -> String {
     hooks
         .directory
-        .strip_prefix(workspace.root())
+        .strip_prefix(workspace.reader().root())
         .unwrap_or(&hooks.directory)
         .display()
         .to_string()

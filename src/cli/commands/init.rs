@@ -74,10 +74,10 @@ const INSTRUCTIONS: &str = include_str!("agents_block.md");
 
 pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let mut files = SetupFiles::new(workspace.root());
+    let mut files = SetupFiles::new(workspace.reader().root());
     let known = known_directories(&workspace);
     files.own_directories.clone_from(&known);
-    let programs = agents::chosen(&args.agents, workspace.root())?;
+    let programs = agents::chosen(&args.agents, workspace.reader().root())?;
     let is_set_up = files.has(config::FILE) && args.workflow.is_none();
     let setup = if programs.is_empty() || !(args.remove || is_set_up) {
         Some(set_up(args, workspace, &mut files, context, ui)?)
@@ -111,6 +111,7 @@ const DIRECTORIES: &str = "made-directories.json";
 
 fn known_directories(workspace: &Workspace) -> BTreeSet<String> {
     let text = workspace
+        .reader()
         .store()
         .and_then(|store| durable::text_of(&store.own(DIRECTORIES)).ok());
     text.and_then(|text| serde_json::from_str(&text).ok())
@@ -119,7 +120,7 @@ fn known_directories(workspace: &Workspace) -> BTreeSet<String> {
 
 /// Returns an error if the list cannot be written.
 fn keep_directories(workspace: &Workspace, files: &SetupFiles) -> Result<(), Failure> {
-    let Some(store) = workspace.store() else {
+    let Some(store) = workspace.reader().store() else {
         return Ok(());
     };
     let text = serde_json::to_string(&files.own_directories).unwrap_or_default();
@@ -152,6 +153,7 @@ fn set_up(
         }
     }
     let bases: Vec<String> = workspace
+        .settings()
         .config()
         .roots
         .bases()
@@ -177,6 +179,7 @@ fn set_up(
     // The name of a file can need a title.
     let has_title = args.workflow.is_some()
         && workspace
+            .settings()
             .config()
             .roots
             .iter()
@@ -261,7 +264,7 @@ fn report(
         None if removes => "Remove what orch wrote for agents",
         None => "Set up agents",
     };
-    if let Some(command) = commit_command(workspace.store(), files, message, ui) {
+    if let Some(command) = commit_command(workspace.reader().store(), files, message, ui) {
         ui.status(&format!("next: {command}"));
     }
     if let Some(setup) = setup {
@@ -277,12 +280,19 @@ fn report(
 
 /// The workflow that was chosen. Returns an error if there is none with this name, or it has errors.
 fn chosen(workspace: &Workspace, name: &str) -> Result<WorkflowName, Failure> {
-    Ok(workspace.workflow(name)?.usable()?.workflow.name.clone())
+    Ok(workspace
+        .settings()
+        .workflow(name)?
+        .usable()?
+        .workflow
+        .name
+        .clone())
 }
 
 /// Returns an error if the settings, which may have stood before, have no root for a workflow.
 fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failure> {
     if workspace
+        .settings()
         .config()
         .roots
         .iter()
@@ -318,8 +328,9 @@ fn join(base: &str, name: &str) -> String {
 
 /// Writes the workflow of every root, with the schemas and agent instructions it refers to.
 fn write_system(workspace: &Workspace, made: &mut SetupFiles) -> Result<(), Failure> {
-    let directory = workspace.config().system.to_string();
+    let directory = workspace.settings().config().system.to_string();
     let mut names: Vec<String> = workspace
+        .settings()
         .config()
         .roots
         .iter()
@@ -328,8 +339,8 @@ fn write_system(workspace: &Workspace, made: &mut SetupFiles) -> Result<(), Fail
     names.sort();
     names.dedup();
     for name in names {
-        for path in texts_of(&workspace.workflow(&name)?.usable()?.workflow) {
-            if let Some(text) = workspace.system().text(&path) {
+        for path in texts_of(&workspace.settings().workflow(&name)?.usable()?.workflow) {
+            if let Some(text) = workspace.settings().system().text(&path) {
                 made.file(&join(&directory, &path), text)?;
             }
         }
@@ -368,7 +379,11 @@ fn texts_of(workflow: &Workflow) -> Vec<String> {
 /// Defines the alias. Returns an error if there is no repository, or the alias has another meaning.
 fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
     let (name, meaning) = LOG_ALIAS;
-    if workspace.repository_or_refuse()?.set_alias(name, meaning)? {
+    if workspace
+        .reader()
+        .repository_or_refuse()?
+        .set_alias(name, meaning)?
+    {
         return Ok(());
     }
     let hint = format!("choose another name: git config alias.NAME '{meaning}'");
@@ -384,7 +399,7 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
 ///
 /// Git itself merges transcripts, as a union of lines.
 fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
-    let Some(store) = workspace.store() else {
+    let Some(store) = workspace.reader().store() else {
         return Ok(true);
     };
     if args.merge_driver {

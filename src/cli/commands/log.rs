@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic, Error, Timestamp};
 use crate::history::{Story, TimedStep};
-use crate::survey::{TaskRef, Workspace};
+use crate::survey::{Look, Reader, TaskRef};
 use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
@@ -32,7 +32,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let (tasks, mut findings): (Vec<TaskRef>, Vec<Diagnostic>) = match around {
         Some(task) => (vec![task], Vec::new()),
         None if args.tasks.is_empty() => {
-            let (tasks, mut findings) = workspace.survey()?;
+            let (tasks, mut findings) = workspace.finder().survey()?;
             let hides = [Code::NothingToJudge, Code::WorkflowFaulty];
             findings.retain(|finding| finding.is_fault() || hides.contains(&finding.code));
             (tasks, findings)
@@ -57,9 +57,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         .iter()
         .filter(|(_, story)| story.is_damaged || story.steps.is_empty())
         .collect();
-    let reasons = workspace.map_each(&short, |workspace, (task, story)| {
-        why_short(workspace, task, story)
-    });
+    let reasons = workspace
+        .crew()
+        .map_each(&short, |workspace, (task, story)| {
+            why_short(workspace, task, story)
+        });
     let mut lost = Vec::new();
     for ((task, _), reasons) in short.into_iter().zip(reasons) {
         match reasons {
@@ -67,7 +69,11 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
             Err(error) => faults.push((task, error)),
         }
     }
-    let entries = in_order(workspace.map_each(&told, |_, (task, story)| views(task, story)));
+    let entries = in_order(
+        workspace
+            .crew()
+            .map_each(&told, |_, (task, story)| views(task, story)),
+    );
     // Without any step, the first reason is the answer.
     let answer = match entries.is_empty() {
         true if !faults.is_empty() => Some(faults.remove(0).1),
@@ -84,7 +90,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     if let Some(answer) = answer {
         return Err(Failure::from(answer));
     }
-    let log = Log::new(workspace.repository()?, entries, &findings);
+    let log = Log::new(workspace.reader().repository()?, entries, &findings);
     if context.global.json {
         ui.document(&log)?;
     } else {
@@ -131,8 +137,8 @@ fn in_order(tasks: Vec<Vec<(Timestamp, StepView)>>) -> Vec<StepView> {
 }
 
 /// Why the timeline of a task lacks steps: a line of its log is damaged, or there is no step.
-fn why_short(workspace: &Workspace, task: &TaskRef, story: &Story) -> Result<Vec<Error>, Error> {
-    let faults = workspace.record_faults(task)?.into_iter();
+fn why_short(reader: &Reader, task: &TaskRef, story: &Story) -> Result<Vec<Error>, Error> {
+    let faults = Look::begin(reader)?.record_faults(task)?.into_iter();
     let log = task.transcript_path();
     let is_of_log = |fault: &Diagnostic| {
         fault

@@ -26,7 +26,7 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let file = |path: &PathBuf| context.start.join(path);
     let path = RepoPath::new(&args.path)
         .map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
-    if context.writer(&workspace).merge_files(
+    if context.writer(&workspace).conflicts().merge_files(
         &path,
         &file(&args.base),
         &file(&args.ours),

@@ -57,7 +57,11 @@ pub struct NewArgs {
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let brief = match &args.brief {
-        Some(path) => Some(read(path, workspace.config().limit_bytes, context)?),
+        Some(path) => Some(read(
+            path,
+            workspace.settings().config().limit_bytes,
+            context,
+        )?),
         None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
         None => None,
     };
@@ -72,9 +76,9 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         title: args.title.as_deref(),
         brief: brief.as_deref(),
     };
-    let created = context.writer(&workspace).create(&args.id, &new);
+    let created = context.writer(&workspace).create().task(&args.id, &new);
     if args.edit {
-        let file = workspace.scratch(SCRATCH);
+        let file = workspace.reader().scratch(SCRATCH);
         match &created {
             Ok(_) => drop(std::fs::remove_file(file)),
             Err(_) => ui.problem(&format!("the brief is kept in {}", file.display())),
@@ -167,10 +171,14 @@ fn write_in_editor(
         return Err(Failure::new(Code::NoTerminal, message)
             .hint("give the brief with --brief FILE, or --brief -"));
     }
-    let file = workspace.scratch(SCRATCH);
+    let file = workspace.reader().scratch(SCRATCH);
     let begun = format!("# {}\n\n", args.title.as_deref().unwrap_or(&args.id));
     let failed = |what: String| Failure::new(Code::EditorFailed, what);
-    workspace.store().map(Store::own_directory).transpose()?;
+    workspace
+        .reader()
+        .store()
+        .map(Store::own_directory)
+        .transpose()?;
     durable::write_derived(durable::parent(&file), &file, begun.as_bytes())?;
     let editor = context.caller.editor.as_deref().unwrap_or("vi");
     let ended = edit(editor, &file);

@@ -45,7 +45,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let task = match args
         .task
         .as_deref()
-        .map(|name| workspace.tasks_meant(name))
+        .map(|name| workspace.finder().tasks_meant(name))
         .transpose()?
     {
         None => report::meant(&workspace, context, None)?,
@@ -82,7 +82,8 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         };
         let applied = context
             .writer(&workspace)
-            .order(&task, &order, args.dry_run)?;
+            .orders()
+            .give(&task, &order, args.dry_run)?;
         report::applied(&workspace, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
@@ -113,9 +114,11 @@ fn several(
     context.show_looks(workspace, None, ui);
     let writer = context.writer(workspace);
     let (mut due, mut outcomes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let looked = workspace.look_at_each(tasks, LookDepth::Whole, |_, _, looked| looked);
+    let looked = workspace
+        .crew()
+        .look_at_each(tasks, LookDepth::Whole, |_, _, looked| looked);
     for (task, sight) in tasks.iter().zip(looked) {
-        match sight.and_then(|sight| writer.foresee(sight, &plan)) {
+        match sight.and_then(|sight| writer.advance().foresee(sight, &plan)) {
             Ok(wanted) if wanted.is_due() && !args.dry_run => due.push(wanted),
             Ok(wanted) => outcomes.extend(wanted.uncommitted()),
             // What is wrong with one task keeps no other from moving.
@@ -123,7 +126,7 @@ fn several(
         }
     }
     if !due.is_empty() {
-        outcomes.extend(writer.advance_due(&mut due, &plan)?);
+        outcomes.extend(writer.advance().due(&mut due, &plan)?);
     }
     let mut done: Vec<Applied> = Vec::new();
     for outcome in outcomes {
@@ -201,7 +204,8 @@ fn decided(
     };
     let outcome = context
         .writer(workspace)
-        .advance(std::slice::from_ref(task), &plan)?
+        .advance()
+        .tasks(std::slice::from_ref(task), &plan)?
         .into_iter()
         .next();
     match outcome {

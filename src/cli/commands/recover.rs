@@ -22,7 +22,7 @@ pub struct RecoverArgs {
 pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
-    let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
+    let (from, text, exit) = match context.writer(&workspace).recover().task(&task)? {
         Recovered::NotNeeded => (
             "none",
             "the record is intact; nothing was changed".to_owned(),

@@ -27,11 +27,12 @@ pub struct RenameArgs {
 
 pub fn run(args: &RenameArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let task = workspace.task(&args.old)?;
-    let done =
-        context
-            .writer(&workspace)
-            .relocate(&task, Relocation::Rename(&args.new), args.dry_run)?;
+    let task = workspace.finder().task(&args.old)?;
+    let done = context.writer(&workspace).relocate().task(
+        &task,
+        Relocation::Rename(&args.new),
+        args.dry_run,
+    )?;
     report::applied(&workspace, context, ui, &done, args.dry_run)?;
     Ok(ExitCode::Fine)
 }

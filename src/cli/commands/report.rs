@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic, Error, command};
 use crate::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
 use crate::drive::{Controlled, work_tree_of_run};
 use crate::store::Store;
-use crate::survey::{LookDepth, NamedBy, Sight, TaskRef, Workspace, unjudged, unread};
+use crate::survey::{LookDepth, NamedBy, Reader, Sight, TaskRef, Workspace, unjudged, unread};
 use crate::view::{
     AppliedView, ControlReport, DutyView, Explanation, Explanations, NothingDue, Repository,
     Suggestion, TaskStatus, TextAnswer, TransitionLine, Transitions,
@@ -41,14 +41,16 @@ fn meant_of(
     (kind, done): (&str, bool),
 ) -> Result<TaskRef, Failure> {
     if let Some(name) = name.or(context.global.task_in_use.as_deref()) {
-        return Ok(workspace.task(name)?);
+        return Ok(workspace.finder().task(name)?);
     }
     let is_meant = |task: &TaskRef| {
         workspace
             .look(task)
             .is_ok_and(|judged| judged.decision.is_done() == done)
     };
-    Ok(workspace.task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
+    Ok(workspace
+        .finder()
+        .task_meant(context.here(workspace).as_ref(), kind, is_meant)?)
 }
 
 /// The task that a command about several tasks is about if none is named: the one in use, or that of the current
@@ -62,14 +64,16 @@ pub(super) fn around(
     all: &str,
 ) -> Result<Option<TaskRef>, Failure> {
     if let Some(name) = &context.global.task_in_use {
-        let task = workspace.task(name)?;
+        let task = workspace.finder().task(name)?;
         ui.status(&format!(
             "only `{}`, the task in use; for all tasks: {all}",
             task.id
         ));
         return Ok(Some(task));
     }
-    let found = workspace.task_around(context.here(workspace).as_ref())?;
+    let found = workspace
+        .finder()
+        .task_around(context.here(workspace).as_ref())?;
     let Some((task, by)) =
         found.filter(|(_, by)| !context.global.json || *by == NamedBy::Directory)
     else {
@@ -91,7 +95,7 @@ pub(super) fn named(workspace: &Workspace, names: &[String]) -> Result<Vec<TaskR
     let mut tasks: Vec<TaskRef> = Vec::new();
     let mut known = HashSet::new();
     for name in names {
-        let meant = workspace.tasks_meant(name)?.into_iter();
+        let meant = workspace.finder().tasks_meant(name)?.into_iter();
         tasks.extend(meant.filter(|task| known.insert(task.directory().clone())));
     }
     Ok(tasks)
@@ -104,7 +108,7 @@ pub(super) fn named_or_all(
     names: &[String],
 ) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Failure> {
     if names.is_empty() {
-        let (mut tasks, misnamed) = workspace.survey()?;
+        let (mut tasks, misnamed) = workspace.finder().survey()?;
         tasks.retain(|task| !task.id.is_archived());
         return Ok((tasks, misnamed));
     }
@@ -116,12 +120,14 @@ pub(super) fn named_or_all(
 pub(super) fn told_of_each<R: Send>(
     workspace: &Workspace,
     tasks: &[TaskRef],
-    told: impl Fn(&Workspace, &Sight) -> R + Sync,
+    told: impl Fn(&Reader, &Sight) -> R + Sync,
     failed: impl Fn(&TaskRef, &Error) -> R,
 ) -> (Vec<R>, Vec<Diagnostic>) {
-    let looked = workspace.look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
-        looked.map(|sight| told(workspace, &sight))
-    });
+    let looked = workspace
+        .crew()
+        .look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
+            looked.map(|sight| told(workspace, &sight))
+        });
     sorted(tasks, looked, failed)
 }
 
@@ -150,9 +156,9 @@ pub(super) fn unread_task(task: &TaskRef, error: &Error) -> Diagnostic {
 
 /// The repository that was read. If HEAD cannot be read, that is one of the problems.
 pub(super) fn repository(workspace: &Workspace, problems: &mut Vec<Diagnostic>) -> Repository {
-    workspace.repository().unwrap_or_else(|error| {
+    workspace.reader().repository().unwrap_or_else(|error| {
         problems.push(unjudged(&error));
-        workspace.repository_without_head()
+        workspace.reader().repository_without_head()
     })
 }
 
@@ -228,12 +234,12 @@ pub(super) fn explanations(
     workspace: &Workspace,
     judged: &[Sight],
 ) -> Result<Explanations, Failure> {
-    let commits = workspace.committed(judged)?.into_iter();
+    let commits = workspace.reader().committed(judged)?.into_iter();
     let explained = judged.iter().zip(commits);
     Ok(Explanations {
-        repository: workspace.repository()?,
+        repository: workspace.reader().repository()?,
         explanations: explained
-            .map(|(sight, commit)| Explanation::of(&workspace.subject(sight), commit))
+            .map(|(sight, commit)| Explanation::of(&workspace.reader().subject(sight), commit))
             .collect(),
     })
 }
@@ -269,23 +275,24 @@ pub(super) fn applied_to_several(
     let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
     let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
     let set_aside = workspace
+        .reader()
         .store()
         .map(Store::take_set_aside)
         .unwrap_or_default();
     let mut notes: Vec<Diagnostic> = notes
-        .chain(workspace.outside_git())
+        .chain(workspace.reader().outside_git())
         .chain(set_aside)
         .collect();
     let mut workflows = HashSet::new();
     for one in applied.iter().filter(|one| !one.steps.is_empty()) {
         if workflows.insert(&one.judged.workflow().name) {
-            notes.extend(workspace.uncommitted_workflow(&one.judged)?);
+            notes.extend(workspace.reader().uncommitted_workflow(&one.judged)?);
         }
     }
     notes.iter().for_each(|note| ui.finding(note));
     if context.global.json {
         ui.document(&Transitions::new(
-            workspace.repository()?,
+            workspace.reader().repository()?,
             !dry_run,
             lines,
             &notes,
@@ -300,7 +307,7 @@ pub(super) fn applied_to_several(
         return Ok(());
     }
     for one in applied {
-        let subject = workspace.subject(&one.judged);
+        let subject = workspace.reader().subject(&one.judged);
         let next = DutyView::of(&subject);
         ui.status(&format!("{}: {}", one.judged.task.id, next.reason));
     }
@@ -475,7 +482,11 @@ pub(super) fn carry_out(
         Order::Reopen { .. } => meant_finished(&workspace, context, task)?,
         _ => meant(&workspace, context, task)?,
     };
-    match context.writer(&workspace).order(&task, order, dry_run) {
+    match context
+        .writer(&workspace)
+        .orders()
+        .give(&task, order, dry_run)
+    {
         Ok(done) => {
             applied(&workspace, context, ui, &done, dry_run)?;
             Ok(ExitCode::Fine)

@@ -95,7 +95,7 @@ impl ResolveArgs {
 pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        context.writer(&workspace).conflicted_tasks()?
+        context.writer(&workspace).conflicts().conflicted_tasks()?
     } else {
         report::named(&workspace, &args.tasks)?
     };
@@ -107,11 +107,15 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let mut rows = Vec::new();
     for task in &tasks {
         if let Some(which) = new_id {
-            let split = context.writer(&workspace).split(task, which)?;
+            let split = context.writer(&workspace).separate().task(task, which)?;
             rows.extend(split.map(|split| split_row(task, which, &split)));
             continue;
         }
-        match context.writer(&workspace).resolve(task, chosen.as_ref()) {
+        match context
+            .writer(&workspace)
+            .resolve()
+            .task(task, chosen.as_ref())
+        {
             Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
             Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
             Ok(None) => {}
@@ -121,10 +125,10 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     }
     let is_whole = rows.is_empty();
-    let mut answer = Resolutions::new(workspace.repository()?, rows);
-    let operation = context.writer(&workspace).operation()?;
+    let mut answer = Resolutions::new(workspace.reader().repository()?, rows);
+    let operation = context.writer(&workspace).conflicts().operation()?;
     answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
-    answer.blocked |= context.writer(&workspace).is_unmerged()?;
+    answer.blocked |= context.writer(&workspace).conflicts().is_unmerged()?;
     if context.global.json {
         ui.document(&answer)?;
     } else if is_whole {
@@ -163,7 +167,7 @@ fn advise(
         return Ok(());
     }
     match next {
-        Some(next) if writer.is_unmerged()? => {
+        Some(next) if writer.conflicts().is_unmerged()? => {
             ui.status(&format!(
                 "next: resolve the other conflicts (git status), git add them, then: {next}"
             ));

@@ -31,7 +31,7 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let (command, trust) = (args.command.clone(), args.trust_once);
     if trust {
-        context.writer(&workspace).refuse_agent(&[
+        context.writer(&workspace).authority().refuse_agent(&[
             "orch",
             "resume",
             task.id.as_str(),

@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         trust: args.trust_once,
     };
     if args.trust_once {
-        context.writer(&workspace).refuse_agent(&[
+        context.writer(&workspace).authority().refuse_agent(&[
             "orch",
             "run",
             task.id.as_str(),
@@ -248,7 +248,7 @@ fn finish(
         .map(|option| option.argv.clone())
         .collect();
     let report = RunReport {
-        repository: workspace.repository()?,
+        repository: workspace.reader().repository()?,
         task: TaskView::of(
             &end.judged.decision,
             end.judged.title(),

@@ -19,7 +19,7 @@ pub struct SchemaArgs {
 
 pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let system = workspace.system();
+    let system = workspace.settings().system();
     let dashed = args.schema_name.replace('_', "-");
     let found = [&args.schema_name, &dashed]
         .into_iter()

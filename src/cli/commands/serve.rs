@@ -143,7 +143,7 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         );
     }
     let workspace = context.workspace(ui)?;
-    let Some(store) = workspace.store() else {
+    let Some(store) = workspace.reader().store() else {
         return Err(
             Failure::new(Code::NoRepository, "orch serve needs a git repository").hint("git init"),
         );

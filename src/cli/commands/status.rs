@@ -6,7 +6,7 @@ mod live;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic, nearest};
-use crate::survey::{Keeper, Sight, Workspace};
+use crate::survey::{Keeper, Reader, Sight, Workspace};
 use crate::view::{Status, StatusForm, TaskStatus};
 use crate::workflow::{Owner, Workflow};
 use clap::builder::PossibleValuesParser;
@@ -77,20 +77,27 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if context.global.json {
         ui.document(&status)?;
     } else if is_empty {
-        let has_archived = workspace.survey().is_ok_and(|(tasks, _)| !tasks.is_empty());
+        let has_archived = workspace
+            .finder()
+            .survey()
+            .is_ok_and(|(tasks, _)| !tasks.is_empty());
         let none = if has_archived {
             "All tasks are archived."
         } else {
             "There are no tasks yet."
         };
         ui.answer(&format!("{none}\n"))?;
-        let ready = workspace.root().join(crate::config::FILE).is_file();
+        let ready = workspace
+            .reader()
+            .root()
+            .join(crate::config::FILE)
+            .is_file();
         ui.status(if ready {
             "next: orch new ID"
         } else {
             "next: orch init"
         });
-        if let Some(note) = workspace.outside_git() {
+        if let Some(note) = workspace.reader().outside_git() {
             ui.status(&note.to_string());
         }
     } else {
@@ -109,8 +116,8 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
 pub(super) const CACHE: &str = "status";
 
 /// The status of a task.
-pub(super) fn told(workspace: &Workspace, sight: &Sight) -> Box<TaskStatus> {
-    TaskStatus::of(&workspace.subject(sight)).into()
+pub(super) fn told(reader: &Reader, sight: &Sight) -> Box<TaskStatus> {
+    TaskStatus::of(&reader.subject(sight)).into()
 }
 
 /// The status of a task, as one look keeps it for later commands.
@@ -137,7 +144,7 @@ fn answer(
     begin: impl FnOnce(usize),
 ) -> Result<StatusAnswer, Failure> {
     let found = match args.all && args.tasks.is_empty() {
-        true => workspace.survey().map_err(Failure::from),
+        true => workspace.finder().survey().map_err(Failure::from),
         false => report::named_or_all(workspace, &args.tasks),
     };
     let (tasks, misnamed) = match found {
@@ -148,15 +155,15 @@ fn answer(
         found => found?,
     };
     begin(tasks.len());
-    let looked = workspace.tell_each(&tasks, &KEPT, told);
+    let looked = workspace.crew().tell_each(&tasks, &KEPT, told);
     let (mut rows, mut problems) = report::sorted(&tasks, looked, report::unread_status);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
-    problems.extend(workspace.outside_git());
+    problems.extend(workspace.reader().outside_git());
     let names: BTreeSet<&str> = rows.iter().map(|row| row.task.workflow.as_str()).collect();
     let loaded: Vec<_> = names
         .into_iter()
-        .filter_map(|name| workspace.workflow(name).ok())
+        .filter_map(|name| workspace.settings().workflow(name).ok())
         .collect();
     args.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
     rows.retain(|row| {

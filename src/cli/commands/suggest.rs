@@ -6,7 +6,7 @@ use crate::base::{Diagnostic, Error, Period};
 use crate::cli::lock_args::duration;
 use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
-use crate::survey::{Sight, TaskRef, Workspace, unjudged};
+use crate::survey::{Reader, Sight, TaskRef, Workspace, unjudged};
 use crate::view::layout::counted;
 use crate::view::{self, Briefs, Suggestion, Suggestions, TaskOrder};
 use crate::workflow::Owner;
@@ -88,7 +88,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         around => (around?, None),
     };
     if around.is_some() || !args.tasks.is_empty() {
-        workspace.look_at_few();
+        workspace.reader().look_at_few();
     }
     let mut answer = answer(&workspace, args, around.as_ref())?;
     if let Some(fault) = fault {
@@ -194,8 +194,8 @@ fn answer(
             ..MostUrgent::default()
         },
     };
-    let tell = |workspace: &Workspace, sight: &Sight| {
-        let subject = workspace.subject(sight);
+    let tell = |reader: &Reader, sight: &Sight| {
+        let subject = reader.subject(sight);
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
         (
@@ -273,7 +273,9 @@ impl MostUrgent {
         limit: usize,
         is_wanted: impl Fn(Owner, bool) -> bool,
     ) -> Self {
-        let told = workspace.tell_each(tasks, &status::KEPT, status::told);
+        let told = workspace
+            .crew()
+            .tell_each(tasks, &status::KEPT, status::told);
         let (rows, problems) = report::sorted(tasks, told, report::unread_status);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();

@@ -51,7 +51,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if !args.dry_run {
         context.keep_log(&workspace);
     }
-    if let Some(note) = workspace.outside_git() {
+    if let Some(note) = workspace.reader().outside_git() {
         show(
             Happening::Finding {
                 finding: Box::new(Finding::of(&note)),
@@ -217,6 +217,6 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
 /// The suggestion for a task now.
 fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
     Happening::Suggestion {
-        suggestion: Box::new(Suggestion::of(&workspace.subject(judged))),
+        suggestion: Box::new(Suggestion::of(&workspace.reader().subject(judged))),
     }
 }

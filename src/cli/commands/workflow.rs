@@ -83,7 +83,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
     match command {
         WorkflowCommand::List => list(&workspace()?, context, ui),
         WorkflowCommand::Show(args) => {
-            let loaded = workspace()?.workflow(&args.workflow)?;
+            let loaded = workspace()?.settings().workflow(&args.workflow)?;
             report::text(
                 context,
                 ui,
@@ -95,7 +95,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         WorkflowCommand::Fmt(args) => fmt(&workspace()?, context, ui, args),
         WorkflowCommand::New(args) => new::run(args, context, ui),
         WorkflowCommand::Diagram(args) => {
-            let loaded = workspace()?.workflow(&args.workflow)?;
+            let loaded = workspace()?.settings().workflow(&args.workflow)?;
             let language = match args.format {
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,
@@ -108,10 +108,10 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
 
 fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
-    for name in workspace.workflow_names() {
-        let loaded = workspace.workflow(&name)?;
-        let path = workspace.workflow_path(&name);
-        let origin = if workspace.root().join(&path).is_file() {
+    for name in workspace.settings().workflow_names() {
+        let loaded = workspace.settings().workflow(&name)?;
+        let path = workspace.settings().path_of_workflow(&name);
+        let origin = if workspace.reader().root().join(&path).is_file() {
             path
         } else {
             "shipped".to_owned()
@@ -165,15 +165,15 @@ fn check(
     names: &[String],
 ) -> Result<ExitCode, Failure> {
     let names = if names.is_empty() {
-        workspace.workflow_names()
+        workspace.settings().workflow_names()
     } else {
         names.to_vec()
     };
     let mut problems: Vec<Diagnostic> = Vec::new();
     let mut texts = Vec::new();
     for name in &names {
-        problems.extend(workspace.check_workflow(name)?);
-        let loaded = workspace.workflow(name)?;
+        problems.extend(workspace.settings().check_workflow(name)?);
+        let loaded = workspace.settings().workflow(name)?;
         texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
     }
     if context.global.json {
@@ -202,7 +202,7 @@ fn fmt(
     ui: &Ui,
     args: &FmtArgs,
 ) -> Result<ExitCode, Failure> {
-    let all = workspace.workflow_names();
+    let all = workspace.settings().workflow_names();
     let names = if args.workflows.is_empty() {
         &all
     } else {
@@ -210,8 +210,11 @@ fn fmt(
     };
     let mut stale = Vec::new();
     for name in names {
-        let loaded = workspace.workflow(name)?;
-        let path = workspace.root().join(workspace.workflow_path(name));
+        let loaded = workspace.settings().workflow(name)?;
+        let path = workspace
+            .reader()
+            .root()
+            .join(workspace.settings().path_of_workflow(name));
         if !path.is_file() {
             if !args.workflows.is_empty() {
                 let message =

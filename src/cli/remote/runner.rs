@@ -174,7 +174,7 @@ impl CommandRunner {
     pub fn task(&self, id: &str) -> Result<(Workspace, TaskRef), Error> {
         let mut workspace = self.workspace()?;
         workspace.take_whole_ids_alone();
-        let task = workspace.task(id)?;
+        let task = workspace.finder().task(id)?;
         Ok((workspace, task))
     }
 }

@@ -1,18 +1,22 @@
 //! Applies transitions: evaluates under the lock, reads each file once, and commits each transition, or all of
 //! them together.
 
-use super::Writer;
 use super::attempts::CommitAttempts;
-use super::record_files::RecordFiles;
+use super::authority::Authority;
+use super::create::creation;
+use super::record_files::{RecordFiles, Records};
+use super::{CommitGroup, Holds};
 use crate::base::{Code, Diagnostic, Digest, TaskId};
 use crate::decide::{
     HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
 };
 use crate::scan::io_error;
 use crate::store::{Head, LockWait, PATIENCE, Store};
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What to apply, and how far.
 pub struct AdvancePlan<'a> {
@@ -127,10 +131,10 @@ impl Foreseen {
     }
 
     /// The record after each of the steps. Returns an error if one cannot be made.
-    pub(super) fn take_records(&mut self, writer: &Writer<'_>) -> Result<Vec<RecordFiles>, Error> {
+    pub(super) fn take_records(&mut self, records: Records<'_>) -> Result<Vec<RecordFiles>, Error> {
         let made = self.records.take();
         made.map_or_else(
-            || writer.record_files(&self.judged, &self.settled.steps),
+            || records.record_files(&self.judged, &self.settled.steps),
             Ok,
         )
     }
@@ -180,42 +184,62 @@ impl Wanted {
     }
 
     /// The same, with the records of its steps, if they can be made. If not, the error is reported when they are applied.
-    pub(crate) fn with_records(mut self, writer: &Writer<'_>) -> Self {
+    pub(crate) fn with_records(mut self, records: Records<'_>) -> Self {
         if self.is_due()
             && let Some(seen) = &mut self.seen
             && is_enough(&seen.judged, &seen.settled)
         {
-            seen.records = seen.take_records(writer).ok();
+            seen.records = seen.take_records(records).ok();
         }
         self
     }
 }
 
-impl Writer<'_> {
+/// Applies transitions: what the rules decide, or what is ordered.
+#[derive(Clone, Copy)]
+pub struct Advance<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) wait: Option<Duration>,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    /// Whether what several tasks wait for is to end after the task that is in progress.
+    pub(super) stops: Option<&'w (dyn Fn() -> bool + 'w)>,
+    /// The others of this process, with which it commits.
+    pub(super) group: Option<&'w CommitGroup>,
+    /// Which transitions of a task it holds back although they are due.
+    pub(super) holds: Option<&'w Holds<'w>>,
+}
+
+impl Advance<'_> {
+    /// Whether the tasks that were not begun are left.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stops.is_some_and(|stops| stops())
+    }
+
     /// Applies what the rules decide for each task, as one batch with one update of the index. Returns an
     /// error if a task cannot be read or a commit is not possible now.
-    pub fn advance(
+    pub fn tasks(
         &self,
         tasks: &[TaskRef],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
+        self.apply(tasks, plan.dry_run, &|judged| self.steps_due(judged, plan))
     }
 
-    /// What [`Writer::advance`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
+    /// What [`Advance::tasks`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
     /// it cannot be made.
     pub fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
-        let settled = self.due(&judged, plan)?;
+        let settled = self.steps_due(&judged, plan)?;
         Ok(Wanted::seen(judged, settled))
     }
 
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
-    fn due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
+    fn steps_due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let stamp = if plan.own {
-            self.caller.own_stamp()
+            self.authority.caller.own_stamp()
         } else {
-            self.stamp()
+            self.authority.stamp()
         };
         let taken = std::cell::Cell::new(false);
         let is_held =
@@ -226,7 +250,7 @@ impl Writer<'_> {
         if !judged.untracked {
             let first = judged.decision.clone();
             let settled = settle_from(first, workflow, &judged.recorded, facts, &stamp, &may);
-            self.workspace.costs.evaluated(settled.steps.len());
+            self.reader.costs.evaluated(settled.steps.len());
             return Ok(settled);
         }
         // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
@@ -238,12 +262,12 @@ impl Writer<'_> {
         );
         let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
         if !usable || is_unknown || !(plan.adopt)(&judged.task.id) {
-            return Ok(self.workspace.after(judged, Vec::new()));
+            return Ok(self.reader.settled(judged, Vec::new()));
         }
-        let created = self.creation(judged, true, None, &stamp)?;
+        let created = creation(judged, true, None, &stamp)?;
         let recorded = Recorded::Known(Box::new(created.state.clone()));
         let mut settled = settle(workflow, &recorded, facts, &stamp, &may);
-        self.workspace.costs.evaluated(1 + settled.steps.len());
+        self.reader.costs.evaluated(1 + settled.steps.len());
         settled.steps.insert(0, created);
         Ok(settled)
     }
@@ -258,7 +282,7 @@ impl Writer<'_> {
     ) -> Result<Vec<TaskOutcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
-            let judged = self.workspace.look(task)?;
+            let judged = self.reader.look(task)?;
             let settled = steps_of(&judged)?;
             wanted.push(Wanted::seen(judged, settled));
         }
@@ -268,13 +292,13 @@ impl Writer<'_> {
         self.carry_out(&mut wanted, steps_of)
     }
 
-    /// Applies what the rules decide for tasks with a step due; see [`Writer::advance`].
-    pub fn advance_due(
+    /// Applies what the rules decide for tasks with a step due; see [`Advance::tasks`].
+    pub fn due(
         &self,
         wanted: &mut [Wanted],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.carry_out(wanted, &|judged| self.due(judged, plan))
+        self.carry_out(wanted, &|judged| self.steps_due(judged, plan))
     }
 
     /// Applies the steps of each task under the lock. An earlier look is used if it is still current; after
@@ -285,10 +309,10 @@ impl Writer<'_> {
         wanted: &mut [Wanted],
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        if !self.workspace.commits() {
+        if !self.reader.commits() {
             return self.apply_without_git(wanted, steps_of);
         }
-        let mut attempts = CommitAttempts::within(self.workspace.wait);
+        let mut attempts = CommitAttempts::within(self.wait);
         loop {
             match self.commit_batch(wanted, &mut attempts, steps_of) {
                 Err(error) if attempts.again(&error) => {
@@ -308,13 +332,13 @@ impl Writer<'_> {
         head: Option<&Head>,
         steps_of: &Steps<'_>,
     ) -> Result<(), Error> {
-        let stands = |Foreseen {
-                          judged, settled, ..
-                      }: &Foreseen| {
-            is_enough(judged, settled) && self.workspace.still_stands(judged, head)
-        };
+        let look = Look::under(self.reader, head.cloned()).whole();
+        let stands =
+            |Foreseen {
+                 judged, settled, ..
+             }: &Foreseen| { is_enough(judged, settled) && look.still_stands(judged) };
         if !wanted.seen.as_ref().is_some_and(stands) {
-            let judged = self.workspace.look_whole(&wanted.task, head.cloned())?;
+            let judged = look.at(&wanted.task)?;
             let settled = steps_of(&judged)?;
             wanted.seen = Some(Foreseen::of(judged, settled));
         }
@@ -326,15 +350,15 @@ impl Writer<'_> {
         wanted: &mut [Wanted],
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        let _lock = self.lock_directory()?;
-        let head = self.workspace.store.as_ref().map(Store::head).transpose()?;
+        let _lock = lock_directory(&self.reader.root, self.wait)?;
+        let head = self.reader.store.as_ref().map(Store::head).transpose()?;
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;
             let Some(mut seen) = one.seen.take() else {
                 continue;
             };
-            let last = seen.take_records(self)?.pop();
+            let last = seen.take_records(self.records)?.pop();
             let Foreseen {
                 judged,
                 settled: Settled { steps, decision },
@@ -345,16 +369,19 @@ impl Writer<'_> {
                 continue;
             };
             let workflow = judged.workflow();
-            self.refuse_data(workflow, &steps)?;
+            self.records.refuse_data(workflow, &steps)?;
             if judged.state().is_some_and(|state| state.original.is_some()) {
                 // No commit keeps the file that the record replaces.
-                self.keep_copy(&judged.task.state_path(), "original")?;
+                self.records
+                    .keep_copy(&judged.task.state_path(), "original")?;
             }
-            let stamps = self.write_record(&judged.task, &last)?;
+            let stamps = self.records.write_record(&judged.task, &last)?;
             let (commit, head) = (None, head.clone());
-            let judged = self
-                .workspace
-                .sight_after(judged, last.placed(decision, commit, head, &stamps));
+            let judged = Look::after(
+                &self.reader,
+                judged,
+                last.placed(decision, commit, head, &stamps),
+            );
             let steps = steps
                 .into_iter()
                 .map(|step| AppliedStep::new(step, None))
@@ -368,21 +395,6 @@ impl Writer<'_> {
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
-    }
-
-    /// Takes the lock among writers outside git: a kernel lock on the root directory.
-    pub(super) fn lock_directory(&self) -> Result<File, Error> {
-        let refused = |source| io_error(&self.workspace.root, source);
-        let directory = File::open(&self.workspace.root).map_err(refused)?;
-        let mut wait = LockWait::at_most(self.workspace.wait.unwrap_or(PATIENCE));
-        while directory.try_lock().is_err() {
-            if !wait.again() {
-                return Err(Error::busy(
-                    "another orch process is writing in this directory".to_owned(),
-                ));
-            }
-        }
-        Ok(directory)
     }
 }
 
@@ -412,4 +424,19 @@ impl Wanted {
 /// Whether a look has read what its steps follow from: all of a log, of which it may have read no more than the end.
 fn is_enough(judged: &Sight, settled: &Settled) -> bool {
     settled.steps.is_empty() || judged.observed.log.end().is_none()
+}
+
+/// Takes the lock among writers outside git: a kernel lock on the root directory.
+pub(super) fn lock_directory(root: &Path, wait: Option<Duration>) -> Result<File, Error> {
+    let refused = |source| io_error(root, source);
+    let directory = File::open(root).map_err(refused)?;
+    let mut wait = LockWait::at_most(wait.unwrap_or(PATIENCE));
+    while directory.try_lock().is_err() {
+        if !wait.again() {
+            return Err(Error::busy(
+                "another orch process is writing in this directory".to_owned(),
+            ));
+        }
+    }
+    Ok(directory)
 }

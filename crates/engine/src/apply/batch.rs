@@ -1,15 +1,14 @@
 //! One attempt to commit the steps of tasks: decided under the lock, and committed as one batch with one update of the
 //! index.
 
-use super::Writer;
-use super::advance::{Applied, AppliedStep, Foreseen, Steps, TaskOutcome, Wanted};
+use super::advance::{Advance, Applied, AppliedStep, Foreseen, Steps, TaskOutcome, Wanted};
 use super::attempts::CommitAttempts;
 use super::group::Landed;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, RepoPath, command};
 use crate::decide::Settled;
 use crate::store::{Head, PlannedCommit, Store};
-use crate::survey::{Error, TaskRef};
+use crate::survey::{Error, Look, TaskRef};
 use std::collections::{HashSet, VecDeque};
 
 /// What is to be committed for the first tasks of several.
@@ -27,7 +26,7 @@ struct BatchPlan {
     records: VecDeque<RecordFiles>,
 }
 
-impl Writer<'_> {
+impl Advance<'_> {
     /// Decides and commits the steps of each task, if the branch does not move meanwhile. After an error, the last look
     /// stays in `wanted`. Returns an error if a task cannot be read or a commit is not possible now.
     pub(super) fn commit_batch(
@@ -36,7 +35,7 @@ impl Writer<'_> {
         attempts: &mut CommitAttempts,
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        let Some(store) = &self.workspace.store else {
+        let Some(store) = &self.reader.store else {
             return Ok(Vec::new());
         };
         let (plan, landed) = match self.group {
@@ -81,7 +80,7 @@ impl Writer<'_> {
         let due = seen.filter(|seen| !seen.settled.steps.is_empty());
         let tasks = due.map(|seen| self.task_commit(store, seen));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
-        let is_one = self.workspace.batches();
+        let is_one = self.reader.settings.batches();
         let (commits, has_kept) = self.planned(store, &mut tasks, is_one)?;
         let mut number_of_steps = 0;
         let mut ends = HashSet::new();
@@ -169,8 +168,8 @@ impl Writer<'_> {
                     .iter()
                     .map(|problem| unfinished_note(problem)),
             );
-            let judged = self.workspace.sight_after(judged, placed);
-            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            let judged = Look::after(self.reader, judged, placed);
+            notes.extend(self.reader.filtered(&judged).unwrap_or_default());
             let applied = Applied {
                 judged,
                 steps: made,

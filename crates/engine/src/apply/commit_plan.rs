@@ -1,14 +1,14 @@
 //! The commits that record steps: one for each step, or one for all of them.
 
-use super::Writer;
-use super::advance::Foreseen;
+use super::advance::{Advance, Foreseen};
+use super::preflight::refuse_link;
 use super::record_files::RecordFiles;
 use crate::base::{Code, RepoPath, command};
 use crate::decide::Step;
 use crate::scan::{ObservedLog, Source};
 use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Settings, Sight, TaskRef};
 use crate::view::{Message, kept_message};
 use std::mem::take;
 
@@ -26,7 +26,7 @@ pub(super) struct TaskCommit<'s> {
     pub(super) record: RecordFiles,
 }
 
-impl Writer<'_> {
+impl Advance<'_> {
     /// What records the steps of a task; there must be a step. Returns an error if the task does not permit a
     /// commit now.
     pub(super) fn task_commit<'s>(
@@ -35,13 +35,14 @@ impl Writer<'_> {
         seen: &'s mut Foreseen,
     ) -> Result<TaskCommit<'s>, Error> {
         let judged = &seen.judged;
-        self.refuse_link(judged)?;
-        self.make_directory(&judged.task)?;
+        refuse_link(self.reader, judged)?;
+        self.records.make_directory(&judged.task)?;
         refuse_unread(judged)?;
-        self.refuse_data(judged.workflow(), &seen.settled.steps)?;
+        self.records
+            .refuse_data(judged.workflow(), &seen.settled.steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &judged.task.transcript_path())?;
-        let mut earlier = seen.take_records(self)?;
+        let mut earlier = seen.take_records(self.records)?;
         let (judged, steps) = (&seen.judged, seen.settled.steps.as_slice());
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
@@ -66,7 +67,7 @@ impl Writer<'_> {
         tasks: &mut [TaskCommit<'_>],
         is_one: bool,
     ) -> Result<(Vec<PlannedCommit>, bool), Error> {
-        let sign_off = self.sign_off(store)?;
+        let sign_off = sign_off(&self.reader.settings, store)?;
         let originals = originals(store, tasks, sign_off.as_deref())?;
         // With one commit for all, there are more messages than changes.
         let (mut messages, mut changes) = (Vec::new(), Vec::new());
@@ -75,7 +76,13 @@ impl Writer<'_> {
             let (mut writes, mut removes) = (take(&mut task.writes), take(&mut task.removes));
             let records = task.earlier.iter().chain([&task.record]);
             for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
-                messages.push(self.message(judged, &judged.task, step, sign_off.as_deref()));
+                messages.push(message(
+                    &self.reader.settings,
+                    judged,
+                    &judged.task,
+                    step,
+                    sign_off.as_deref(),
+                ));
                 if is_one && index + 1 < task.steps.len() {
                     continue;
                 }
@@ -107,34 +114,33 @@ impl Writer<'_> {
         }
         Ok((all, has_kept))
     }
+}
 
-    /// Who signs a commit off, if the settings ask for it. Returns an error if git has no identity.
-    pub(super) fn sign_off(&self, store: &Store) -> Result<Option<String>, Error> {
-        self.workspace
-            .setting
-            .config
-            .git
-            .sign_off
-            .then(|| store.identity_line())
-            .transpose()
-    }
+/// Who signs a commit off, if the settings ask for it. Returns an error if git has no identity.
+pub(super) fn sign_off(settings: &Settings, store: &Store) -> Result<Option<String>, Error> {
+    settings
+        .config
+        .git
+        .sign_off
+        .then(|| store.identity_line())
+        .transpose()
+}
 
-    /// The message of the commit that records a step; `place` is the task after the step.
-    pub(super) fn message<'m>(
-        &'m self,
-        judged: &'m Sight,
-        place: &'m TaskRef,
-        step: &'m Step,
-        sign_off: Option<&'m str>,
-    ) -> Message<'m> {
-        Message {
-            task: &place.id,
-            transition: &step.transition,
-            workflow: &judged.workflow().name,
-            workflow_digest: judged.workflow().digest,
-            subject: &self.workspace.setting.config.git.subject,
-            sign_off,
-        }
+/// The message of the commit that records a step; `place` is the task after the step.
+pub(super) fn message<'m>(
+    settings: &'m Settings,
+    judged: &'m Sight,
+    place: &'m TaskRef,
+    step: &'m Step,
+    sign_off: Option<&'m str>,
+) -> Message<'m> {
+    Message {
+        task: &place.id,
+        transition: &step.transition,
+        workflow: &judged.workflow().name,
+        workflow_digest: judged.workflow().digest,
+        subject: &settings.config.git.subject,
+        sign_off,
     }
 }
 

@@ -1,12 +1,11 @@
 //! Conflicted records: those with conflict markers, and those with heads that cannot be joined by rule.
 
-use super::Writer;
 use super::merge_driver::united;
+use super::record_files::bytes_at;
 use crate::base::{Code, Digest, RepoPath};
 use crate::record::{EventLog, sides};
-use crate::scan::io_error;
-use crate::store::{Unmerged, durable};
-use crate::survey::{Error, TaskRef};
+use crate::store::{Operation, Store, Unmerged};
+use crate::survey::{Error, Finder, Reader, TaskRef};
 
 /// Both sides of a log in conflict.
 pub(super) struct LogSides {
@@ -30,11 +29,18 @@ impl LogSides {
     }
 }
 
-impl Writer<'_> {
+/// What git has of records that two branches have changed.
+#[derive(Clone, Copy)]
+pub struct Conflicts<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) finder: Finder<'w>,
+}
+
+impl Conflicts<'_> {
     /// The tasks whose record is conflicted. Returns an error if git or a task cannot be read.
     pub fn conflicted_tasks(&self) -> Result<Vec<TaskRef>, Error> {
         let unmerged = self.unmerged()?;
-        let mut tasks = self.workspace.tasks()?;
+        let mut tasks = self.finder.tasks()?;
         // One side may have deleted a task that the other moved.
         for task in unmerged
             .iter()
@@ -64,7 +70,8 @@ impl Writer<'_> {
         let is_unmerged = unmerged.iter().any(|one| own.contains(&one.path));
         let mut is_conflicted = is_unmerged;
         for path in &own {
-            is_conflicted = is_conflicted || LogSides::in_text(&self.bytes_at(path)?).is_some();
+            is_conflicted =
+                is_conflicted || LogSides::in_text(&bytes_at(&self.reader.root, path)?).is_some();
         }
         Ok(is_conflicted)
     }
@@ -72,12 +79,12 @@ impl Writer<'_> {
     /// Whether the log is readable and has several heads, because it was merged and no event follows both
     /// sides.
     pub(super) fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
-        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path())?);
+        let (log, faults) = EventLog::parse(&bytes_at(&self.reader.root, &task.transcript_path())?);
         Ok(faults.is_empty() && log.heads().len() > 1)
     }
 
     pub(super) fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
-        self.workspace
+        self.reader
             .store
             .as_ref()
             .map_or(Ok(Vec::new()), |store| store.unmerged())
@@ -85,7 +92,7 @@ impl Writer<'_> {
 
     /// The task whose record contains this path, whether or not its files exist.
     pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
-        let task = self.workspace.setting.named_so(&path.parent()?)?;
+        let task = self.reader.settings.named_so(&path.parent()?)?;
         let own = [task.state_path(), task.transcript_path()];
         own.contains(path).then_some(task)
     }
@@ -100,10 +107,10 @@ impl Writer<'_> {
     ) -> Result<Option<LogSides>, Error> {
         let path = task.transcript_path();
         let (Some(store), Some(one)) = (
-            &self.workspace.store,
+            &self.reader.store,
             unmerged.iter().find(|one| one.path == path),
         ) else {
-            return Ok(LogSides::in_text(&self.bytes_at(&path)?));
+            return Ok(LogSides::in_text(&bytes_at(&self.reader.root, &path)?));
         };
         let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
             Ok(one.stages[stage]
@@ -126,7 +133,7 @@ impl Writer<'_> {
         task: &TaskRef,
         log: &EventLog,
     ) -> Result<Vec<Digest>, Error> {
-        let Some(store) = &self.workspace.store else {
+        let Some(store) = &self.reader.store else {
             return Ok(Vec::new());
         };
         let path = task.transcript_path();
@@ -147,10 +154,16 @@ impl Writer<'_> {
         Ok(Vec::new())
     }
 
-    /// The bytes of a file of the work tree; none if there is no regular file. Returns an error if it cannot be read.
-    pub(super) fn bytes_at(&self, path: &RepoPath) -> Result<Vec<u8>, Error> {
-        let place = path.under(&self.workspace.root);
-        let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
-        Ok(bytes.unwrap_or_default())
+    /// The git operation in progress, if there is one. Returns an error if git fails.
+    pub fn operation(&self) -> Result<Option<Operation>, Error> {
+        self.reader
+            .store
+            .as_ref()
+            .map_or(Ok(None), Store::operation)
+    }
+
+    /// Whether any path of the repository is unmerged. Returns an error if git fails.
+    pub fn is_unmerged(&self) -> Result<bool, Error> {
+        Ok(!self.unmerged()?.is_empty())
     }
 }

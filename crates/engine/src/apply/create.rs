@@ -1,17 +1,19 @@
 //! Creates a task, or adopts an existing directory or file as one.
 
-use super::Writer;
-use super::advance::Applied;
+use super::advance::{Advance, Applied};
+use super::authority::Authority;
 use super::new_id::{Naming, check_new_id};
-use super::new_place::PlaceWish;
+use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
-use crate::base::{Code, Diagnostic, Place, RepoPath, command, shell_word};
+use super::record_files::Records;
+use crate::base::{Code, Diagnostic, Place, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, State, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
-use crate::survey::{Error, Sight, TaskRef, has_own_remedy};
+use crate::survey::{Error, Reader, Sight, TaskRef, has_own_remedy};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A task that was created or adopted.
 pub struct Created {
@@ -37,27 +39,38 @@ pub struct NewTask<'a> {
 /// The artifact that `orch new` writes.
 const BRIEF: &str = "brief";
 
-impl Writer<'_> {
+/// Creates tasks, and adopts what is there.
+#[derive(Clone, Copy)]
+pub struct Create<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) wait: Option<Duration>,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    pub(super) advance: Advance<'w>,
+    pub(super) places: Places<'w>,
+}
+
+impl Create<'_> {
     /// Creates the task that an id or the path of an existing directory or file names, or adopts a file or a
     /// directory with artifacts unchanged. Returns an error if the id is not valid, no root permits the task,
     /// it already exists, it has another brief, it is a file for which there is no example, or the commit is
     /// not possible now.
-    pub fn create(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
-        let task = self.new_place(name, &new.place)?;
+    pub fn task(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
+        let task = self.places.new_place(name, &new.place)?;
         let id = &task.id;
-        self.refuse_nested(&task)?;
+        self.places.refuse_nested(&task)?;
         if self
-            .workspace
+            .reader
             .snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))?
         {
             let message = format!("the path {} contains a symbolic link", task.directory());
             let hint = "replace the link with a directory; a task must be inside the repository";
             return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
         }
-        self.workspace.refuse_elsewhere(task.directory())?;
-        let adopted = self.workspace.task_at(task.directory())?.is_some();
-        let directory = task.directory().under(&self.workspace.root);
-        if !self.stands(&task)? {
+        self.places.finder.refuse_elsewhere(task.directory())?;
+        let adopted = self.places.finder.task_at(task.directory())?.is_some();
+        let directory = task.directory().under(&self.reader.root);
+        if !self.places.stands(&task)? {
             check_new_id(id, Naming::New(new.title))?;
         }
         let brief = new
@@ -66,7 +79,7 @@ impl Writer<'_> {
             .transpose()?;
         let mut renewed = None;
         if adopted {
-            let judged = self.workspace.look(&task)?;
+            let judged = self.reader.look(&task)?;
             refuse_existing(&judged)?;
             refuse_misplaced(&judged)?;
             renewed = self.renew_log_ids(&task)?;
@@ -76,7 +89,7 @@ impl Writer<'_> {
         } else {
             self.new_file(&task, new.title)?
         };
-        let root = &self.workspace.root;
+        let root = &self.reader.root;
         let is_made = directory.symlink_metadata().is_err();
         Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
         let file = file.map(|(path, text)| {
@@ -89,14 +102,21 @@ impl Writer<'_> {
             .transpose()?
             .flatten();
         let note = RefCell::new(None);
-        let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
-            refuse_existing(judged)?;
-            note.replace(imported(judged));
-            Ok(self.workspace.after(
-                judged,
-                vec![self.creation(judged, adopted, new.title, &self.stamp())?],
-            ))
-        });
+        let outcomes = self
+            .advance
+            .apply(std::slice::from_ref(&task), false, &|judged| {
+                refuse_existing(judged)?;
+                note.replace(imported(judged));
+                Ok(self.reader.settled(
+                    judged,
+                    vec![creation(
+                        judged,
+                        adopted,
+                        new.title,
+                        &self.authority.stamp(),
+                    )?],
+                ))
+            });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {
                 applied
@@ -119,41 +139,6 @@ impl Writer<'_> {
                 Err(error)
             }
         }
-    }
-
-    /// Refuses a place inside a task, and one that contains recorded tasks: a task never contains a task, so they
-    /// would no longer be tasks.
-    pub(super) fn refuse_nested(&self, place: &TaskRef) -> Result<(), Error> {
-        let (id, directory) = (&place.id, place.directory());
-        let refused = |message| Err(Error::new(Code::TaskInsideTask, message));
-        let parent = directory.parent().unwrap_or_else(RepoPath::root);
-        if let Some(above) = self.workspace.task_of_path(&parent)? {
-            let above = above.id;
-            return refused(format!(
-                "`{id}` would be inside task `{above}`; a task cannot contain a task"
-            ));
-        }
-        if place.place.file().is_some() {
-            return Ok(());
-        }
-        for below in self
-            .workspace
-            .tasks_below(directory)?
-            .iter()
-            .filter(|task| task.directory() != directory)
-        {
-            let record = [below.state_path(), below.transcript_path()];
-            if record
-                .iter()
-                .any(|path| path.under(&self.workspace.root).symlink_metadata().is_ok())
-            {
-                let below = &below.id;
-                return refused(format!(
-                    "`{id}` would contain task `{below}`; a task cannot contain a task"
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// The path and the text of the file that a new task is, from the example of its artifact; `None` if the
@@ -179,7 +164,7 @@ impl Writer<'_> {
                 return Err(Error::new(Code::NoTitle, message).with_hint(hint));
             }
         };
-        let loaded = self.workspace.workflow(task.workflow.as_str())?;
+        let loaded = self.reader.settings.workflow(task.workflow.as_str())?;
         let compiled = loaded.usable()?;
         let owner = compiled.matcher.artifacts_of(path.name()).next();
         let artifact = owner.and_then(|(index, _)| compiled.workflow.artifacts.get(index));
@@ -196,7 +181,7 @@ impl Writer<'_> {
             let hint = format!("write {path}; then orch new adopts it");
             return Err(Error::new(Code::NoExample, message).with_hint(hint));
         };
-        let target = path.under(&self.workspace.root);
+        let target = path.under(&self.reader.root);
         if target.symlink_metadata().is_ok() {
             return Err(Error::new(
                 Code::TaskExists,
@@ -208,7 +193,7 @@ impl Writer<'_> {
 
     /// Where the brief of a task belongs. Returns an error if the workflow declares no artifact for it.
     fn brief_path(&self, task: &TaskRef) -> Result<PathBuf, Error> {
-        let loaded = self.workspace.workflow(task.workflow.as_str())?;
+        let loaded = self.reader.settings.workflow(task.workflow.as_str())?;
         let workflow = &loaded.usable()?.workflow;
         let artifact = workflow
             .artifacts
@@ -224,57 +209,56 @@ impl Writer<'_> {
             );
             return Err(Error::new(Code::NoBrief, message));
         };
-        Ok(task.file(path)?.under(&self.workspace.root))
+        Ok(task.file(path)?.under(&self.reader.root))
     }
+}
 
-    /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
-    /// Returns an error if its state cannot be used.
-    pub(crate) fn creation(
-        &self,
-        judged: &Sight,
-        adopted: bool,
-        title: Option<&str>,
-        stamp: &Stamp,
-    ) -> Result<Step, Error> {
-        let workflow = judged.workflow();
-        let unusable = |finding: &&Diagnostic| finding.code == Code::OtherObjectFormat;
-        if let Some(finding) = judged.decision.diagnostics.iter().find(unusable) {
-            return Err(finding.clone().into());
-        }
-        let mut state = match &judged.recorded {
-            Recorded::Known(foreign) => (**foreign).clone(),
-            Recorded::New => initial_state(workflow),
-            Recorded::Broken(faults)
-                if let Some(fault) = faults.iter().find(|fault| has_own_remedy(fault)) =>
-            {
-                return Err(fault.clone().into());
-            }
-            Recorded::Lost | Recorded::Broken(_) => {
-                let own = judged
-                    .decision
-                    .diagnostics
-                    .iter()
-                    .find(|finding| finding.is_error());
-                let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
-                let hint = own
-                    .and_then(|finding| finding.hint.clone())
-                    .unwrap_or_else(recover);
-                return Err(judged.unusable(Some(hint)));
-            }
-        };
-        if let Some(title) = title {
-            state.title = Some(title.to_owned());
-        }
-        refuse_unknown_phase(judged, &state)?;
-        let reason = match (&state.original, adopted) {
-            (Some(original), _) if original.is_mapped => "the state of an older tool was imported",
-            (_, true) => "the task was adopted",
-            (_, false) => "the task was created",
-        };
-        let transition = decide::adopt(workflow, &state, reason);
-        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
-        Ok(Step { transition, state })
+/// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
+/// Returns an error if its state cannot be used.
+pub(crate) fn creation(
+    judged: &Sight,
+    adopted: bool,
+    title: Option<&str>,
+    stamp: &Stamp,
+) -> Result<Step, Error> {
+    let workflow = judged.workflow();
+    let unusable = |finding: &&Diagnostic| finding.code == Code::OtherObjectFormat;
+    if let Some(finding) = judged.decision.diagnostics.iter().find(unusable) {
+        return Err(finding.clone().into());
     }
+    let mut state = match &judged.recorded {
+        Recorded::Known(foreign) => (**foreign).clone(),
+        Recorded::New => initial_state(workflow),
+        Recorded::Broken(faults)
+            if let Some(fault) = faults.iter().find(|fault| has_own_remedy(fault)) =>
+        {
+            return Err(fault.clone().into());
+        }
+        Recorded::Lost | Recorded::Broken(_) => {
+            let own = judged
+                .decision
+                .diagnostics
+                .iter()
+                .find(|finding| finding.is_error());
+            let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
+            let hint = own
+                .and_then(|finding| finding.hint.clone())
+                .unwrap_or_else(recover);
+            return Err(judged.unusable(Some(hint)));
+        }
+    };
+    if let Some(title) = title {
+        state.title = Some(title.to_owned());
+    }
+    refuse_unknown_phase(judged, &state)?;
+    let reason = match (&state.original, adopted) {
+        (Some(original), _) if original.is_mapped => "the state of an older tool was imported",
+        (_, true) => "the task was adopted",
+        (_, false) => "the task was created",
+    };
+    let transition = decide::adopt(workflow, &state, reason);
+    let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
+    Ok(Step { transition, state })
 }
 
 /// The note about the file that the first step imports, if it imports one.

@@ -1,12 +1,14 @@
 //! Writes the draft of a file that a task lacks.
 
-use super::Writer;
+use super::authority::Authority;
 use super::orders::usable_state;
+use super::preflight::refuse_link;
+use super::record_files::{Records, bytes_at};
 use crate::base::{ArtifactName, Code, ObjectFormat, RepoPath, TaskId, command};
 use crate::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
 use crate::scan::{Directory, io_error, read};
 use crate::store::durable;
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Reader, Sight, TaskRef};
 use crate::workflow::{Artifact, blank};
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -26,25 +28,33 @@ pub struct TaskDraft {
     pub kept: Option<RepoPath>,
 }
 
-impl Writer<'_> {
+/// Makes drafts of the files that tasks lack.
+#[derive(Clone, Copy)]
+pub struct Drafts<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+}
+
+impl Drafts<'_> {
     /// The draft of an artifact of a task, or else of the first file that is expected and missing. Returns an error if
     /// there is nothing to make a draft of, or the record cannot be used.
-    pub fn draft(&self, task: &TaskRef, artifact: Option<&str>) -> Result<TaskDraft, Error> {
-        let sight = self.workspace.look(task)?;
+    pub fn of(&self, task: &TaskRef, artifact: Option<&str>) -> Result<TaskDraft, Error> {
+        let sight = self.reader.look(task)?;
         self.drafted(&sight, artifact).map(|(drafted, _)| drafted)
     }
 
     /// The same, written to its file. With `replace` it takes the place of a file that does not count; of that, a copy
     /// is kept unless HEAD has it. Returns an error if another file is there, or the rules would take the draft as
     /// finished.
-    pub fn write_draft(
+    pub fn write(
         &self,
         task: &TaskRef,
         artifact: Option<&str>,
         replace: bool,
     ) -> Result<TaskDraft, Error> {
-        let sight = self.workspace.look(task)?;
-        self.refuse_link(&sight)?;
+        let sight = self.reader.look(task)?;
+        refuse_link(self.reader, &sight)?;
         let (mut drafted, draft) = self.drafted(&sight, artifact)?;
         let name = draft.artifact.as_str();
         let print = command(&["orch", "draft", task.id.as_str(), name, "--stdout"]);
@@ -79,22 +89,21 @@ impl Writer<'_> {
             let message = format!("{} is there already, and counts", drafted.path);
             return refused(message, format!("edit it, or see the draft: {print}"));
         }
-        let file = drafted.path.under(&self.workspace.root);
+        let file = drafted.path.under(&self.reader.root);
         let written = if replace {
             drafted.kept = self.kept_aside(&drafted.path)?;
-            durable::write_atomic(&self.workspace.root, &file, drafted.text.as_bytes())
-                .map(|_| ())?;
+            durable::write_atomic(&self.reader.root, &file, drafted.text.as_bytes()).map(|_| ())?;
             Ok(())
         } else {
-            let directory = Directory::make(&self.workspace.root, durable::parent(&file));
+            let directory = Directory::make(&self.reader.root, durable::parent(&file));
             let opened =
                 directory.and_then(|it| it.create_new(file.file_name().unwrap_or_default()));
             opened.and_then(|mut file| file.write_all(drafted.text.as_bytes()))
         };
         match written {
             Ok(()) => {
-                self.workspace
-                    .see_written(task, &draft.path, &self.stamp().writer());
+                self.reader
+                    .see_written(task, &draft.path, &self.authority.stamp().writer());
                 Ok(drafted)
             }
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
@@ -110,8 +119,8 @@ impl Writer<'_> {
 
     /// Keeps a copy of a file beside it and returns its path, unless HEAD has the file as it is.
     fn kept_aside(&self, path: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        let here = self.bytes_at(path)?;
-        let in_head = match &self.workspace.store {
+        let here = bytes_at(&self.reader.root, path)?;
+        let in_head = match &self.reader.store {
             Some(store) => {
                 let source = store.source_at(store.head()?.commit);
                 source
@@ -125,10 +134,10 @@ impl Writer<'_> {
         if in_head.is_some_and(|committed| committed == here) {
             return Ok(None);
         }
-        let kept = self.keep_copy(path, "old")?;
+        let kept = self.records.keep_copy(path, "old")?;
         let name = kept
             .as_deref()
-            .and_then(|kept| kept.strip_prefix(&self.workspace.root).ok()?.to_str());
+            .and_then(|kept| kept.strip_prefix(&self.reader.root).ok()?.to_str());
         Ok(name.and_then(|name| RepoPath::new(name).ok()))
     }
 
@@ -139,7 +148,13 @@ impl Writer<'_> {
     ) -> Result<(TaskDraft, DraftFile), Error> {
         let state = usable_state(sight)?;
         let facts = &sight.observed.facts;
-        let draft = decide::draft(sight.workflow(), &state, facts, artifact, &self.stamp())?;
+        let draft = decide::draft(
+            sight.workflow(),
+            &state,
+            facts,
+            artifact,
+            &self.authority.stamp(),
+        )?;
         let drafted = TaskDraft {
             task: sight.task.id.clone(),
             artifact: draft.artifact.clone(),
@@ -175,7 +190,7 @@ impl Writer<'_> {
         let found = read(artifact.format, &path, draft.text.as_bytes());
         let mut problems = found.problems;
         if let (Some(data), Some(schema)) = (&found.data, &artifact.schema) {
-            let schemas = &self.workspace.setting.schemas;
+            let schemas = &self.reader.settings.schemas;
             problems.extend(schemas.validate(
                 schema,
                 data,

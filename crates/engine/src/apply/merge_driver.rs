@@ -4,7 +4,7 @@
 //! only the fold of the log, so our version is kept: its heads then differ from those of the log, and the
 //! next reader folds the log again.
 
-use super::Writer;
+use super::conflicted::Conflicts;
 use crate::base::RepoPath;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, united_lines};
 use crate::scan::io_error;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// The name of the driver in `.gitattributes` and in git's configuration.
 pub const DRIVER: &str = "orch";
 
-impl Writer<'_> {
+impl Conflicts<'_> {
     /// Merges three versions of the file at `path` into `ours`.
     ///
     /// Returns whether there was no conflict; otherwise `ours` contains markers. Returns an error if there is
@@ -28,9 +28,9 @@ impl Writer<'_> {
         ours: &Path,
         theirs: &Path,
     ) -> Result<bool, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.reader.repository_or_refuse()?;
         // A file with such a name is a record only if it belongs to a task.
-        let outer = self.workspace.task_of_path(path)?;
+        let outer = self.finder.task_of_path(path)?;
         let is_outer = |task: &TaskRef| {
             outer
                 .as_ref()

@@ -5,6 +5,7 @@
 
 mod advance;
 mod attempts;
+mod authority;
 mod batch;
 mod commit_plan;
 mod conflicted;
@@ -16,7 +17,6 @@ mod new_id;
 mod new_place;
 mod older_log;
 mod orders;
-mod people;
 mod preflight;
 mod record_files;
 mod recover;
@@ -26,24 +26,28 @@ mod ruled;
 mod split;
 mod suggestion;
 
-pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
-pub use create::{Created, NewTask};
-pub use draft::TaskDraft;
+pub use advance::{Advance, AdvancePlan, Applied, AppliedStep, TaskOutcome};
+pub use authority::Authority;
+pub use conflicted::Conflicts;
+pub use create::{Create, Created, NewTask};
+pub use draft::{Drafts, TaskDraft};
 pub use group::CommitGroup;
 pub use merge_driver::DRIVER;
 pub use new_place::PlaceWish;
-pub use orders::Order;
-pub use recover::Recovered;
-pub use relocate::Relocation;
-pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
-pub use split::{NewIdFor, SplitRecord};
+use new_place::Places;
+pub use orders::{Order, Orders};
+use record_files::Records;
+pub use recover::{Recover, Recovered};
+pub use relocate::{Relocate, Relocation};
+pub use resolve::{Chosen, Dispute, MergeSide, Resolve, Resolved, ResolvedBy, Settlement};
+pub use split::{NewIdFor, Separate, SplitRecord};
 
 pub use advance::Wanted;
 pub(crate) use orders::first_applied;
+pub(crate) use preflight::refuse_link;
 
 use crate::base::Timestamp;
-use crate::decide::{ActorKind, Stamp, Transition};
-use crate::store::Store;
+use crate::decide::{Stamp, Transition};
 use crate::survey::{Caller, Error, Sight, Workspace};
 
 /// Writes in a workspace on behalf of a caller.
@@ -105,40 +109,150 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Whether the tasks that were not begun are left.
-    fn is_stopped(&self) -> bool {
-        self.stops.is_some_and(|stops| stops())
-    }
-
     /// The current time of the caller's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        self.caller.clock.now()
+        self.authority().now()
     }
 
-    /// The stamp of a record that the caller orders: an agent's if anything shows that the caller is one.
+    /// The stamp of a record that the caller orders; see [`Authority::stamp`].
     #[must_use]
     pub fn stamp(&self) -> Stamp {
-        let identity = self.workspace.store.as_ref().and_then(Store::identity_name);
-        let mut stamp = self.caller.stamp(identity.as_deref());
-        // Who gives another name than that of git may be somebody else.
-        let is_of_git = self.caller.name.is_none();
-        let address = self
-            .workspace
-            .store
-            .as_ref()
-            .and_then(Store::identity_address);
-        stamp.address = address.filter(|_| is_of_git);
-        if self.workspace.agent_because(self.caller).is_some() {
-            stamp.by.kind = ActorKind::Agent;
+        self.authority().stamp()
+    }
+
+    /// What the caller may order.
+    #[must_use]
+    pub fn authority(&self) -> Authority<'w> {
+        Authority {
+            callers: self.workspace.callers(),
+            caller: self.caller,
         }
-        stamp
+    }
+
+    /// Applies transitions.
+    #[must_use]
+    pub fn advance(&self) -> Advance<'w> {
+        Advance {
+            reader: &self.workspace.reader,
+            wait: self.workspace.wait,
+            authority: self.authority(),
+            records: self.records(),
+            stops: self.stops,
+            group: self.group,
+            holds: self.holds,
+        }
+    }
+
+    /// Gives orders.
+    #[must_use]
+    pub fn orders(&self) -> Orders<'w> {
+        Orders {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+            advance: self.advance(),
+        }
+    }
+
+    /// Creates and adopts tasks.
+    #[must_use]
+    pub fn create(&self) -> Create<'w> {
+        Create {
+            reader: &self.workspace.reader,
+            wait: self.workspace.wait,
+            authority: self.authority(),
+            records: self.records(),
+            advance: self.advance(),
+            places: self.places(),
+        }
+    }
+
+    /// Renames and archives tasks.
+    #[must_use]
+    pub fn relocate(&self) -> Relocate<'w> {
+        Relocate {
+            reader: &self.workspace.reader,
+            wait: self.workspace.wait,
+            authority: self.authority(),
+            records: self.records(),
+            places: self.places(),
+        }
+    }
+
+    /// Finds conflicted records.
+    #[must_use]
+    pub fn conflicts(&self) -> Conflicts<'w> {
+        Conflicts {
+            reader: &self.workspace.reader,
+            finder: self.workspace.finder(),
+        }
+    }
+
+    /// Resolves conflicted records.
+    #[must_use]
+    pub fn resolve(&self) -> Resolve<'w> {
+        Resolve {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+            records: self.records(),
+            advance: self.advance(),
+            conflicts: self.conflicts(),
+        }
+    }
+
+    /// Separates tasks that share one record.
+    #[must_use]
+    pub fn separate(&self) -> Separate<'w> {
+        Separate {
+            reader: &self.workspace.reader,
+            wait: self.workspace.wait,
+            authority: self.authority(),
+            records: self.records(),
+            conflicts: self.conflicts(),
+            relocate: self.relocate(),
+        }
+    }
+
+    /// Recovers damaged records.
+    #[must_use]
+    pub fn recover(&self) -> Recover<'w> {
+        Recover {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+            records: self.records(),
+            conflicts: self.conflicts(),
+        }
+    }
+
+    /// Makes drafts.
+    #[must_use]
+    pub fn drafts(&self) -> Drafts<'w> {
+        Drafts {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+            records: self.records(),
+        }
+    }
+
+    /// Writes the files of records.
+    pub(crate) fn records(&self) -> Records<'w> {
+        Records {
+            reader: &self.workspace.reader,
+        }
+    }
+
+    fn places(&self) -> Places<'w> {
+        Places {
+            reader: &self.workspace.reader,
+            finder: self.workspace.finder(),
+        }
     }
 
     /// Commits everything in the work tree; only for repositories that `orch` created. Returns an error if
     /// git fails.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.workspace
+            .reader
             .store
             .as_ref()
             .map_or(Ok(()), |store| store.commit_everything(message))
@@ -157,11 +271,13 @@ mod tests {
         ) -> impl FnOnce() -> T + Send {
             order
         }
-        let _ = |workspace: Workspace,
-                 caller: Caller,
-                 task: crate::survey::TaskRef,
-                 order: Order| {
-            on_another_thread(move || Writer::new(&workspace, &caller).order(&task, &order, false))
-        };
+        let _ =
+            |workspace: Workspace, caller: Caller, task: crate::survey::TaskRef, order: Order| {
+                on_another_thread(move || {
+                    Writer::new(&workspace, &caller)
+                        .orders()
+                        .give(&task, &order, false)
+                })
+            };
     }
 }

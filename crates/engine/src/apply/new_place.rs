@@ -1,10 +1,9 @@
 //! Where `orch new` puts a task if several roots permit its id.
 
-use super::Writer;
 use super::new_id::{Naming, parse_task_id};
 use crate::base::{Code, Diagnostic, RepoPath, TaskId, WorkflowName};
 use crate::config::Root;
-use crate::survey::{Error, TaskRef};
+use crate::survey::{Error, Finder, Reader, TaskRef};
 
 /// What narrows the choice of a root.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +16,14 @@ pub struct PlaceWish<'a> {
     pub here: Option<&'a RepoPath>,
 }
 
-impl Writer<'_> {
+/// Where tasks may be.
+#[derive(Clone, Copy)]
+pub struct Places<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) finder: Finder<'w>,
+}
+
+impl Places<'_> {
     /// The place of a new task, governed by the workflow of its root or the one that is wished for.
     ///
     /// `name` is an id, or the path of an existing directory or file that a root matches. What exists is
@@ -37,7 +43,7 @@ impl Writer<'_> {
         self.refuse_second(&task)?;
         task.is_workflow_chosen = wish.workflow.is_some();
         if let Some(name) = wish.workflow.filter(|name| root.workflow.as_str() != *name) {
-            self.workspace.workflow(name)?;
+            self.reader.settings.workflow(name)?;
             task.workflow = WorkflowName::new(name)
                 .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
         }
@@ -50,8 +56,8 @@ impl Writer<'_> {
         let Ok(path) = RepoPath::new(name.trim_end_matches('/')) else {
             return Ok(());
         };
-        let is_directory = path.under(&self.workspace.root).is_dir();
-        let mut bases = self.workspace.setting.config.roots.bases();
+        let is_directory = path.under(&self.reader.root).is_dir();
+        let mut bases = self.reader.settings.config.roots.bases();
         match bases.find(|base| is_directory && path.below(base).is_some()) {
             Some(base) => {
                 let message =
@@ -75,12 +81,12 @@ impl Writer<'_> {
             }
         });
         let from_root = RepoPath::new(name).ok();
-        let roots = &self.workspace.setting.config.roots;
+        let roots = &self.reader.settings.config.roots;
         let from_here = from_here.into_iter().map(|path| (path, false));
         from_here
             .chain(from_root.map(|path| (path, true)))
             .find_map(|(path, is_from_root)| {
-                let there = path.under(&self.workspace.root);
+                let there = path.under(&self.reader.root);
                 let directory = || {
                     roots
                         .match_directory(&path)
@@ -97,8 +103,11 @@ impl Writer<'_> {
 
     /// Whether the directory of a task exists, or the file that it is.
     pub(super) fn stands(&self, task: &TaskRef) -> Result<bool, Error> {
-        let is_file = || self.workspace.snapshot(|snapshot| snapshot.is_file(task));
-        Ok(task.directory().under(&self.workspace.root).is_dir() || is_file()?)
+        let is_file = || {
+            self.reader
+                .snapshot(|snapshot| snapshot.search().is_file(task))
+        };
+        Ok(task.directory().under(&self.reader.root).is_dir() || is_file()?)
     }
 
     fn chosen_place(
@@ -107,7 +116,7 @@ impl Writer<'_> {
         standing: Option<&TaskRef>,
         wish: &PlaceWish<'_>,
     ) -> Result<(&Root, TaskRef), Error> {
-        let permitted: Vec<(&Root, TaskRef)> = self.workspace.setting.places(id).collect();
+        let permitted: Vec<(&Root, TaskRef)> = self.reader.settings.places(id).collect();
         let is_wished = |root: &Root| {
             wish.root.is_none_or(|name| {
                 let name = name.trim_end_matches('/');
@@ -146,9 +155,9 @@ impl Writer<'_> {
 
     /// Returns an error if another directory is a task with the same id.
     fn refuse_second(&self, task: &TaskRef) -> Result<(), Error> {
-        for (_, other) in self.workspace.setting.places(&task.id) {
+        for (_, other) in self.reader.settings.places(&task.id) {
             if other.directory() != task.directory()
-                && self.workspace.task_at(other.directory())?.is_some()
+                && self.finder.task_at(other.directory())?.is_some()
             {
                 let message = format!("task `{}` is already in {}", task.id, other.shown());
                 let hint = "choose another id: each id names one task of the repository";
@@ -162,8 +171,8 @@ impl Writer<'_> {
 
     fn no_place(&self, id: &TaskId, root: Option<&str>) -> Error {
         let roots: Vec<String> = self
-            .workspace
-            .setting
+            .reader
+            .settings
             .config
             .roots
             .iter()
@@ -179,6 +188,41 @@ impl Writer<'_> {
         Diagnostic::error(Code::NoRoot, message)
             .hint("add a [[root]] to orch.toml, or choose another id")
             .into()
+    }
+
+    /// Refuses a place inside a task, and one that contains recorded tasks: a task never contains a task, so they
+    /// would no longer be tasks.
+    pub(super) fn refuse_nested(&self, place: &TaskRef) -> Result<(), Error> {
+        let (id, directory) = (&place.id, place.directory());
+        let refused = |message| Err(Error::new(Code::TaskInsideTask, message));
+        let parent = directory.parent().unwrap_or_else(RepoPath::root);
+        if let Some(above) = self.finder.task_of_path(&parent)? {
+            let above = above.id;
+            return refused(format!(
+                "`{id}` would be inside task `{above}`; a task cannot contain a task"
+            ));
+        }
+        if place.place.file().is_some() {
+            return Ok(());
+        }
+        for below in self
+            .finder
+            .tasks_below(directory)?
+            .iter()
+            .filter(|task| task.directory() != directory)
+        {
+            let record = [below.state_path(), below.transcript_path()];
+            if record
+                .iter()
+                .any(|path| path.under(&self.reader.root).symlink_metadata().is_ok())
+            {
+                let below = &below.id;
+                return refused(format!(
+                    "`{id}` would contain task `{below}`; a task cannot contain a task"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 

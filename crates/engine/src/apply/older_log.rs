@@ -1,16 +1,17 @@
 //! Adopts a task that is older than its repository: without a repository, ids are SHA-1, so the log of a task gets
 //! the ids of a SHA-256 repository before it is adopted.
 
-use super::Writer;
+use super::advance::lock_directory;
+use super::create::Create;
 use crate::base::{Code, Diagnostic, Digest, ObjectFormat, Place};
 use crate::record::{format_of_log, log_in_format};
 use crate::scan::{Content, FileSet, Source};
 use crate::store::durable;
-use crate::survey::setting::{OnDisk, Setting};
+use crate::survey::setting::{OnDisk, Settings};
 use crate::survey::{Error, TaskRef};
 use std::collections::HashMap;
 
-impl Writer<'_> {
+impl Create<'_> {
     /// Gives the log of an untracked task the ids of this repository, if it has others, and keeps a copy of the old
     /// one. A digest stands for the same content as before, as far as the content is still there. Returns a note if
     /// it did so, and an error if a file cannot be read or the log cannot be written.
@@ -18,7 +19,7 @@ impl Writer<'_> {
         if self.log_of_other_format(task)?.is_none() {
             return Ok(None);
         }
-        let _lock = self.lock_directory()?;
+        let _lock = lock_directory(&self.reader.root, self.wait)?;
         // Another process may have done it meanwhile.
         let Some((log, format)) = self.log_of_other_format(task)? else {
             return Ok(None);
@@ -28,9 +29,9 @@ impl Writer<'_> {
         else {
             return Ok(None);
         };
-        let (root, path) = (&self.workspace.root, task.transcript_path());
+        let (root, path) = (&self.reader.root, task.transcript_path());
         // The adoption can still fail, and no commit has the old log.
-        self.keep_copy(&path, "original")?;
+        self.records.keep_copy(&path, "original")?;
         durable::write_atomic(root, &path.under(root), renewed.as_bytes())?;
         let message =
             format!("the ids in the log were those of another object format, and are {format} now");
@@ -45,7 +46,7 @@ impl Writer<'_> {
     /// The log of a task whose ids have another format than those of the repository, and the format of the
     /// repository. Returns an error if the log cannot be read.
     fn log_of_other_format(&self, task: &TaskRef) -> Result<Option<(String, ObjectFormat)>, Error> {
-        let (content, format) = self.workspace.snapshot(|snapshot| {
+        let (content, format) = self.reader.snapshot(|snapshot| {
             let content = snapshot
                 .source
                 .read(&task.transcript_path(), u64::MAX - 1)?;
@@ -72,14 +73,14 @@ impl Writer<'_> {
             ObjectFormat::Sha256 => ObjectFormat::Sha1,
         };
         let name = task.workflow.as_str();
-        let loaded = self.workspace.workflow(name)?;
-        let elsewhere = Setting::read(&OnDisk(&self.workspace.root), other);
+        let loaded = self.reader.settings.workflow(name)?;
+        let elsewhere = Settings::read(&OnDisk(&self.reader.root), other);
         let mut known = HashMap::new();
         if let (Some(own), Some(older)) = (loaded.workflow(), elsewhere.workflow(name)?.workflow())
         {
             known.insert(older.digest, own.digest);
         }
-        let files = self.workspace.snapshot(|snapshot| {
+        let files = self.reader.snapshot(|snapshot| {
             digested(
                 snapshot.source,
                 task,

@@ -1,15 +1,15 @@
 //! Orders: override, rollback, reopen, confirm, approve and reject.
 
-use super::Writer;
-use super::advance::{Applied, TaskOutcome};
-use super::people::OrderedStep;
+use super::advance::{Advance, Applied, TaskOutcome};
+use super::authority::{Authority, OrderedStep};
+use super::record_files::bytes_at;
 use crate::base::{Code, Diagnostic, command};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step,
     TakenBack, Transition, initial_state, of_another_file, other_format, unknown_in_record,
 };
 use crate::record::{EventLog, FoldCache};
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Reader, Sight, TaskRef};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -246,15 +246,23 @@ impl Order {
     }
 }
 
-impl Writer<'_> {
+/// Gives the orders of a person: override, rollback, reopen, confirm, undo, approve and reject.
+#[derive(Clone, Copy)]
+pub struct Orders<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) authority: Authority<'w>,
+    pub(super) advance: Advance<'w>,
+}
+
+impl Orders<'_> {
     /// Executes an order; with `dry_run` nothing is written, and anyone may ask. Returns an error if the
     /// caller may not give the order, or if it is refused or cannot be committed now.
-    pub fn order(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
+    pub fn give(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
         order.reason().map_or(Ok(()), decide::refuse_placeholder)?;
         let stamp = if dry_run {
-            self.stamp()
+            self.authority.stamp()
         } else {
-            self.stamp_of(&order.step(task))?
+            self.authority.stamp_of(&order.step(task))?
         };
         let written = if dry_run {
             None
@@ -262,21 +270,23 @@ impl Writer<'_> {
             self.write_decision(task, order, &stamp)?
         };
         let taken = RefCell::new(None);
-        let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|judged| {
-            let state = usable_state(judged)?;
-            let undone = if matches!(order, Order::Undo { .. }) {
-                Some(self.last_order(judged)?)
-            } else {
-                None
-            };
-            let (transition, facts) =
-                order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
-            let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
-            taken.replace(undone);
-            Ok(self
-                .workspace
-                .after(judged, vec![Step { transition, state }]))
-        });
+        let outcomes = self
+            .advance
+            .apply(std::slice::from_ref(task), dry_run, &|judged| {
+                let state = usable_state(judged)?;
+                let undone = if matches!(order, Order::Undo { .. }) {
+                    Some(self.last_order(judged)?)
+                } else {
+                    None
+                };
+                let (transition, facts) =
+                    order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
+                let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
+                taken.replace(undone);
+                Ok(self
+                    .reader
+                    .settled(judged, vec![Step { transition, state }]))
+            });
         let applied = outcomes.and_then(first_applied).map(|mut applied| {
             applied
                 .notes
@@ -302,7 +312,7 @@ impl Writer<'_> {
         let log = match judged.observed.log.whole() {
             Some(log) => log,
             None => {
-                whole = self.bytes_at(&judged.task.transcript_path())?;
+                whole = bytes_at(&self.reader.root, &judged.task.transcript_path())?;
                 &whole
             }
         };

@@ -1,15 +1,15 @@
 //! Checks before a step is recorded: the schema accepts the data, and every reader can read it.
 
-use super::Writer;
+use super::record_files::Records;
 use crate::base::{Code, command};
 use crate::decide::{DEEPEST, State, Step, nests_deeper};
-use crate::survey::{Error, Sight};
+use crate::survey::{Error, Reader, Sight};
 use crate::workflow::Workflow;
 
-impl Writer<'_> {
+impl Records<'_> {
     /// Why a state must not be written: its schema rejects it, or it could not be read again.
     pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
-        let refused = self.workspace.setting.refused_data(workflow, state);
+        let refused = self.reader.settings.refused_data(workflow, state);
         refused.or_else(|| self.unreadable(workflow, state))
     }
 
@@ -22,24 +22,9 @@ impl Writer<'_> {
             return Some(format!("`{key}` would nest deeper than {DEEPEST} levels"));
         }
         let size = self.state_text(workflow, state, b"").len();
-        let limit = self.workspace.setting.config.limit_bytes;
+        let limit = self.reader.settings.config.limit_bytes;
         (size as u64 > limit)
             .then(|| format!("the state would have {size} bytes, but at most {limit} can be read"))
-    }
-
-    /// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
-    pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
-        let directory = judged.task.directory();
-        if !self
-            .workspace
-            .snapshot(|snapshot| snapshot.source.is_behind_link(directory))?
-        {
-            return Ok(());
-        }
-        let message =
-            format!("{directory} is a symbolic link, so its files may be outside this repository");
-        let hint = Some("replace the link with the directory itself".to_owned());
-        Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
     }
 
     /// Returns an error if a schema rejects the data of a step, no matter who changed it.
@@ -60,4 +45,16 @@ impl Writer<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
+pub(crate) fn refuse_link(reader: &Reader, judged: &Sight) -> Result<(), Error> {
+    let directory = judged.task.directory();
+    if !reader.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
+        return Ok(());
+    }
+    let message =
+        format!("{directory} is a symbolic link, so its files may be outside this repository");
+    let hint = Some("replace the link with the directory itself".to_owned());
+    Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
 }

@@ -1,6 +1,5 @@
 //! The two files of a task's record as they are written: the log with its new events, and the state.
 
-use super::Writer;
 use crate::base::{Code, Diagnostic, Digest, RepoPath};
 use crate::decide::{Decision, State, Step};
 use crate::record::{
@@ -9,8 +8,9 @@ use crate::record::{
 use crate::scan::{Directory, FileStamp, io_error};
 use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
-use crate::survey::{Error, Placed, Sight, TaskRef};
+use crate::survey::{Error, Placed, Reader, Sight, TaskRef};
 use crate::workflow::Workflow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Both files after a step.
@@ -43,7 +43,13 @@ impl RecordFiles {
     }
 }
 
-impl Writer<'_> {
+/// Writes the two files of a record, and the states that follow from a log.
+#[derive(Clone, Copy)]
+pub struct Records<'w> {
+    pub(super) reader: &'w Reader,
+}
+
+impl Records<'_> {
     /// The record of a task after each step. The first step follows the heads of its state. Returns an error
     /// if the log does not fold to that state.
     pub(super) fn record_files(
@@ -101,7 +107,7 @@ impl Writer<'_> {
 
     /// The text of `state.json` for a log.
     pub(super) fn state_text(&self, workflow: &Workflow, state: &State, log: &[u8]) -> Vec<u8> {
-        let schema = self.workspace.state_schema();
+        let schema = self.reader.settings.state_schema();
         write_state(
             state,
             &workflow.phase_key,
@@ -124,11 +130,8 @@ impl Writer<'_> {
             (task.transcript_path(), &files.log),
             (task.state_path(), &files.state),
         ] {
-            let stamp = durable::write_atomic(
-                &self.workspace.root,
-                &path.under(&self.workspace.root),
-                bytes,
-            )?;
+            let stamp =
+                durable::write_atomic(&self.reader.root, &path.under(&self.reader.root), bytes)?;
             stamps.extend(stamp.map(|stamp| (path, stamp)));
         }
         Ok(stamps)
@@ -139,8 +142,8 @@ impl Writer<'_> {
         if task.place.file().is_none() {
             return Ok(());
         }
-        let directory = task.directory().under(&self.workspace.root);
-        Directory::make(&self.workspace.root, &directory)
+        let directory = task.directory().under(&self.reader.root);
+        Directory::make(&self.reader.root, &directory)
             .map_err(|source| io_error(&directory, source))?;
         Ok(())
     }
@@ -155,7 +158,7 @@ impl Writer<'_> {
         }
         let log = judged.observed.log.whole().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
-        let root = &self.workspace.root;
+        let root = &self.reader.root;
         durable::write_atomic(root, &judged.task.state_path().under(root), &text).map(drop)
     }
 
@@ -188,13 +191,48 @@ impl Writer<'_> {
 
     /// The state after an event of a log. A line at fault does not matter if the event does not follow it.
     fn state_after(&self, log: &[u8], id: &Digest) -> Result<Arc<State>, Error> {
-        let state = match self.workspace.known_log.borrow_mut().read(log) {
+        let state = match self.reader.known_log.borrow_mut().read(log) {
             Ok((log, folds)) => log.state_at(id, folds),
             Err(_) => EventLog::parse(log)
                 .0
                 .state_at(id, &mut FoldCache::default()),
         };
         state.map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
+    }
+
+    /// Keeps a copy of a file beside it, with `suffix` after its name, and returns its path; `None` if there is no
+    /// file. Returns an error if the copy cannot be written.
+    pub(super) fn keep_copy(
+        &self,
+        path: &RepoPath,
+        suffix: &str,
+    ) -> Result<Option<PathBuf>, Error> {
+        let place = path.under(&self.reader.root);
+        let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
+        if bytes.is_none()
+            && !place
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir())
+        {
+            return Ok(None);
+        }
+        let extension = place
+            .extension()
+            .map(|own| own.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let mut names = std::iter::once(format!("{extension}.{suffix}"))
+            .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
+            .map(|extension| place.with_extension(extension));
+        // Earlier copies are never overwritten.
+        let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) else {
+            return Ok(None);
+        };
+        match bytes {
+            Some(bytes) => durable::write_atomic(&self.reader.root, &kept, &bytes).map(|_| ())?,
+            // A directory makes way for the file.
+            None => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source))?,
+        }
+        Ok(Some(kept))
     }
 }
 
@@ -209,4 +247,11 @@ pub(super) fn log_before(bytes: &[u8]) -> Vec<u8> {
         log.push(b'\n');
     }
     log
+}
+
+/// The bytes of a file of the work tree; none if there is no regular file. Returns an error if it cannot be read.
+pub(super) fn bytes_at(root: &Path, path: &RepoPath) -> Result<Vec<u8>, Error> {
+    let place = path.under(root);
+    let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
+    Ok(bytes.unwrap_or_default())
 }

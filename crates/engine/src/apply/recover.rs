@@ -1,15 +1,14 @@
 //! Recovers a record: the log from git history and from what is left of it, or else the state from the files.
 
-use super::Writer;
+use super::authority::Authority;
+use super::conflicted::Conflicts;
 use super::create::{refuse_misplaced, refuse_unknown_phase};
-use super::record_files::RecordFiles;
+use super::record_files::{RecordFiles, Records, bytes_at};
 use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
-use crate::scan::io_error;
 use crate::store::{PathChange, durable};
-use crate::survey::{Error, Sight, TaskRef};
-use std::path::PathBuf;
+use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 
 /// The source of a recovered record.
 pub enum Recovered {
@@ -23,13 +22,22 @@ pub enum Recovered {
     FromFiles,
 }
 
-impl Writer<'_> {
+/// Recovers damaged records.
+#[derive(Clone, Copy)]
+pub struct Recover<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    pub(super) conflicts: Conflicts<'w>,
+}
+
+impl Recover<'_> {
     /// Recovers a task's record in the work tree, and keeps the previous files as `….broken`.
     ///
     /// Commits nothing and makes no transition: it restores what was recorded before. Returns an error if the
     /// record is conflicted, nothing is left to recover from, or a file cannot be written.
-    pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
-        let judged = self.workspace.look_at_all(task)?;
+    pub fn task(&self, task: &TaskRef) -> Result<Recovered, Error> {
+        let judged = Look::begin(self.reader)?.whole().at(task)?;
         refuse_misplaced(&judged)?;
         if let Some(foreign) = judged.state().filter(|state| state.foreign) {
             refuse_unknown_phase(&judged, foreign)?;
@@ -37,12 +45,12 @@ impl Writer<'_> {
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
-        let unmerged = self.unmerged()?;
+        let unmerged = self.conflicts.unmerged()?;
         let is_unmerged = unmerged
             .iter()
-            .any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
-        let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
-        if is_in_conflict || (judged.state().is_none() && self.has_several_heads(task)?) {
+            .any(|one| self.conflicts.task_of_record(&one.path).as_ref() == Some(task));
+        let is_in_conflict = is_unmerged || self.conflicts.log_sides(task, &unmerged)?.is_some();
+        if is_in_conflict || (judged.state().is_none() && self.conflicts.has_several_heads(task)?) {
             let message = format!(
                 "two branches moved `{}`, and recovering would lose one of them",
                 task.id
@@ -52,7 +60,7 @@ impl Writer<'_> {
         }
         if judged.state().is_some() {
             self.keep_broken(&task.state_path())?;
-            self.renew_state(&judged)?;
+            self.records.renew_state(&judged)?;
             return Ok(Recovered::FromTranscript);
         }
         let (log, from) = self.whole_log(task)?;
@@ -65,13 +73,14 @@ impl Writer<'_> {
             self.keep_broken(&path)?;
         }
         if let Some(files) = files {
-            self.write_record(task, &files)?;
+            self.records.write_record(task, &files)?;
             return Ok(Recovered::FromFiles);
         }
-        self.make_directory(task)?;
-        let root = &self.workspace.root;
+        self.records.make_directory(task)?;
+        let root = &self.reader.root;
         durable::write_atomic(root, &task.transcript_path().under(root), &log)?;
-        self.renew_state(&self.workspace.look_at_all(task)?)?;
+        self.records
+            .renew_state(&Look::begin(self.reader)?.whole().at(task)?)?;
         Ok(from)
     }
 
@@ -79,8 +88,8 @@ impl Writer<'_> {
     /// newest commit with an intact log.
     fn whole_log(&self, task: &TaskRef) -> Result<(Vec<u8>, Recovered), Error> {
         let path = task.transcript_path();
-        let here = self.bytes_at(&path)?;
-        let Some(store) = &self.workspace.store else {
+        let here = bytes_at(&self.reader.root, &path)?;
+        let Some(store) = &self.reader.store else {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
         let head = store.head()?.commit;
@@ -115,44 +124,7 @@ impl Writer<'_> {
     }
 
     fn keep_broken(&self, path: &RepoPath) -> Result<(), Error> {
-        self.keep_copy(path, "broken").map(|_| ())
-    }
-
-    /// Keeps a copy of a file beside it, with `suffix` after its name, and returns its path; `None` if there is no
-    /// file. Returns an error if the copy cannot be written.
-    pub(super) fn keep_copy(
-        &self,
-        path: &RepoPath,
-        suffix: &str,
-    ) -> Result<Option<PathBuf>, Error> {
-        let place = path.under(&self.workspace.root);
-        let bytes = durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
-        if bytes.is_none()
-            && !place
-                .symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir())
-        {
-            return Ok(None);
-        }
-        let extension = place
-            .extension()
-            .map(|own| own.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let mut names = std::iter::once(format!("{extension}.{suffix}"))
-            .chain((2..).map(|number| format!("{extension}.{suffix}.{number}")))
-            .map(|extension| place.with_extension(extension));
-        // Earlier copies are never overwritten.
-        let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) else {
-            return Ok(None);
-        };
-        match bytes {
-            Some(bytes) => {
-                durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ())?
-            }
-            // A directory makes way for the file.
-            None => std::fs::rename(&place, &kept).map_err(|source| io_error(&place, source))?,
-        }
-        Ok(Some(kept))
+        self.records.keep_copy(path, "broken").map(|_| ())
     }
 
     /// The record that follows from the task's files. Returns an error if there is none, or not a complete
@@ -169,18 +141,18 @@ impl Writer<'_> {
             "neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`",
             task.id
         );
-        let stamp = self.caller.own_stamp();
+        let stamp = self.authority.caller.own_stamp();
         let workflow = judged.workflow();
         let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
             return lost(no_event);
         };
-        if let Some(why) = self.refused_data(workflow, &state) {
+        if let Some(why) = self.records.refused_data(workflow, &state) {
             return lost(format!(
                 "{no_event}, and its state cannot be rebuilt from its files: {why}"
             ));
         }
         let steps = record_steps(&state, &state, [&state]);
-        match self.files_after(workflow, Vec::new(), &steps).pop() {
+        match self.records.files_after(workflow, Vec::new(), &steps).pop() {
             Some(files) => Ok(files),
             None => lost(no_event),
         }

@@ -1,18 +1,21 @@
 //! Renames and archives tasks: the directory with everything in it moves, and the file if the task is one, and
 //! the record says so, in one commit.
 
-use super::Writer;
-use super::advance::{Applied, AppliedStep};
+use super::advance::{Applied, AppliedStep, lock_directory};
 use super::attempts::CommitAttempts;
-use super::commit_plan::{record_writes, refuse_unread};
+use super::authority::{Authority, OrderedStep};
+use super::commit_plan::{message, record_writes, refuse_unread, sign_off};
 use super::new_id::{Naming, check_new_id, parse_task_id};
+use super::new_place::Places;
 use super::orders::movable_state;
-use super::people::OrderedStep;
+use super::preflight::refuse_link;
+use super::record_files::Records;
 use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
 use crate::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
 use crate::scan::Source as _;
 use crate::store::{MovedPath, PlannedCommit, Store, durable};
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Look, Reader, Sight, TaskRef};
+use std::time::Duration;
 
 /// What to do with the directory of a task.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +35,24 @@ impl Relocation<'_> {
     }
 }
 
-impl Writer<'_> {
+/// Renames and archives tasks.
+#[derive(Clone, Copy)]
+pub struct Relocate<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) wait: Option<Duration>,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    pub(super) places: Places<'w>,
+}
+
+impl Relocate<'_> {
     /// Moves the directory of a task, with its record, and returns the task at its new place. With `dry_run`
     /// nothing is written.
     ///
     /// Files that are not committed move too, and stay uncommitted. Returns an error if the new place is
     /// taken or not possible, a process drives the task, something of it is staged, a task that is not
     /// finished is archived without a reason or by someone who is no person, or git permits no commit now.
-    pub fn relocate(
+    pub fn task(
         &self,
         task: &TaskRef,
         to: Relocation<'_>,
@@ -47,8 +60,8 @@ impl Writer<'_> {
     ) -> Result<Applied, Error> {
         to.why().map_or(Ok(()), decide::refuse_placeholder)?;
         let place = self.new_home(task, to)?;
-        let judged = self.workspace.look_at_all(task)?;
-        let step = self.relocation(&judged, &place, to, &self.stamp())?;
+        let judged = Look::begin(self.reader)?.whole().at(task)?;
+        let step = self.relocation(&judged, &place, to, &self.authority.stamp())?;
         if dry_run {
             let steps = vec![AppliedStep::new(step, None)];
             return Ok(Applied {
@@ -66,16 +79,16 @@ impl Writer<'_> {
                 to.why().unwrap_or_default(),
             ];
             let argv = argv.map(str::to_owned).to_vec();
-            self.stamp_of(&OrderedStep {
+            self.authority.stamp_of(&OrderedStep {
                 kind: Kind::Rename,
                 by_human: true,
                 argv,
             })?
         } else {
-            self.stamp()
+            self.authority.stamp()
         };
         // No run may begin while the directory moves.
-        let files = self.workspace.run_files(task);
+        let files = self.reader.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
             let message = format!(
                 "a process drives `{}`, so its directory cannot move",
@@ -86,10 +99,10 @@ impl Writer<'_> {
         };
         // The record moves with the directory.
         files.forget_copy();
-        if !self.workspace.commits() {
+        if !self.reader.commits() {
             return self.relocate_without_git(task, &place, to, &stamp);
         }
-        let mut attempts = CommitAttempts::within(self.workspace.wait);
+        let mut attempts = CommitAttempts::within(self.wait);
         loop {
             match self.relocate_once((task, &place), to, &stamp, &mut attempts) {
                 Err(error) if attempts.again(&error) => {}
@@ -114,31 +127,31 @@ impl Writer<'_> {
         }
         let place = self.home_for(task, &id)?;
         let other = self
-            .workspace
-            .snapshot(|snapshot| snapshot.task_named(&id))?;
-        let there = place.directory().under(&self.workspace.root);
-        if other.is_some() || self.stands(&place)? || there.symlink_metadata().is_ok() {
+            .reader
+            .snapshot(|snapshot| snapshot.search().task_named(&id))?;
+        let there = place.directory().under(&self.reader.root);
+        if other.is_some() || self.places.stands(&place)? || there.symlink_metadata().is_ok() {
             let message = format!("{} is there already", place.shown());
             let hint = "choose another id: orch rename moves a task only to where nothing is";
             return Err(Error::new(Code::TaskExists, message).with_hint(hint.to_owned()));
         }
         let parent = place.directory().parent().unwrap_or_else(RepoPath::root);
-        self.refuse_nested(&place)?;
+        self.places.refuse_nested(&place)?;
         if self
-            .workspace
+            .reader
             .snapshot(|snapshot| snapshot.source.is_behind_link(&parent))?
         {
             let message = format!("the path {} contains a symbolic link", place.directory());
             return Err(Error::new(Code::Symlink, message));
         }
-        self.workspace.refuse_elsewhere(place.directory())?;
+        self.places.finder.refuse_elsewhere(place.directory())?;
         Ok(place)
     }
 
     /// The directory for an id in the root of a task, or else in the first root that permits it and has the
     /// same workflow.
     fn home_for(&self, task: &TaskRef, id: &TaskId) -> Result<TaskRef, Error> {
-        let roots = &self.workspace.setting.config.roots;
+        let roots = &self.reader.settings.config.roots;
         let own = roots
             .match_directory(task.directory())
             .map(|(root, _)| root);
@@ -201,26 +214,31 @@ impl Writer<'_> {
         stamp: &Stamp,
         attempts: &mut CommitAttempts,
     ) -> Result<Applied, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.reader.repository_or_refuse()?;
         let mut transaction = attempts.begin(store)?;
         let head = transaction.head().clone();
-        let judged = self.workspace.look_whole(task, Some(head))?;
-        self.refuse_link(&judged)?;
+        let judged = Look::under(self.reader, Some(head)).whole().at(task)?;
+        refuse_link(self.reader, &judged)?;
         refuse_unread(&judged)?;
         refuse_staged(store, task)?;
         let step = self.relocation(&judged, place, to, stamp)?;
         let steps = [step];
-        let Some(record) = self.record_files(&judged, &steps)?.pop() else {
+        let Some(record) = self.records.record_files(&judged, &steps)?.pop() else {
             return Err(Error::moved());
         };
         let files = self.files_of_record(&judged)?;
         let moves = task.moves_to(place, &committed_files(store, &judged, files)?)?;
         let [step] = steps;
-        let sign_off = self.sign_off(store)?;
+        let sign_off = sign_off(&self.reader.settings, store)?;
         let planned = PlannedCommit {
-            message: self
-                .message(&judged, place, &step, sign_off.as_deref())
-                .text(),
+            message: message(
+                &self.reader.settings,
+                &judged,
+                place,
+                &step,
+                sign_off.as_deref(),
+            )
+            .text(),
             // In the work tree the record is written before the directory moves.
             writes: record_writes(store, &judged, place, &record).into(),
             removes: Vec::new(),
@@ -238,16 +256,16 @@ impl Writer<'_> {
         to: Relocation<'_>,
         stamp: &Stamp,
     ) -> Result<Applied, Error> {
-        let _lock = self.lock_directory()?;
-        let judged = self.workspace.look_at_all(task)?;
-        self.refuse_link(&judged)?;
+        let _lock = lock_directory(&self.reader.root, self.wait)?;
+        let judged = Look::begin(self.reader)?.whole().at(task)?;
+        refuse_link(self.reader, &judged)?;
         let steps = [self.relocation(&judged, place, to, stamp)?];
-        if let Some(record) = self.record_files(&judged, &steps)?.pop() {
-            self.write_record(task, &record)?;
+        if let Some(record) = self.records.record_files(&judged, &steps)?.pop() {
+            self.records.write_record(task, &record)?;
         }
         for MovedPath { from, to } in task.moves_to(place, &self.files_of_record(&judged)?)? {
-            let [from, to] = [from, to].map(|path| path.under(&self.workspace.root));
-            durable::move_path(&self.workspace.root, &from, &to)?;
+            let [from, to] = [from, to].map(|path| path.under(&self.reader.root));
+            durable::move_path(&self.reader.root, &from, &to)?;
         }
         let [step] = steps;
         self.relocated(place, step, None)
@@ -261,7 +279,7 @@ impl Writer<'_> {
         }
         let task = &judged.task;
         let entries = self
-            .workspace
+            .reader
             .snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
         Ok(task.own_files(&entries))
     }
@@ -273,7 +291,7 @@ impl Writer<'_> {
         step: Step,
         commit: Option<Digest>,
     ) -> Result<Applied, Error> {
-        let judged = self.workspace.look(place)?;
+        let judged = self.reader.look(place)?;
         Ok(Applied {
             judged,
             steps: vec![AppliedStep::new(step, commit)],

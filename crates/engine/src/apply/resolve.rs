@@ -3,16 +3,17 @@
 //! During a git operation both files are staged. Otherwise they are written, and only a person's choice of a
 //! side is committed.
 
-use super::conflicted::LogSides;
-use super::people::OrderedStep;
-use super::record_files::{RecordFiles, log_before};
-use super::{TaskOutcome, Writer};
+use super::TaskOutcome;
+use super::advance::Advance;
+use super::authority::{Authority, OrderedStep};
+use super::conflicted::{Conflicts, LogSides};
+use super::record_files::{RecordFiles, Records, bytes_at, log_before};
 use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
-use crate::store::{Operation, Store, Unmerged, resolving};
-use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
+use crate::store::{Unmerged, resolving};
+use crate::survey::{Error, Look, Reader, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
@@ -121,24 +122,31 @@ impl Chosen {
     }
 }
 
-impl Writer<'_> {
+/// Resolves conflicted records.
+#[derive(Clone, Copy)]
+pub struct Resolve<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    pub(super) advance: Advance<'w>,
+    pub(super) conflicts: Conflicts<'w>,
+}
+
+impl Resolve<'_> {
     /// Resolves a task's record; `None` if there is nothing to resolve.
     ///
     /// Returns an error if the united log cannot be read, one side deleted the log, or the choice is refused.
-    pub fn resolve(
-        &self,
-        task: &TaskRef,
-        chosen: Option<&Chosen>,
-    ) -> Result<Option<Resolved>, Error> {
+    pub fn task(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         chosen.map_or(Ok(()), |chosen| decide::refuse_placeholder(&chosen.reason))?;
-        let unmerged = self.unmerged()?;
+        let unmerged = self.conflicts.unmerged()?;
         let stamp = match chosen {
-            Some(chosen) => self.stamp_of(&chosen.step(task))?,
-            None => self.stamp(),
+            Some(chosen) => self.authority.stamp_of(&chosen.step(task))?,
+            None => self.authority.stamp(),
         };
-        let is_conflicted = self.is_conflicted(task, &unmerged)?;
-        let before = self.workspace.look_at_all(task)?;
-        let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
+        let is_conflicted = self.conflicts.is_conflicted(task, &unmerged)?;
+        let before = Look::begin(self.reader)?.whole().at(task)?;
+        let mut united =
+            self.united_log(task, &before, self.conflicts.log_sides(task, &unmerged)?)?;
         if united.log.heads().is_empty() {
             return Err(no_record(task));
         }
@@ -167,8 +175,8 @@ impl Writer<'_> {
         if !is_open && (chosen.is_none() || united.sides.iter().any(Vec::is_empty)) {
             return Ok(None);
         }
-        let pending =
-            self.operation()?.is_some() || unmerged.iter().any(|one| task.place.owns(&one.path));
+        let pending = self.conflicts.operation()?.is_some()
+            || unmerged.iter().any(|one| task.place.owns(&one.path));
         let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
         let (how, commit) = match (chosen, folded) {
             (Some(chosen), _) => {
@@ -181,7 +189,7 @@ impl Writer<'_> {
             (None, Some(state)) => {
                 let how = united.how(is_conflicted);
                 let files = RecordFiles {
-                    state: self.state_text(workflow, &state, &united.lines),
+                    state: self.records.state_text(workflow, &state, &united.lines),
                     folded: state,
                     log: united.lines,
                 };
@@ -190,7 +198,7 @@ impl Writer<'_> {
             }
             (None, None) => return Ok(None),
         };
-        let judged = self.workspace.look_at_all(task)?;
+        let judged = Look::begin(self.reader)?.whole().at(task)?;
         let left = self.left_over(&judged)?;
         let settlement = Settlement {
             judged,
@@ -211,10 +219,10 @@ impl Writer<'_> {
         united: &UnitedLog,
         unmerged: &[Unmerged],
     ) -> Result<bool, Error> {
-        let (Some(store), Some(_)) = (&self.workspace.store, &united.several) else {
+        let (Some(store), Some(_)) = (&self.reader.store, &united.several) else {
             return Ok(false);
         };
-        let is_conflicted = self.is_conflicted(task, unmerged)?;
+        let is_conflicted = self.conflicts.is_conflicted(task, unmerged)?;
         if !is_conflicted || store.operation()?.is_none() || !store.merge_heads()?.is_empty() {
             return Ok(false);
         }
@@ -232,19 +240,6 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// The git operation in progress, if there is one. Returns an error if git fails.
-    pub fn operation(&self) -> Result<Option<Operation>, Error> {
-        self.workspace
-            .store
-            .as_ref()
-            .map_or(Ok(None), Store::operation)
-    }
-
-    /// Whether any path of the repository is unmerged. Returns an error if git fails.
-    pub fn is_unmerged(&self) -> Result<bool, Error> {
-        Ok(!self.unmerged()?.is_empty())
-    }
-
     fn united_log(
         &self,
         task: &TaskRef,
@@ -253,7 +248,7 @@ impl Writer<'_> {
     ) -> Result<UnitedLog, Error> {
         let lines = match &sides {
             Some(sides) => sides.united(),
-            None => log_before(&self.bytes_at(&task.transcript_path())?),
+            None => log_before(&bytes_at(&self.reader.root, &task.transcript_path())?),
         };
         let (log, faults) = EventLog::parse(&lines);
         if let Some(fault) = faults.first() {
@@ -269,11 +264,13 @@ impl Writer<'_> {
             .tasks_in_one(&parts, &mut cache)
             .map_err(|fault| unreadable(task, &fault))?;
         let own_sides = if several.is_some() {
-            self.task_sides(task, &log, sides.as_ref())?.heads(&log)
+            self.conflicts
+                .task_sides(task, &log, sides.as_ref())?
+                .heads(&log)
         } else {
             let ours = match &sides {
                 Some(sides) => EventLog::parse(&sides.ours).0.heads(),
-                None => self.heads_of_ours(task, &log)?,
+                None => self.conflicts.heads_of_ours(task, &log)?,
             };
             let known = log.ancestry(&ours);
             let theirs = log
@@ -285,8 +282,8 @@ impl Writer<'_> {
         };
         let compiled = match log.in_order().last() {
             Some(last) => Arc::clone(
-                self.workspace
-                    .setting
+                self.reader
+                    .settings
                     .workflow(last.workflow.name.as_str())?
                     .usable()?,
             ),
@@ -335,16 +332,20 @@ impl Writer<'_> {
             state,
         };
         if !pending {
-            let outcomes = self.apply(std::slice::from_ref(task), false, &|judged| {
-                Ok(self.workspace.after(judged, vec![step.clone()]))
-            })?;
+            let outcomes = self
+                .advance
+                .apply(std::slice::from_ref(task), false, &|judged| {
+                    Ok(self.reader.settled(judged, vec![step.clone()]))
+                })?;
             return Ok(outcomes.into_iter().find_map(|outcome| match outcome {
                 TaskOutcome::Applied(applied) => applied.steps.last().and_then(|step| step.commit),
                 TaskOutcome::Nothing(_) => None,
             }));
         }
         let steps = [step];
-        let files = self.record_after(workflow, None, united.lines.clone(), &steps)?;
+        let files = self
+            .records
+            .record_after(workflow, None, united.lines.clone(), &steps)?;
         files
             .iter()
             .try_for_each(|files| self.put_files(task, files, true))?;
@@ -352,24 +353,24 @@ impl Writer<'_> {
     }
 
     fn put_files(&self, task: &TaskRef, files: &RecordFiles, stage: bool) -> Result<(), Error> {
-        self.make_directory(task)?;
-        match &self.workspace.store {
+        self.records.make_directory(task)?;
+        match &self.reader.store {
             Some(store) if stage => {
                 let log = (task.transcript_path(), files.log.clone());
                 Ok(store.settle(&[(task.state_path(), files.state.clone()), log], &[])?)
             }
-            _ => self.write_record(task, files).map(drop),
+            _ => self.records.write_record(task, files).map(drop),
         }
     }
 
     /// The findings about every other file of a task that is still in conflict.
     fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
-        for one in self.unmerged()? {
+        for one in self.conflicts.unmerged()? {
             if !judged.task.place.owns(&one.path) {
                 continue;
             }
-            let bytes = self.bytes_at(&one.path)?;
+            let bytes = bytes_at(&self.reader.root, &one.path)?;
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
                 Diagnostic::error(Code::Unmerged, "this file is unmerged")

@@ -1,7 +1,7 @@
 //! Writes the file of a person's decision, before the transition that it makes due.
 
-use super::Writer;
-use super::orders::{Order, usable_state};
+use super::orders::{Order, Orders, usable_state};
+use super::preflight::refuse_link;
 use crate::base::{Code, Diagnostic, RepoPath, shell_word};
 use crate::decide::{self, FileWriter, Stamp};
 use crate::scan::{Directory, io_error};
@@ -22,7 +22,7 @@ pub(super) struct WrittenDecision {
     text: String,
 }
 
-impl Writer<'_> {
+impl Orders<'_> {
     /// Writes the file with which an order decides; `None` if a file already decides so, or the order needs
     /// none. What it replaces is kept beside it, unless HEAD has it. Returns an error if there is nothing to
     /// decide, or the file cannot be written.
@@ -35,8 +35,8 @@ impl Writer<'_> {
         let Some(ruling) = order.ruling() else {
             return Ok(None);
         };
-        let judged = self.workspace.look(task)?;
-        self.refuse_link(&judged)?;
+        let judged = self.reader.look(task)?;
+        refuse_link(self.reader, &judged)?;
         let state = usable_state(&judged)?;
         let facts = &judged.observed.facts;
         let ruled = decide::rule_on(judged.workflow(), &state, facts, ruling, stamp)?;
@@ -44,7 +44,7 @@ impl Writer<'_> {
             return Ok(None);
         };
         let path = task.file(&draft.path)?;
-        let file = path.under(&self.workspace.root);
+        let file = path.under(&self.reader.root);
         self.refuse_other(&path)?;
         let before = judged
             .observed
@@ -56,11 +56,11 @@ impl Writer<'_> {
             .map(|before| self.keep(&path, &before.bytes))
             .transpose()?;
         let before = before.map(|before| before.bytes.clone());
-        let root = self.workspace.root.clone();
+        let root = self.reader.root.clone();
         Directory::make(&root, durable::parent(&file)).map_err(|source| io_error(&file, source))?;
         durable::write_atomic(&root, &file, draft.text.as_bytes())?;
         // If this process is killed now, the file is still of this person.
-        self.workspace.see_written(
+        self.reader.see_written(
             task,
             &draft.path,
             &FileWriter {
@@ -90,14 +90,14 @@ impl Writer<'_> {
         };
         let directory = path.parent().unwrap_or_else(RepoPath::root);
         if self
-            .workspace
+            .reader
             .snapshot(|snapshot| snapshot.source.is_behind_link(&directory))?
         {
             return refuse(format!(
                 "{directory} is behind a link, so no decision is written there"
             ));
         }
-        match path.under(&self.workspace.root).symlink_metadata() {
+        match path.under(&self.reader.root).symlink_metadata() {
             Ok(metadata) if !metadata.is_file() => refuse(format!(
                 "{path} is not a regular file, so no decision is written there"
             )),
@@ -106,18 +106,18 @@ impl Writer<'_> {
     }
 
     fn is_in_head(&self, judged: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
-        let store = self.workspace.store.as_ref();
+        let store = self.reader.store.as_ref();
         let held = store.map(|store| store.source_at(judged.head_commit()).blob_at(path));
         held.is_some_and(|held| held.is_ok_and(|held| held == Some(blob)))
     }
 
     /// Keeps the contents of a file beside it, and returns where.
     fn keep(&self, path: &RepoPath, bytes: &[u8]) -> Result<PathBuf, Error> {
-        let mut beside = path.under(&self.workspace.root).into_os_string();
+        let mut beside = path.under(&self.reader.root).into_os_string();
         beside.push(".replaced");
         let beside = PathBuf::from(beside);
         // A file that is kept already is never overwritten.
-        let directory = Directory::open(&self.workspace.root, durable::parent(&beside));
+        let directory = Directory::open(&self.reader.root, durable::parent(&beside));
         let opened = directory.and_then(|it| it.create_new(beside.file_name().unwrap_or_default()));
         let written =
             opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));

@@ -3,21 +3,24 @@
 //!
 //! Where HEAD holds the united record, that is a commit. Otherwise the files are staged, and are part of the merge.
 
+use super::MergeSide;
 use super::attempts::CommitAttempts;
-use super::conflicted::LogSides;
-use super::record_files::{RecordFiles, log_before};
-use super::relocate::{Relocation, refuse_staged};
-use super::{MergeSide, Writer};
+use super::authority::Authority;
+use super::commit_plan::sign_off;
+use super::conflicted::{Conflicts, LogSides};
+use super::record_files::{RecordFiles, Records, bytes_at, log_before};
+use super::relocate::{Relocate, Relocation, refuse_staged};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
 use crate::decide::{self, Facts, Step};
 use crate::record::{EventLog, FoldCache, LogFault, LogPart, is_own_file};
 use crate::scan::{Content, Directory, EntryKind, Source, conflict, io_error};
 use crate::store::{PlannedCommit, Store, Unmerged, Write, durable};
-use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
+use crate::survey::{Error, Look, Reader, Sight, TaskRef, UsableWorkflow};
 use crate::view::Message;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Which of two tasks in one record gets another id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +83,7 @@ struct KeptFile {
 }
 
 /// Both records and the files, as they are to be written.
-struct Split {
+struct SplitPlan {
     task: TaskRef,
     place: TaskRef,
     workflow: Arc<UsableWorkflow>,
@@ -119,17 +122,28 @@ impl TaskSides {
     }
 }
 
-impl Writer<'_> {
+/// Gives the tasks that share one record records of their own.
+#[derive(Clone, Copy)]
+pub struct Separate<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) wait: Option<Duration>,
+    pub(super) authority: Authority<'w>,
+    pub(super) records: Records<'w>,
+    pub(super) conflicts: Conflicts<'w>,
+    pub(super) relocate: Relocate<'w>,
+}
+
+impl Separate<'_> {
     /// Gives one of two tasks in the record of `task` an id of its own; `None` if the record is of one task.
     ///
     /// Returns an error if the new place is taken or not possible, the record cannot be read, a process drives the
     /// task, or git permits no commit now.
-    pub fn split(&self, task: &TaskRef, which: NewIdFor<'_>) -> Result<Option<SplitRecord>, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+    pub fn task(&self, task: &TaskRef, which: NewIdFor<'_>) -> Result<Option<SplitRecord>, Error> {
+        let store = self.reader.repository_or_refuse()?;
         let Some(read) = self.read_split(store, task, which.side)? else {
             return Ok(None);
         };
-        let place = self.new_home(task, Relocation::Rename(which.id))?;
+        let place = self.relocate.new_home(task, Relocation::Rename(which.id))?;
         let operation = store.operation()?;
         let is_merge = !store.merge_heads()?.is_empty();
         if let Some(operation) = operation.filter(|_| !is_merge || read.sides.is_committed) {
@@ -144,7 +158,7 @@ impl Writer<'_> {
             );
             return Err(Error::new(Code::OperationOpen, message).with_hint(hint));
         }
-        let files = self.workspace.run_files(task);
+        let files = self.reader.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
             let message = format!("a process drives `{}`, so its files cannot move", task.id);
             return Err(Error::new(Code::Busy, message).with_hint(command(&[
@@ -153,93 +167,19 @@ impl Writer<'_> {
                 task.id.as_str(),
             ])));
         };
-        if !(read.sides.is_committed && self.workspace.commits()) {
+        if !(read.sides.is_committed && self.reader.commits()) {
             let split = self.planned_split(store, task, &place, read)?;
             self.stage_split(store, &split)?;
-            return self
-                .was_split(split, self.workspace.commits(), None)
-                .map(Some);
+            return self.was_split(split, self.reader.commits(), None).map(Some);
         }
         drop(read);
-        let mut attempts = CommitAttempts::within(self.workspace.wait);
+        let mut attempts = CommitAttempts::within(self.wait);
         loop {
             match self.split_once(store, task, &place, which.side, &mut attempts) {
                 Err(error) if attempts.again(&error) => {}
                 other => return other,
             }
         }
-    }
-
-    /// The parts of a log that is already united, with what the history says of them. Returns an error if git cannot
-    /// read it.
-    pub(super) fn task_sides(
-        &self,
-        task: &TaskRef,
-        log: &EventLog,
-        texts: Option<&LogSides>,
-    ) -> Result<TaskSides, Error> {
-        let parts = log.parts();
-        let path = task.transcript_path();
-        let has = |held: &[u8]| -> BTreeSet<usize> {
-            let held: HashSet<Digest> = EventLog::parse(held)
-                .0
-                .events()
-                .map(|event| event.id)
-                .collect();
-            (0..parts.len())
-                .filter(|index| !parts[*index].ids.is_disjoint(&held))
-                .collect()
-        };
-        let Some(store) = &self.workspace.store else {
-            return Ok(TaskSides {
-                parts,
-                ours: 0,
-                our_commit: None,
-                others: Vec::new(),
-                is_committed: false,
-            });
-        };
-        let parts_in = |commit: Digest| -> Result<BTreeSet<usize>, Error> {
-            Ok(has(&store.read_at(commit, &path)?.unwrap_or_default()))
-        };
-        let head = store.head()?.commit;
-        let mut own = head.map(parts_in).transpose()?.unwrap_or_default();
-        let is_committed = own.len() > 1;
-        let (mut our_commit, mut others) = (head.filter(|_| own.len() == 1), Vec::new());
-        for merged in store.merge_heads()? {
-            others.push((merged, parts_in(merged)?));
-        }
-        let mut open = head.filter(|_| is_committed);
-        while let Some(now) = open.take() {
-            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
-            let Some(changed) = changed.first().copied().flatten() else {
-                break;
-            };
-            let mut parents = store.visit(changed)?.parents.into_iter();
-            let Some(first) = parents.next() else { break };
-            for other in parents {
-                others.push((other, parts_in(other)?));
-            }
-            let before = parts_in(first)?;
-            if before.is_empty() {
-                break;
-            }
-            own = before;
-            if own.len() == 1 {
-                our_commit = Some(first);
-            } else {
-                open = Some(first);
-            }
-        }
-        let told = texts.map(|texts| has(&texts.ours)).unwrap_or_default();
-        let ours = told.first().or(own.first()).copied().unwrap_or_default();
-        Ok(TaskSides {
-            parts,
-            ours,
-            our_commit,
-            others,
-            is_committed,
-        })
     }
 
     fn read_split(
@@ -249,10 +189,10 @@ impl Writer<'_> {
         side: MergeSide,
     ) -> Result<Option<ReadSplit>, Error> {
         let unmerged = store.unmerged()?;
-        let texts = self.log_sides(task, &unmerged)?;
+        let texts = self.conflicts.log_sides(task, &unmerged)?;
         let lines = match &texts {
             Some(texts) => texts.united(),
-            None => log_before(&self.bytes_at(&task.transcript_path())?),
+            None => log_before(&bytes_at(&self.reader.root, &task.transcript_path())?),
         };
         let (log, faults) = EventLog::parse(&lines);
         if let Some(fault) = faults.first() {
@@ -261,7 +201,7 @@ impl Writer<'_> {
         if log.heads().len() < 2 {
             return Ok(None);
         }
-        let sides = self.task_sides(task, &log, texts.as_ref())?;
+        let sides = self.conflicts.task_sides(task, &log, texts.as_ref())?;
         let other = (0..sides.parts.len()).find(|index| *index != sides.ours);
         let Some(other) = other else { return Ok(None) };
         let moved = match side {
@@ -284,7 +224,7 @@ impl Writer<'_> {
         task: &TaskRef,
         place: &TaskRef,
         read: ReadSplit,
-    ) -> Result<Split, Error> {
+    ) -> Result<SplitPlan, Error> {
         let ReadSplit {
             sides,
             log,
@@ -331,7 +271,7 @@ impl Writer<'_> {
         let state = state.map_err(|error| Error::new(Code::CreatedTwice, error.to_string()))?;
         let state = state.map(Arc::unwrap_or_clone).unwrap_or_default();
         let transition = decide::rename(&workflow.workflow, &state, &place.id, None)?;
-        let judged = self.workspace.look_at_all(task)?;
+        let judged = Look::begin(self.reader)?.whole().at(task)?;
         let facts = Facts {
             task: place.id.clone(),
             ..judged.observed.facts.clone()
@@ -341,13 +281,13 @@ impl Writer<'_> {
             &state,
             &facts,
             &transition,
-            &self.stamp(),
+            &self.authority.stamp(),
         );
         let step = Step {
             transition,
             state: next,
         };
-        let records = self.record_after(
+        let records = self.records.record_after(
             &workflow.workflow,
             Some(&state),
             log.lines_of(&part.ids),
@@ -374,7 +314,7 @@ impl Writer<'_> {
         }
         let (task, place) = (task.clone(), place.clone());
         let (kept, moved) = (kept_record, moved_record);
-        Ok(Split {
+        Ok(SplitPlan {
             task,
             place,
             workflow,
@@ -417,7 +357,7 @@ impl Writer<'_> {
             });
         }
         let lines = log.lines_of(ids);
-        let state = self.state_text(&workflow.workflow, &folded, &lines);
+        let state = self.records.state_text(&workflow.workflow, &folded, &lines);
         Ok(RecordFiles {
             folded,
             log: lines,
@@ -435,8 +375,8 @@ impl Writer<'_> {
             .and_then(|head| log.get(head))
             .ok_or_else(Error::moved)?;
         Ok(Arc::clone(
-            self.workspace
-                .setting
+            self.reader
+                .settings
                 .workflow(event.workflow.name.as_str())?
                 .usable()?,
         ))
@@ -509,8 +449,8 @@ impl Writer<'_> {
         let head = store.head_source()?;
         for name in names {
             let path = task.file(name)?;
-            let on_disk = self.bytes_at(&path)?;
-            let is_there = path.under(&self.workspace.root).symlink_metadata().is_ok();
+            let on_disk = bytes_at(&self.reader.root, &path)?;
+            let is_there = path.under(&self.reader.root).symlink_metadata().is_ok();
             let disk = if is_there {
                 Some(store.clean(&path, &on_disk)?.into_owned())
             } else {
@@ -552,7 +492,7 @@ impl Writer<'_> {
         Ok((files, left))
     }
 
-    fn stage_split(&self, store: &Store, split: &Split) -> Result<(), Error> {
+    fn stage_split(&self, store: &Store, split: &SplitPlan) -> Result<(), Error> {
         let mut writes: Vec<(RepoPath, Vec<u8>)> = Vec::new();
         for (task, record) in [(&split.task, &split.kept), (&split.place, &split.moved)] {
             writes.push((task.transcript_path(), record.log.clone()));
@@ -567,10 +507,10 @@ impl Writer<'_> {
             }
         }
         self.make_directories(&writes)?;
-        if self.workspace.commits() {
+        if self.reader.commits() {
             return store.settle(&writes, &removes);
         }
-        let root = &self.workspace.root;
+        let root = &self.reader.root;
         let placed: Vec<(PathBuf, &[u8])> = writes
             .iter()
             .map(|(path, bytes)| (path.under(root), bytes.as_slice()))
@@ -583,8 +523,8 @@ impl Writer<'_> {
     }
 
     /// Removes the directories in which the task that keeps the id has no file any more.
-    fn remove_empty_directories(&self, split: &Split) {
-        let root = &self.workspace.root;
+    fn remove_empty_directories(&self, split: &SplitPlan) {
+        let root = &self.reader.root;
         for file in split.files.iter().filter(|file| file.bytes.is_none()) {
             let mut above = file.path.parent();
             while let Some(directory) =
@@ -612,7 +552,7 @@ impl Writer<'_> {
         let split = self.planned_split(store, task, place, read)?;
         let (state, log) = (task.state_path(), task.transcript_path());
         let blob = |path: &RepoPath| -> Result<Option<Digest>, Error> {
-            let place = path.under(&self.workspace.root);
+            let place = path.under(&self.reader.root);
             let bytes =
                 durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
             Ok(bytes.map(|bytes| store.format().blob(&bytes)))
@@ -660,13 +600,13 @@ impl Writer<'_> {
                 }
             }
         }
-        let sign_off = self.sign_off(store)?;
+        let sign_off = sign_off(&self.reader.settings, store)?;
         let message = Message {
             task: &place.id,
             transition: &split.step.transition,
             workflow: &split.workflow.workflow.name,
             workflow_digest: split.workflow.workflow.digest,
-            subject: &self.workspace.setting.config.git.subject,
+            subject: &self.reader.settings.config.git.subject,
             sign_off: sign_off.as_deref(),
         };
         let message = message.text();
@@ -683,14 +623,14 @@ impl Writer<'_> {
         }]);
         let committed = committed.inspect_err(|_| {
             durable::remove_empty(
-                &self.workspace.root,
-                &place.directory().under(&self.workspace.root),
+                &self.reader.root,
+                &place.directory().under(&self.reader.root),
             );
         })?;
         drop(transaction);
         for file in split.files.iter().filter(|file| file.bytes.is_none()) {
             if file.on_disk.is_some() && blob(&file.path)? == file.on_disk {
-                durable::remove(&self.workspace.root, &file.path.under(&self.workspace.root));
+                durable::remove(&self.reader.root, &file.path.under(&self.reader.root));
             }
         }
         self.was_split(split, false, committed.commits.first().copied())
@@ -699,7 +639,7 @@ impl Writer<'_> {
 
     /// Makes the directories of these files.
     fn make_directories(&self, files: &[(RepoPath, Vec<u8>)]) -> Result<(), Error> {
-        let root = &self.workspace.root;
+        let root = &self.reader.root;
         let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.under(root)).collect();
         for directory in durable::directories_of(paths.iter().map(PathBuf::as_path)) {
             Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
@@ -709,13 +649,13 @@ impl Writer<'_> {
 
     fn was_split(
         &self,
-        split: Split,
+        split: SplitPlan,
         staged: bool,
         commit: Option<Digest>,
     ) -> Result<SplitRecord, Error> {
         self.remove_empty_directories(&split);
-        let kept = self.workspace.look_at_all(&split.task)?;
-        let moved = self.workspace.look_at_all(&split.place)?;
+        let kept = Look::begin(self.reader)?.whole().at(&split.task)?;
+        let moved = Look::begin(self.reader)?.whole().at(&split.place)?;
         let (created_as, left) = (split.created_as, split.left);
         Ok(SplitRecord {
             kept,
@@ -724,6 +664,80 @@ impl Writer<'_> {
             staged,
             commit,
             left,
+        })
+    }
+}
+
+impl Conflicts<'_> {
+    /// The parts of a log that is already united, with what the history says of them. Returns an error if git cannot
+    /// read it.
+    pub(super) fn task_sides(
+        &self,
+        task: &TaskRef,
+        log: &EventLog,
+        texts: Option<&LogSides>,
+    ) -> Result<TaskSides, Error> {
+        let parts = log.parts();
+        let path = task.transcript_path();
+        let has = |held: &[u8]| -> BTreeSet<usize> {
+            let held: HashSet<Digest> = EventLog::parse(held)
+                .0
+                .events()
+                .map(|event| event.id)
+                .collect();
+            (0..parts.len())
+                .filter(|index| !parts[*index].ids.is_disjoint(&held))
+                .collect()
+        };
+        let Some(store) = &self.reader.store else {
+            return Ok(TaskSides {
+                parts,
+                ours: 0,
+                our_commit: None,
+                others: Vec::new(),
+                is_committed: false,
+            });
+        };
+        let parts_in = |commit: Digest| -> Result<BTreeSet<usize>, Error> {
+            Ok(has(&store.read_at(commit, &path)?.unwrap_or_default()))
+        };
+        let head = store.head()?.commit;
+        let mut own = head.map(parts_in).transpose()?.unwrap_or_default();
+        let is_committed = own.len() > 1;
+        let (mut our_commit, mut others) = (head.filter(|_| own.len() == 1), Vec::new());
+        for merged in store.merge_heads()? {
+            others.push((merged, parts_in(merged)?));
+        }
+        let mut open = head.filter(|_| is_committed);
+        while let Some(now) = open.take() {
+            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
+            let Some(changed) = changed.first().copied().flatten() else {
+                break;
+            };
+            let mut parents = store.visit(changed)?.parents.into_iter();
+            let Some(first) = parents.next() else { break };
+            for other in parents {
+                others.push((other, parts_in(other)?));
+            }
+            let before = parts_in(first)?;
+            if before.is_empty() {
+                break;
+            }
+            own = before;
+            if own.len() == 1 {
+                our_commit = Some(first);
+            } else {
+                open = Some(first);
+            }
+        }
+        let told = texts.map(|texts| has(&texts.ours)).unwrap_or_default();
+        let ours = told.first().or(own.first()).copied().unwrap_or_default();
+        Ok(TaskSides {
+            parts,
+            ours,
+            our_commit,
+            others,
+            is_committed,
         })
     }
 }

@@ -12,7 +12,7 @@ impl Writer<'_> {
         let exists = judged
             .task
             .suggestion_path()
-            .under(&self.workspace.root)
+            .under(&self.workspace.reader.root)
             .is_file();
         if exists {
             self.write_suggestion(judged)
@@ -28,19 +28,22 @@ impl Writer<'_> {
             return Ok(());
         }
         let path = judged.task.suggestion_path();
-        if let Some(store) = &self.workspace.store
+        if let Some(store) = &self.workspace.reader.store
             && !store.is_ignored(&path)?
         {
             return Ok(());
         }
-        let subject = self.workspace.subject(judged);
+        let subject = self.workspace.reader.subject(judged);
         // The commit of HEAD changes without the task, but a copy must not.
         let repository = Repository {
             head: None,
-            ..self.workspace.repository_under(judged.key.head.clone())
+            ..self
+                .workspace
+                .reader
+                .repository_under(judged.key.head.clone())
         };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
-        let target = path.under(&self.workspace.root);
+        let target = path.under(&self.workspace.reader.root);
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
@@ -50,7 +53,7 @@ impl Writer<'_> {
                 .try_exists()
                 .is_ok_and(|exists| !exists)
         };
-        let written = durable::write_derived(&self.workspace.root, &target, text.as_bytes());
+        let written = durable::write_derived(&self.workspace.reader.root, &target, text.as_bytes());
         written.or_else(|error| if is_gone() { Ok(()) } else { Err(error) })
     }
 }

@@ -65,10 +65,12 @@ pub fn answer(
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
-    let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
-        require_revision(judged, expected)?;
-        own_step(writer, judged, |judged| answered(writer, judged, answers))
-    })?;
+    let outcomes = writer
+        .advance()
+        .apply(std::slice::from_ref(task), dry_run, &|judged| {
+            require_revision(judged, expected)?;
+            own_step(writer, judged, |judged| answered(writer, judged, answers))
+        })?;
     first_applied(outcomes)
 }
 
@@ -108,10 +110,12 @@ pub fn extend_list(
         let updates = patch(&Map::from_iter([(key.to_owned(), Value::Array(list))]))?;
         decide::answer(workflow, state, &judged.observed.facts, &updates, reason)
     };
-    let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
-        judged.require_tracked()?;
-        own_step(writer, judged, extended)
-    })?;
+    let outcomes = writer
+        .advance()
+        .apply(std::slice::from_ref(task), dry_run, &|judged| {
+            judged.require_tracked()?;
+            own_step(writer, judged, extended)
+        })?;
     first_applied(outcomes)
 }
 
@@ -135,9 +139,9 @@ pub(super) fn own_step(
         &transition,
         &writer.stamp(),
     );
-    match writer.refused_data(workflow, &next) {
+    match writer.records().refused_data(workflow, &next) {
         Some(why) => Err(refuse(why.into())),
-        None => Ok(writer.workspace.after(
+        None => Ok(writer.workspace.reader.settled(
             judged,
             vec![Step {
                 transition,
@@ -201,6 +205,7 @@ pub(super) fn answered(
         };
         let next = decide::apply(workflow, &next, facts, &step, &writer.stamp());
         writer
+            .records()
             .refused_data(workflow, &next)
             .map_or(Ok(step), |why| Err(Reason::from(why)))
     };

@@ -44,12 +44,12 @@ pub fn commission(
     let names = commission.executor.into_iter().chain([NAME]);
     let config = command_for(writer, names, &options).ok_or_else(|| no_executor(NAME))?;
     refuse_untrusted(writer, &config.command, &options)?;
-    let root = writer.workspace.root();
+    let root = writer.workspace.reader.root();
     let program = config.command.first().map_or("", String::as_str);
     if let Some(why) = unstartable(program, root, writer.caller.path.as_deref().map(OsStr::new)) {
         return Err(cannot_start(&why));
     }
-    let files = writer.workspace.run_files(task);
+    let files = writer.workspace.reader.run_files(task);
     let driven = || Error::busy(format!("another process runs task `{}`", task.id));
     let _lock = files.keep_idle()?.ok_or_else(driven)?;
     files.create()?;

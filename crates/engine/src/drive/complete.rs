@@ -46,8 +46,9 @@ pub(super) fn incomplete(
         match completion {
             Completion::Marker(marker) => {
                 let path = judged.task.file(marker).ok();
-                let is_there =
-                    path.is_some_and(|path| FileStamp::at(&path.under(workspace.root())).is_some());
+                let is_there = path.is_some_and(|path| {
+                    FileStamp::at(&path.under(workspace.reader.root())).is_some()
+                });
                 if !is_there {
                     let why = format!("{shown}: waiting for {marker}");
                     return Some(Incomplete {

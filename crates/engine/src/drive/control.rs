@@ -31,10 +31,10 @@ pub fn control(
     task: &TaskRef,
     request: ControlRequest,
 ) -> Result<Controlled, Error> {
-    let files = writer.workspace.run_files(task);
+    let files = writer.workspace.reader.run_files(task);
     let by = writer.stamp().by.name;
     for _ in 0..TRIES {
-        let run = match files.send(Some(request), &by)? {
+        let run = match files.control().send(Some(request), &by)? {
             ControlOutcome::Sent(run) => return Ok(Controlled::Sent(run)),
             ControlOutcome::NoRunner(run) => run,
         };
@@ -96,9 +96,9 @@ fn end_run(
 /// there is one; continuing the run is left to the caller. Returns an error if the task cannot be read or a
 /// step cannot be recorded.
 pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> {
-    let files = writer.workspace.run_files(task);
+    let files = writer.workspace.reader.run_files(task);
     let by = writer.stamp().by.name;
-    let run = match files.send(None, &by)? {
+    let run = match files.control().send(None, &by)? {
         ControlOutcome::Sent(run) => return Ok(Controlled::Sent(run)),
         ControlOutcome::NoRunner(run) => run,
     };
@@ -122,14 +122,17 @@ fn answer_signal(
     if decide::signalled(workflow, state_of(&judged)?, facts, signal).is_none() {
         return Ok(None);
     }
-    let outcomes = writer.apply(std::slice::from_ref(task), false, &|judged| {
-        own_step(writer, judged, |judged| {
-            let workflow = judged.workflow();
-            let state = judged.state().ok_or("the state cannot be read")?;
-            decide::signalled(workflow, state, &judged.observed.facts, signal)
-                .unwrap_or_else(|| Err("no rule applies to the signal any more".to_owned().into()))
-        })
-    })?;
+    let outcomes = writer
+        .advance()
+        .apply(std::slice::from_ref(task), false, &|judged| {
+            own_step(writer, judged, |judged| {
+                let workflow = judged.workflow();
+                let state = judged.state().ok_or("the state cannot be read")?;
+                decide::signalled(workflow, state, &judged.observed.facts, signal).unwrap_or_else(
+                    || Err("no rule applies to the signal any more".to_owned().into()),
+                )
+            })
+        })?;
     first_applied(outcomes).map(Some)
 }
 

@@ -104,7 +104,10 @@ pub fn run(
     )? {
         refuse_untrusted(writer, &executor.command, options)?;
     }
-    if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
+    if let (true, Some(store)) = (
+        writer.workspace.reader.commits(),
+        &writer.workspace.reader.store,
+    ) {
         // Report a repository that does not allow commits before starting an executor.
         match store.begin().map(drop) {
             Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
@@ -125,7 +128,7 @@ pub(super) fn take_up(
 ) -> Result<Option<RunEnd>, Error> {
     let workflow = judged.workflow();
     let mut budget = budget(workflow, options);
-    let files = writer.workspace.run_files(&judged.task);
+    let files = writer.workspace.reader.run_files(&judged.task);
     let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
     let mode = |old: Option<Mode>| {
         options
@@ -297,7 +300,7 @@ impl Drive<'_> {
 
     /// The pending control request. Reports, once, one that is none, or is for another run.
     fn heard(&mut self, tell: &mut Tell<'_>) -> Option<Control> {
-        let why = match self.files.request(&self.id) {
+        let why = match self.files.control().request(&self.id) {
             Ok(control) => return control,
             Err(why) => why,
         };
@@ -306,7 +309,7 @@ impl Drive<'_> {
         }
         let message = format!(
             "{} is no request to this run: {why}; it has no effect",
-            self.files.control_shown()
+            self.files.control().control_shown()
         );
         let hint = command(&["orch", "stop", self.task.id.as_str()]);
         tell(&Happened::Note(
@@ -431,7 +434,7 @@ impl Drive<'_> {
 
     /// The strongest pending request, with its reason.
     pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
-        self.strongest(self.files.request(&self.id).ok().flatten())
+        self.strongest(self.files.control().request(&self.id).ok().flatten())
     }
 
     /// The strongest of this request and those that came by other ways, with its reason.

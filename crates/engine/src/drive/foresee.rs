@@ -48,7 +48,7 @@ pub(super) fn look_ahead(
         .mode
         .or(state_of(judged)?.run.mode)
         .unwrap_or(Mode::Interactive);
-    let last = writer.workspace.run_files(&judged.task).last()?;
+    let last = writer.workspace.reader.run_files(&judged.task).last()?;
     let mut usage = last
         .filter(|last| last.goes_on())
         .map(|last| last.usage)
@@ -98,7 +98,7 @@ fn go(
     };
     let state = last.state.clone();
     foreseen.extend(steps.iter().map(|step| step.transition.clone()));
-    ahead.decision = writer.workspace.after(ahead, steps).decision;
+    ahead.decision = writer.workspace.reader.settled(ahead, steps).decision;
     ahead.recorded = Recorded::Known(Box::new(state));
     true
 }

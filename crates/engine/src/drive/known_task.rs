@@ -108,12 +108,13 @@ impl KeptTask {
         contains: &mut impl FnMut(Digest) -> bool,
     ) -> Option<KnownTask> {
         let path = task.suggestion_path();
-        let present = FileStamp::at(&path.under(workspace.root()))
+        let present = FileStamp::at(&path.under(workspace.reader.root()))
             .as_ref()
             .map(stamp_digest);
         // It is written only where git ignores it.
         let is_missing = present.is_none()
             && workspace
+                .reader
                 .store()
                 .is_some_and(|store| store.is_ignored(&path).unwrap_or(true));
         let is_same = present == self.suggestion
@@ -121,7 +122,7 @@ impl KeptTask {
         if is_missing || !is_same || !self.commit.is_none_or(contains) {
             return None;
         }
-        let usable = |name: String| workspace.workflow(&name)?.usable().cloned();
+        let usable = |name: String| workspace.settings().workflow(&name)?.usable().cloned();
         Some(KnownTask {
             task: task.clone(),
             key: KeptKey::of(head.cloned(), self.entries),

@@ -59,10 +59,14 @@ impl Mandate {
         workspace: &Workspace,
         act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R,
     ) -> R {
-        let watch = &workspace.config().watch;
+        let watch = &workspace.settings().config().watch;
         // Nothing is due by broken settings.
-        let is_left =
-            self.mode == WatchMode::Look || workspace.findings().iter().any(Diagnostic::is_error);
+        let is_left = self.mode == WatchMode::Look
+            || workspace
+                .settings()
+                .findings()
+                .iter()
+                .any(Diagnostic::is_error);
         let may = |transition: &Transition| {
             !is_left
                 && !transition.by_human
@@ -102,8 +106,14 @@ impl Mandate {
         tasks: &[TaskRef],
         head: &Option<Head>,
     ) -> Vec<Looked> {
-        let sights = workspace.sights(tasks, head, KeptTask::text_of, &*self.stops);
-        let foreseen = |sight| self.plan(workspace, |writer, plan| writer.foresee(sight, plan));
+        let sights = workspace
+            .crew()
+            .sights(tasks, head, KeptTask::text_of, &*self.stops);
+        let foreseen = |sight| {
+            self.plan(workspace, |writer, plan| {
+                writer.advance().foresee(sight, plan)
+            })
+        };
         sights
             .into_iter()
             .map(|sight| sight.map(|sight| sight.and_then(foreseen)))
@@ -131,8 +141,9 @@ impl LooksAhead {
         let looks = move || {
             let workspace = opener.that_forgets().open()?;
             let writer = mandate.writer(&workspace);
-            let recorded =
-                |one: Looked| one.map(|one| one.map(|wanted| wanted.with_records(&writer)));
+            let recorded = |one: Looked| {
+                one.map(|one| one.map(|wanted| wanted.with_records(writer.records())))
+            };
             let looked = mandate
                 .look(&workspace, &tasks, &head)
                 .into_iter()

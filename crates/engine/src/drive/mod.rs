@@ -184,7 +184,7 @@ fn continued(
 ) -> Result<RunOptions, Error> {
     let mut options = options.clone();
     if options.command.is_empty() {
-        let last = writer.workspace.run_files(task).last()?;
+        let last = writer.workspace.reader.run_files(task).last()?;
         options.command = last
             .filter(RunState::goes_on)
             .map(|last| last.command)
@@ -215,7 +215,7 @@ fn refuse_idle(
     ahead: &RunAhead,
     options: &RunOptions,
 ) -> Result<Option<ExecutorConfig>, Error> {
-    let last = writer.workspace.run_files(&judged.task).last()?;
+    let last = writer.workspace.reader.run_files(&judged.task).last()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(None);
     }
@@ -225,7 +225,7 @@ fn refuse_idle(
     let (executor, _) = executor_for(writer, judged.workflow(), work, options)?;
     let program = executor.command.first().map_or("", String::as_str);
     let path = writer.caller.path.as_deref().map(std::ffi::OsStr::new);
-    match unstartable(program, &writer.workspace.root, path) {
+    match unstartable(program, &writer.workspace.reader.root, path) {
         Some(why) => Err(cannot_start(&why)),
         None => Ok(Some(executor)),
     }
@@ -237,7 +237,13 @@ fn command_for<'n>(
     names: impl IntoIterator<Item = &'n str>,
     options: &RunOptions,
 ) -> Option<ExecutorConfig> {
-    let configured = writer.workspace.setting.config.executors.find(names);
+    let configured = writer
+        .workspace
+        .reader
+        .settings
+        .config
+        .executors
+        .find(names);
     if options.command.is_empty() {
         return configured.cloned();
     }
@@ -277,7 +283,7 @@ fn executor_environment(
     (work, attempt): (&str, u32),
     result: &Path,
 ) -> Vec<(String, String)> {
-    let state = task.state_path().under(writer.workspace.root());
+    let state = task.state_path().under(writer.workspace.reader.root());
     [
         ("ORCH_TASK", task.id.to_string()),
         ("ORCH_ACTION", work.to_owned()),

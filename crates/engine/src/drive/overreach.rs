@@ -25,7 +25,7 @@ impl Drive<'_> {
     /// What there is before an executor starts, but for the record of the run, which may still be written.
     pub(super) fn guard_turn(&self) -> TurnGuard {
         TurnGuard {
-            git: self.writer.workspace.store().map(Store::guard),
+            git: self.writer.workspace.reader.store().map(Store::guard),
             record: self.record_bytes(),
             logs: self.files.log_sizes(),
         }
@@ -34,7 +34,7 @@ impl Drive<'_> {
     /// The bytes of `state.json` and of the log; `None` for one that cannot be read.
     fn record_bytes(&self) -> [Option<Vec<u8>>; 2] {
         [self.task.state_path(), self.task.transcript_path()].map(|path| {
-            durable::read_if_regular(&path.under(&self.writer.workspace.root))
+            durable::read_if_regular(&path.under(&self.writer.workspace.reader.root))
                 .ok()
                 .flatten()
         })
@@ -114,13 +114,13 @@ impl Drive<'_> {
     /// the user; and a journal that `orch` did not write.
     fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
         let workspace = self.writer.workspace;
-        let Some((store, before)) = workspace.store().zip(before.git.as_ref()) else {
+        let Some((store, before)) = workspace.reader.store().zip(before.git.as_ref()) else {
             return;
         };
         let changed = store.git_changed_since(before);
         if !changed.is_empty() {
             let shown = |path: &PathBuf| {
-                path.strip_prefix(&workspace.root)
+                path.strip_prefix(&workspace.reader.root)
                     .unwrap_or(path)
                     .display()
                     .to_string()

@@ -36,12 +36,12 @@ impl Drive<'_> {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),
         };
-        let outputs = self.writer.workspace.outputs_now(&judged);
+        let outputs = self.writer.workspace.reader.outputs_now(&judged);
         (self.written, self.was_overwritten) = (self.files.record(), false);
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
         let shown = log
-            .strip_prefix(&self.writer.workspace.root)
+            .strip_prefix(&self.writer.workspace.reader.root)
             .unwrap_or(&log)
             .display()
             .to_string();
@@ -98,7 +98,7 @@ impl Drive<'_> {
         let workspace = self.writer.workspace;
         let seen = before.and_then(|before| {
             before.map_or(Ok(()), |before| {
-                workspace.see_turn(judged, &before, &writer)
+                workspace.reader.see_turn(judged, &before, &writer)
             })
         });
         if let Err(error) = seen {
@@ -123,11 +123,11 @@ impl Drive<'_> {
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;
         // The executor reads the state from its file.
-        self.writer.renew_state(judged)?;
+        self.writer.records().renew_state(judged)?;
         let result = self.files.result(name);
         let program = LimitedProgram {
             argv: config.command,
-            directory: self.writer.workspace.root.clone(),
+            directory: self.writer.workspace.reader.root.clone(),
             environment: executor_environment(
                 self.writer,
                 self.task,
@@ -164,7 +164,7 @@ impl Drive<'_> {
                 return false;
             }
             looked.set(Some(Instant::now()));
-            files.pending(&run) == Some(ControlRequest::Stop)
+            files.control().pending(&run) == Some(ControlRequest::Stop)
         };
         let log = files.begin_try(name)?;
         let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {

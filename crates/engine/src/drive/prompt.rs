@@ -16,7 +16,7 @@ pub fn prompt(
     action: Option<(&ActionName, u32)>,
     form: SchemaForm,
 ) -> String {
-    let subject = workspace.subject(judged);
+    let subject = workspace.reader.subject(judged);
     let due = match &judged.decision.verdict {
         Verdict::Run(action) => Some((action, 1)),
         _ => None,

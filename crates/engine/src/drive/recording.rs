@@ -2,7 +2,7 @@
 
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
-use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
+use crate::apply::{Applied, TaskOutcome, Wanted, Writer, refuse_link};
 use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
 use crate::decide::{
     Blocker, HistoryEntry, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step,
@@ -32,7 +32,7 @@ impl Drive<'_> {
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |judged: &Sight| -> Result<Settled, Error> {
             // Files behind a symbolic link belong to no task.
-            writer.refuse_link(judged)?;
+            refuse_link(&writer.workspace.reader, judged)?;
             let made = match case(judged, &|_| false) {
                 Ok(_) => {
                     steps_for(writer, &command, judged, started.as_ref()).map_err(Unmade::Refused)
@@ -42,7 +42,7 @@ impl Drive<'_> {
             let (steps, why) =
                 made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
-            Ok(writer.workspace.after(judged, steps))
+            Ok(writer.workspace.reader.settled(judged, steps))
         };
         let mut wanted = Wanted::unseen(self.task);
         // The last evaluation counts if nothing has changed by the time the lock is held.
@@ -51,7 +51,9 @@ impl Drive<'_> {
         {
             wanted = Wanted::seen(judged, settled);
         }
-        let outcomes = writer.carry_out(std::slice::from_mut(&mut wanted), &steps_of);
+        let outcomes = writer
+            .advance()
+            .carry_out(std::slice::from_mut(&mut wanted), &steps_of);
         let why = unmade.into_inner();
         match (outcomes, why) {
             (Err(error), _) => {
@@ -133,9 +135,9 @@ pub(super) fn steps_for(
     let recorder = Recorder {
         own: writer.caller.own_stamp(),
         caller: writer.stamp(),
-        refuses: &|state| writer.refused_data(workflow, state),
+        refuses: &|state| writer.records().refused_data(workflow, state),
         earlier: &|seq| logged(judged, seq),
-        is_there: &|path| is_there(writer.workspace.root(), judged, path),
+        is_there: &|path| is_there(writer.workspace.reader.root(), judged, path),
         started: started.cloned(),
         digest: &|path| digest_of(writer, judged, path),
     };
@@ -145,7 +147,7 @@ pub(super) fn steps_for(
     } else {
         0
     };
-    writer.workspace.costs.evaluated(asked);
+    writer.workspace.reader.costs.evaluated(asked);
     Ok(steps)
 }
 
@@ -173,18 +175,19 @@ fn place_of(root: &Path, judged: &Sight, path: &str) -> Option<RepoPath> {
 /// it is larger than an artifact may be.
 fn digest_of(writer: &Writer<'_>, judged: &Sight, path: &str) -> Option<Digest> {
     let workspace = writer.workspace;
-    let path = place_of(workspace.root(), judged, path)?;
+    let path = place_of(workspace.reader.root(), judged, path)?;
     if let Some(file) = judged.observed.files.iter().find(|file| file.path == path) {
         return Some(file.digest);
     }
-    let place = path.under(workspace.root());
+    let place = path.under(workspace.reader.root());
     let size = place.metadata().ok()?.len();
-    let bytes = if size <= workspace.setting.config.limit_bytes {
+    let bytes = if size <= workspace.reader.settings.config.limit_bytes {
         durable::read_regular(&place)?
     } else {
         return None;
     };
     let stored = workspace
+        .reader
         .store()
         .and_then(|store| store.clean(&path, &bytes).ok());
     Some(

@@ -37,14 +37,14 @@ pub fn runs_in<'w>(
 ) -> (Vec<RunInfo>, Vec<Diagnostic>) {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for workspace in work_trees {
-        let work_tree = here.relative(&workspace.root);
-        let (tasks, faults) = workspace.readable_tasks().unwrap_or_else(|error| {
+        let work_tree = here.reader.relative(&workspace.reader.root);
+        let (tasks, faults) = workspace.finder().readable_tasks().unwrap_or_else(|error| {
             unreadable.push(unread(&work_tree, &error));
             Default::default()
         });
         unreadable.extend(faults);
         for task in tasks {
-            let files = workspace.run_files(&task);
+            let files = workspace.reader.run_files(&task);
             match files.read() {
                 Ok(None) => {}
                 Ok(Some(run)) => {
@@ -69,20 +69,24 @@ pub fn work_tree_of_run(workspace: &Workspace, task: &TaskId) -> Option<PathBuf>
     let others = workspace.other_work_trees(&mut Vec::new()).ok()?;
     let is_open = |other: &Workspace| {
         let found = other
+            .finder()
             .tasks()
             .unwrap_or_default()
             .into_iter()
             .find(|one| one.id == *task);
-        let run = found.and_then(|task| other.run_files(&task).read().ok()?);
+        let run = found.and_then(|task| other.reader.run_files(&task).read().ok()?);
         run.is_some_and(|run| run.ended().is_none())
     };
-    others.into_iter().find(is_open).map(|other| other.root)
+    others
+        .into_iter()
+        .find(is_open)
+        .map(|other| other.reader.root)
 }
 
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the
 /// task. Returns whether there was anything. Returns an error if the task or the record cannot be read.
 pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
-    let files = writer.workspace.run_files(&end.judged.task);
+    let files = writer.workspace.reader.run_files(&end.judged.task);
     let judged = writer.workspace.look(&end.judged.task)?;
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);
@@ -100,7 +104,7 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
 /// How a run ended that an error ended; `None` if another run has begun since, or it has not ended. Returns an error if
 /// the task or the record cannot be read.
 pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option<RunEnd>, Error> {
-    let files = writer.workspace.run_files(task);
+    let files = writer.workspace.reader.run_files(task);
     let Some(last) = files.read()?.filter(|last| last.id == run) else {
         return Ok(None);
     };

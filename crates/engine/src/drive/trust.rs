@@ -70,7 +70,7 @@ pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
 /// Trusts everything that `orch` may start now. Returns what needed it, and an error if the caller is no person at a
 /// terminal or the trust cannot be kept.
 pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
-    writer.require_person(&["orch", "trust"])?;
+    writer.authority().require_person(&["orch", "trust"])?;
     let mut new = trustees(writer)?;
     new.retain(|one| !one.is_trusted);
     keep(writer, new.iter().map(|one| one.digest))?;
@@ -102,7 +102,11 @@ pub(super) fn refuse_untrusted(
         return Ok(());
     }
     let known = known(writer)?;
-    let digest = command_digest(writer.workspace.root(), CommandPurpose::Executor, argv)?;
+    let digest = command_digest(
+        writer.workspace.reader.root(),
+        CommandPurpose::Executor,
+        argv,
+    )?;
     let is_known = known.contains(&digest);
     let is_own = !options.command.is_empty() && is_known;
     let new = subjects(writer)?.into_iter().find(|one| {
@@ -143,7 +147,7 @@ impl NotificationLeave {
         action: &NotifyAction,
         trusts_all: bool,
     ) -> Result<Self, Error> {
-        let root = writer.workspace.root().to_owned();
+        let root = writer.workspace.reader.root().to_owned();
         let leave = Self {
             root,
             name: name.to_owned(),
@@ -215,7 +219,11 @@ fn untrusted(what: &str) -> Error {
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
 /// it costs a question later.
 pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
-    let digest = command_digest(writer.workspace.root(), CommandPurpose::Executor, argv);
+    let digest = command_digest(
+        writer.workspace.reader.root(),
+        CommandPurpose::Executor,
+        argv,
+    );
     let kept = digest.and_then(|digest| keep(writer, [digest].into_iter()));
     if let Err(error) = kept {
         tracing::warn!(
@@ -226,7 +234,10 @@ pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
 }
 
 fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
-    let (setting, root) = (&writer.workspace.setting, writer.workspace.root());
+    let (setting, root) = (
+        &writer.workspace.reader.settings,
+        writer.workspace.reader.root(),
+    );
     let mut found = Vec::new();
     for name in setting.config.executors.names() {
         let Some(executor) = setting.config.executors.named(name) else {
@@ -348,6 +359,7 @@ fn trust_file(writer: &Writer<'_>) -> Option<PathBuf> {
 /// The place that stands for the repository with all its work trees; outside git, the root directory.
 fn place_of(workspace: &Workspace) -> &Path {
     workspace
+        .reader
         .store()
-        .map_or(workspace.root(), |store| store.common_directory())
+        .map_or(workspace.reader.root(), |store| store.common_directory())
 }

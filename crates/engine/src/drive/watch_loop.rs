@@ -123,7 +123,7 @@ impl WatchLoop {
                 (true, true) => RETRY_SIGNING,
                 (false, _) => IDLE,
             };
-            let quiet = Duration::from_secs(self.watching.workspace().quiet_seconds());
+            let quiet = Duration::from_secs(self.watching.workspace().reader.quiet_seconds());
             let left = self
                 .batch
                 .left(self.watching.waits(), quiet, Instant::now());
@@ -159,8 +159,11 @@ impl WatchLoop {
             if reloaded {
                 let workspace = self.watching.workspace();
                 let options = options_for(workspace, self.polls);
-                self.watcher
-                    .retarget(workspace.root(), &workspace.watched(), options)?;
+                self.watcher.retarget(
+                    workspace.reader.root(),
+                    &workspace.settings().watched(),
+                    options,
+                )?;
                 self.take(vec![WatchEvent::Rescan("the settings changed")], hear)?;
             }
         }
@@ -229,7 +232,7 @@ pub fn wait_for<T, E: From<Error>>(
     mut news: impl FnMut() -> Result<Option<T>, E>,
 ) -> Result<Waited<T>, E> {
     let mut watcher = listen(workspace, false)?;
-    let mut head = workspace.head()?;
+    let mut head = workspace.reader.head()?;
     begin()?;
     loop {
         let left = until.map_or(IDLE, |until| {
@@ -238,7 +241,7 @@ pub fn wait_for<T, E: From<Error>>(
         let Some(signals) = watcher.next(left) else {
             return Ok(Waited::Stopped);
         };
-        let moved = std::mem::replace(&mut head, workspace.head()?) != head;
+        let moved = std::mem::replace(&mut head, workspace.reader.head()?) != head;
         let is_news = |signal: &WatchSignal| match signal {
             WatchSignal::Failed(_) => false,
             WatchSignal::Head => moved,
@@ -279,19 +282,20 @@ pub fn follow<E: From<Error>>(
 
 fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
     Watcher::new(
-        workspace.root(),
-        &workspace.watched(),
+        workspace.reader.root(),
+        &workspace.settings().watched(),
         options_for(workspace, polls),
     )
 }
 
 fn options_for(workspace: &Workspace, polls: bool) -> WatchOptions {
-    let config = workspace.config();
+    let config = workspace.settings().config();
     WatchOptions {
         settle: Duration::from_millis(config.settle_ms),
         poll: polls || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
         heads: workspace
+            .reader
             .store()
             .map(Store::head_places)
             .unwrap_or_default(),

@@ -12,7 +12,7 @@ use crate::base::{Class, Code, Diagnostic, Digest, RepoPath};
 use crate::config;
 use crate::decide::{self, Runner};
 use crate::store::Head;
-use crate::survey::{Caller, Error, Sight, TaskRef, Workspace};
+use crate::survey::{Caller, Error, Look, Sight, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ impl Watching {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
         let head = if is_needed {
-            self.workspace.present_head()
+            self.workspace.reader.present_head()
         } else {
             Ok(None)
         };
@@ -164,13 +164,13 @@ impl Watching {
         let _span = tracing::debug_span!("part", left = self.left.len()).entered();
         let mut effects = Vec::new();
         // What settles together is one commit.
-        let most = if self.workspace.batches() {
+        let most = if self.workspace.settings().batches() {
             usize::MAX
         } else {
             PART
         };
         let tasks: Vec<TaskRef> = self.left.drain(..most.min(self.left.len())).collect();
-        match self.workspace.present_head() {
+        match self.workspace.reader.present_head() {
             Ok(head) => self.look(tasks, &head, &mut effects),
             Err(error) => effects.push(trouble(&error)),
         }
@@ -258,7 +258,7 @@ impl Watching {
     }
 
     fn changed(&mut self, paths: &[RepoPath], head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
-        let system = self.workspace.config().system.clone();
+        let system = self.workspace.settings().config().system.clone();
         let settings = |path: &RepoPath| {
             path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
         };
@@ -268,8 +268,8 @@ impl Watching {
         }
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
-            let found = match self.workspace.task_of_path(path) {
-                Ok(None) => self.workspace.tasks_below(path),
+            let found = match self.workspace.finder().task_of_path(path) {
+                Ok(None) => self.workspace.finder().tasks_below(path),
                 found => found.map(|task| task.into_iter().collect()),
             };
             match found {
@@ -339,7 +339,9 @@ impl Watching {
     /// Whether nothing of a task has changed since the last look.
     fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
         let known = self.known.get(task.directory());
-        known.is_some_and(|known| self.workspace.is_as_kept(task, &known.key, head.as_ref()))
+        known.is_some_and(|known| {
+            Look::under(&self.workspace.reader, head.clone()).is_as_kept(task, &known.key)
+        })
     }
 
     /// If HEAD has moved, looks at the tasks of which the commits change a file, and at those that depend on committed
@@ -349,7 +351,7 @@ impl Watching {
         if commit == self.head {
             return;
         }
-        let moved = self.workspace.head_move(self.head, commit);
+        let moved = self.workspace.reader.head_move(self.head, commit);
         self.head = commit;
         let concerns = |known: &KnownTask| match (&moved, &known.on_code) {
             (None, on_code) => on_code.is_some(),
@@ -390,8 +392,11 @@ impl Watching {
             order,
             reply,
         } = request;
-        let done =
-            Writer::new(&self.workspace, &caller).order(&task, &order, self.mandate.only_reads());
+        let done = Writer::new(&self.workspace, &caller).orders().give(
+            &task,
+            &order,
+            self.mandate.only_reads(),
+        );
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
@@ -416,7 +421,7 @@ impl Watching {
 
     /// All tasks. Reports directories that only look like tasks.
     fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
-        let (mut tasks, misnamed) = match self.workspace.survey() {
+        let (mut tasks, misnamed) = match self.workspace.finder().survey() {
             Ok(found) => found,
             Err(error) => {
                 effects.push(trouble(&error));
@@ -437,6 +442,7 @@ impl Watching {
                 effects.push(WatchEffect::Reloaded);
                 let findings = self
                     .workspace
+                    .settings()
                     .findings()
                     .iter()
                     .filter(|finding| finding.is_error());
@@ -456,7 +462,7 @@ impl Watching {
             .values()
             .map(|known| &known.task)
             .filter(|task| concerned(task))
-            .filter(|task| matches!(self.workspace.task_at(task.directory()), Ok(None)))
+            .filter(|task| matches!(self.workspace.finder().task_at(task.directory()), Ok(None)))
             .cloned()
             .collect();
         for task in gone {
@@ -477,10 +483,11 @@ impl Watching {
     /// Applies what is due in one batch, now or when no more becomes due. If there is much of it, another thread looks at the
     /// next of the tasks that are left meanwhile.
     fn apply_due(&mut self, due: Vec<Wanted>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
-        if self.begun && self.workspace.quiet_seconds() > 0 {
+        if self.begun && self.workspace.reader.quiet_seconds() > 0 {
             return self.wait(due, effects);
         }
-        let is_little = self.left.is_empty() || due.len() < PART / 2 || self.workspace.batches();
+        let is_little =
+            self.left.is_empty() || due.len() < PART / 2 || self.workspace.settings().batches();
         if is_little || !self.has_followed(head) {
             return self.settle(due, effects);
         }
@@ -570,14 +577,17 @@ impl Watching {
         }
         let (workspace, commit) = (&self.workspace, head.as_ref().and_then(|head| head.commit));
         let mut asked = BTreeMap::new();
-        let is_ancestor = |older| workspace.store()?.is_ancestor(older, commit?).ok();
+        let is_ancestor = |older| workspace.reader.store()?.is_ancestor(older, commit?).ok();
         let mut contains = |older: Digest| {
             commit == Some(older)
                 || *asked
                     .entry(older)
                     .or_insert_with(|| is_ancestor(older) == Some(true))
         };
-        let mut recalled = workspace.recall_each(tasks, KeptTask::of_text).into_iter();
+        let mut recalled = workspace
+            .crew()
+            .recall_each(tasks, KeptTask::of_text)
+            .into_iter();
         tasks.retain(|task| {
             let kept: Option<KeptTask> = recalled.next().flatten();
             let known =
@@ -591,7 +601,8 @@ impl Watching {
     /// Whether the start relies on what an earlier watch has seen: one that writes down what it sees, and of which nobody
     /// wants word of events.
     fn recalls(&self) -> bool {
-        self.mandate.mode == WatchMode::Apply && self.workspace.config().notify.is_empty()
+        self.mandate.mode == WatchMode::Apply
+            && self.workspace.settings().config().notify.is_empty()
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
@@ -600,7 +611,7 @@ impl Watching {
             return;
         }
         match self.mandate.plan(&self.workspace, |writer, plan| {
-            writer.advance_due(&mut due, plan)
+            writer.advance().due(&mut due, plan)
         }) {
             Ok(outcomes) => outcomes
                 .into_iter()
@@ -624,7 +635,7 @@ impl Watching {
     /// tasks that wait for it.
     fn due_left(&mut self, due: &mut Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         let left = std::mem::take(&mut self.left);
-        match self.workspace.present_head() {
+        match self.workspace.reader.present_head() {
             _ if left.is_empty() => {}
             Ok(head) => due.extend(self.due(left.into(), &head, effects)),
             Err(error) => effects.push(trouble(&error)),
@@ -667,6 +678,7 @@ impl Watching {
         let last = commits.next_back().unwrap_or(first);
         let parent = |commit| {
             self.workspace
+                .reader
                 .store()
                 .and_then(|store| store.visit(commit).ok())
         };
@@ -693,7 +705,8 @@ impl Watching {
         let before = self.known.get(judged.task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
-        let is_wanted = !self.mandate.only_reads() && !self.workspace.config().notify.is_empty();
+        let is_wanted =
+            !self.mandate.only_reads() && !self.workspace.settings().config().notify.is_empty();
         // The process that runs the task tells its events itself.
         let is_running = judged.runner == Some(Runner::Running);
         let now = if is_running {

@@ -9,7 +9,7 @@ use crate::config::{self, Acknowledged};
 use crate::decide::{Kind, OrdersBy, Proof, Standing};
 use crate::scan::{Source, ValidationCache};
 use crate::store::{Signature, Store};
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
 
@@ -148,7 +148,7 @@ impl<'a> Acknowledgements<'a> {
     fn standing_step(
         &self,
         task: &TaskRef,
-        setting: &Setting,
+        setting: &Settings,
         forged: &HashSet<Digest>,
         kept: &HashSet<Digest>,
     ) -> Option<String> {
@@ -232,7 +232,7 @@ impl<'a> Acknowledgements<'a> {
             )));
         }
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
-        for task in now.snapshot(&validations).tasks()? {
+        for task in now.snapshot(&validations).search().tasks()? {
             let record = TaskRecord::in_source(&task, &now.source)?;
             if !pool.ids(&record.read(pool, None)).is_disjoint(added) {
                 return Ok(Some((task, record)));

@@ -8,7 +8,7 @@ use crate::record::{RecordReading, phase_key_in, read_foreign, read_state};
 use crate::scan::{FileSet, Source, ValidationCache};
 use crate::store::{Store, TreeSource};
 use crate::survey::former::workflow_then;
-use crate::survey::setting::{InSource, OnDisk, Setting};
+use crate::survey::setting::{InSource, OnDisk, Settings};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, Loaded, TaskRef};
 use serde_json::Value;
@@ -33,8 +33,8 @@ const SECONDS_OFF: i64 = 24 * 60 * 60;
 /// The contents of commits that are read once: settings, with compiled workflows, and logs.
 #[derive(Default)]
 pub(super) struct ReadOnce {
-    by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
-    shipped: OnceCell<Setting>,
+    by_key: RefCell<BTreeMap<Key, Rc<Settings>>>,
+    shipped: OnceCell<Settings>,
     logs: LogPool,
     tasks: RefCell<HashMap<RepoPath, Arc<TaskRef>>>,
 }
@@ -46,10 +46,10 @@ impl ReadOnce {
     }
 
     /// The setting that ships with `orch`, without a system directory.
-    fn shipped(&self, format: ObjectFormat) -> &Setting {
+    fn shipped(&self, format: ObjectFormat) -> &Settings {
         // No directory has this name.
         self.shipped
-            .get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/")), format))
+            .get_or_init(|| Settings::read(&OnDisk(Path::new("/dev/null/")), format))
     }
 }
 
@@ -119,7 +119,7 @@ impl<'s> Archive<'s> {
     }
 
     /// The settings in a commit. Returns an error if git cannot read them.
-    pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Rc<Setting>, Error> {
+    pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Rc<Settings>, Error> {
         let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
             Ok(source.object(path)?.map(|(digest, _)| digest))
         };
@@ -142,7 +142,7 @@ impl<'s> Archive<'s> {
         if let Some(setting) = found {
             return Ok(setting);
         }
-        let setting = Rc::new(Setting::read(&InSource(source), source.format()).in_full()?);
+        let setting = Rc::new(Settings::read(&InSource(source), source.format()).in_full()?);
         let system = object(&setting.config.system)?;
         self.read
             .by_key
@@ -155,11 +155,11 @@ impl<'s> Archive<'s> {
     /// it may also be one that ships with `orch`.
     pub(super) fn workflow(
         &self,
-        before: &Setting,
+        before: &Settings,
         name: &str,
         digest: Digest,
     ) -> Option<Arc<Loaded>> {
-        let in_setting = |setting: &Setting| {
+        let in_setting = |setting: &Settings| {
             let loaded = setting.workflow(name).ok()?;
             loaded
                 .workflow()
@@ -175,22 +175,22 @@ impl<'s> Archive<'s> {
     pub(super) fn removed_workflow(
         &self,
         from: Digest,
-        before: &Setting,
+        before: &Settings,
         named: &WorkflowRef,
     ) -> Option<Arc<Loaded>> {
         workflow_then(self.store, from, &before.config.system, named).ok()?
     }
 
     /// The key of the phase in a state, as a workflow of this name says, or else as the state suggests.
-    pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
+    pub(super) fn phase_key(&self, near: &Settings, name: &str, state: &Value) -> String {
         let stated = || phase_key_in(state).unwrap_or("phase").to_owned();
         self.declared_phase_key(near, name).unwrap_or_else(stated)
     }
 
     /// The key of the phase, as a workflow of this name says.
-    pub(super) fn declared_phase_key(&self, near: &Setting, name: &str) -> Option<String> {
+    pub(super) fn declared_phase_key(&self, near: &Settings, name: &str) -> Option<String> {
         let key =
-            |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
+            |setting: &Settings| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near).or_else(|| key(self.read.shipped(self.store.format())))
     }
 
@@ -198,7 +198,7 @@ impl<'s> Archive<'s> {
     /// read.
     pub(super) fn foreign(
         &self,
-        near: &Setting,
+        near: &Settings,
         name: &str,
         text: &str,
         value: &Value,
@@ -207,7 +207,7 @@ impl<'s> Archive<'s> {
         if value.get("heads").is_some() {
             return None;
         }
-        let read = |setting: &Setting| {
+        let read = |setting: &Settings| {
             let loaded = setting.workflow(name).ok()?;
             Some(read_foreign(loaded.workflow()?, text, value))
         };
@@ -237,7 +237,9 @@ impl<'s> Archive<'s> {
     /// Whether the task is visible in a commit. No check sees what a commit does to a hidden task.
     fn shows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
         let (setting, validations) = (self.setting(source)?, ValidationCache::default());
-        Snapshot::new(&setting, source, &validations, CodeAt::Nowhere).shows(task)
+        Snapshot::new(&setting, source, &validations, CodeAt::Nowhere)
+            .search()
+            .shows(task)
     }
 
     /// Notes the record of a task in a commit. Returns an error if git cannot read it.

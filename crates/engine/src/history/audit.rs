@@ -62,7 +62,7 @@ pub struct AuditScope<'a> {
 /// There is no repository, a revision is unknown, a commit cannot be read, or the clone is shallow and lacks
 /// history that a record in the range continues.
 pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Error> {
-    let store = workspace.repository_or_refuse()?;
+    let store = workspace.reader.repository_or_refuse()?;
     let range = match (scope.range, store.head()?.commit) {
         (Some(text), _) => store.range(text)?,
         (None, Some(to)) => Range { from: None, to },
@@ -89,7 +89,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, false);
     let work = ReplayWork {
-        threads: workspace.threads(),
+        threads: workspace.crew().threads,
         progress: scope.progress,
     };
     let replaying = Replaying {

@@ -20,9 +20,11 @@ use crate::decide::{Proof, Standing, trouble};
 use crate::record::has_later_version;
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
-use crate::survey::setting::{InSource, Setting};
+use crate::survey::setting::{InSource, Settings};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Caller, CodeAt, Error, LookDepth, Sight, TaskRef, Workspace, unread};
+use crate::survey::{
+    Caller, CodeAt, Error, Look, LookDepth, Reader, Sight, TaskRef, Workspace, unread,
+};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -102,27 +104,31 @@ impl<'w> Checker<'w> {
             tasks: tasks.iter().map(|task| task.id.clone()).collect(),
             ..Checked::default()
         };
-        let found = |workspace: &Workspace, task: &TaskRef, looked: Result<Sight, Error>| {
+        let found = |reader: &Reader, task: &TaskRef, looked: Result<Sight, Error>| {
             let mut may_be_cut = false;
             let found = match looked {
                 Ok(judged) => {
                     let log = judged.observed.log.whole();
                     may_be_cut = log.is_some_and(|log| !has_later_version(log));
                     let mut found = findings_of(&judged);
-                    if workspace.reads_work_dir() {
-                        found.extend(workspace.ignored_evidence(&judged)?);
-                        found.extend(workspace.filtered(&judged)?);
+                    if reader.reads_work_dir() {
+                        found.extend(reader.ignored_evidence(&judged)?);
+                        found.extend(reader.filtered(&judged)?);
                     }
                     found
                 }
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             };
             let mut own = Checked::default();
-            workspace.snapshot(|snapshot| own.add(found, snapshot));
+            reader.snapshot(|snapshot| own.add(found, snapshot));
             Ok::<_, Error>((own, may_be_cut.then(|| task.clone())))
         };
         let mut may_be_cut = Vec::new();
-        for own in self.workspace.look_at_each(tasks, LookDepth::Whole, found) {
+        for own in self
+            .workspace
+            .crew()
+            .look_at_each(tasks, LookDepth::Whole, found)
+        {
             let (own, task) = own?;
             may_be_cut.extend(task);
             checked.texts.extend(own.texts);
@@ -134,8 +140,9 @@ impl<'w> Checker<'w> {
         }
         if let Some(store) = self
             .workspace
+            .reader
             .store()
-            .filter(|_| self.workspace.reads_work_dir())
+            .filter(|_| self.workspace.reader.reads_work_dir())
         {
             checked
                 .findings
@@ -152,7 +159,7 @@ impl<'w> Checker<'w> {
     ///
     /// There is no repository with a work tree, or git cannot read the index or HEAD.
     pub fn staged(&self, message: Option<&str>) -> Result<Checked, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.workspace.reader.repository_or_refuse()?;
         store.refuse_bare()?;
         let archive = Archive::new(store, &self.read, false);
         let index = store.index_source()?;
@@ -164,7 +171,7 @@ impl<'w> Checker<'w> {
                 store,
                 befores.first().and_then(|before| before.source.commit()),
             );
-            Snapshot::new(&setting, &index, &self.workspace.validations, code)
+            Snapshot::new(&setting, &index, &self.workspace.reader.validations, code)
         };
         let differing = |before: &Side<'_>, directory: &RepoPath| {
             store.staged_changes(&before.source, &index, directory)
@@ -228,7 +235,7 @@ impl<'w> Checker<'w> {
                 .map(unmerged_finding),
             &after,
         );
-        let branch = self.workspace.branch()?;
+        let branch = self.workspace.reader.branch()?;
         let owner = ChangeOwner {
             message,
             branch: branch.as_deref(),
@@ -254,14 +261,18 @@ impl<'w> Checker<'w> {
     ) -> Result<Vec<Diagnostic>, Error> {
         let mut shown = Vec::new();
         for task in touched {
-            shown.extend(after.task_at(task.directory())?);
+            shown.extend(after.search().task_at(task.directory())?);
         }
-        let mut found = after.hiding(&shown)?;
-        found.extend(after.unusable_workflows(befores, !touched.is_empty())?);
+        let mut found = after.search().hiding(&shown)?;
+        found.extend(
+            after
+                .search()
+                .unusable_workflows(befores, !touched.is_empty())?,
+        );
         if found.is_empty() && touched.is_empty() {
-            let mut is_set_up = after.is_set_up()?;
+            let mut is_set_up = after.search().is_set_up()?;
             for before in befores {
-                is_set_up = is_set_up || before.is_set_up()?;
+                is_set_up = is_set_up || before.search().is_set_up()?;
             }
             if !is_set_up && !is_set_up_elsewhere(store)? {
                 let message = format!(
@@ -282,12 +293,12 @@ impl<'w> Checker<'w> {
     ///
     /// There is no repository, or the revision is unknown or cannot be read.
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.workspace.reader.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
         self.check_commits(
             store,
             &[commit.into()],
-            self.workspace.branch()?.as_deref(),
+            self.workspace.reader.branch()?.as_deref(),
             None,
         )
     }
@@ -298,7 +309,7 @@ impl<'w> Checker<'w> {
     ///
     /// There is no repository, or the range names an unknown commit or one that cannot be read.
     pub fn range(&self, range: &str) -> Result<Checked, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.workspace.reader.repository_or_refuse()?;
         let text = range;
         let range = store.range(text)?;
         let commits = store.commits(&range)?;
@@ -312,7 +323,7 @@ impl<'w> Checker<'w> {
         self.check_commits(
             store,
             &commits,
-            self.workspace.branch()?.as_deref(),
+            self.workspace.reader.branch()?.as_deref(),
             Some(&range),
         )
     }
@@ -324,7 +335,7 @@ impl<'w> Checker<'w> {
     ///
     /// There is no repository, a line has another form, or a commit cannot be read.
     pub fn pushed(&self, lines: &str) -> Result<Checked, Error> {
-        let store = self.workspace.repository_or_refuse()?;
+        let store = self.workspace.reader.repository_or_refuse()?;
         let mut checked = Checked::default();
         for (number, line) in lines
             .lines()
@@ -610,11 +621,14 @@ impl<'w> Checker<'w> {
         is_recorded: bool,
     ) -> Vec<Diagnostic> {
         let findings_in = |snapshot: &Snapshot<'_>| {
-            let judged = snapshot.task_at(task.directory()).and_then(|present| {
-                present
-                    .map(|_| self.workspace.look_back(task, snapshot))
-                    .transpose()
-            });
+            let judged = snapshot
+                .search()
+                .task_at(task.directory())
+                .and_then(|present| {
+                    present
+                        .map(|_| Look::back(&self.workspace.reader, task, snapshot))
+                        .transpose()
+                });
             match judged {
                 Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
@@ -657,7 +671,7 @@ fn staged_setting(
     store: &Store,
     head: &Side<'_>,
     index: &IndexSource<'_>,
-) -> Result<Rc<Setting>, Error> {
+) -> Result<Rc<Settings>, Error> {
     let file = RepoPath::new(config::FILE)
         .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
@@ -669,7 +683,7 @@ fn staged_setting(
         return Ok(Rc::clone(&head.setting));
     }
     Ok(Rc::new(
-        Setting::read(&InSource(index), index.format()).in_full()?,
+        Settings::read(&InSource(index), index.format()).in_full()?,
     ))
 }
 

@@ -100,20 +100,20 @@ impl Compared<'_, '_> {
             .iter()
             .any(|before| before.setting.config.roots != *roots);
         let mut shown = if has_other_roots {
-            self.after.tasks()?
+            self.after.search().tasks()?
         } else {
             Vec::new()
         };
         for task in changed {
-            if self.after.task_at(task.directory())?.is_none() {
-                shown.extend(self.after.tasks_below(task.directory())?);
+            if self.after.search().task_at(task.directory())?.is_none() {
+                shown.extend(self.after.search().tasks_below(task.directory())?);
             }
         }
         let mut uncovered: Vec<TaskRef> = Vec::new();
         for task in shown {
             let hides = |before: &Rc<Side<'_>>| -> Result<Option<()>, Error> {
-                let is_hidden =
-                    has_record(&before.source, &task)? && !self.before(before).shows(&task)?;
+                let is_hidden = has_record(&before.source, &task)?
+                    && !self.before(before).search().shows(&task)?;
                 Ok(is_hidden.then_some(()))
             };
             if !uncovered.contains(&task) && first(self.befores.iter(), hides)?.is_some() {
@@ -131,9 +131,9 @@ impl Compared<'_, '_> {
 
     /// The task that a path belongs to: after the change, or else on the first side that has one.
     fn owner(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        match self.after.task_of_path(path)? {
+        match self.after.search().task_of_path(path)? {
             None => first(self.befores.iter(), |before| {
-                self.before(before).task_of_path(path)
+                self.before(before).search().task_of_path(path)
             }),
             task => Ok(task),
         }
@@ -205,12 +205,14 @@ impl Compared<'_, '_> {
                 continue;
             }
             let mut known = first(directories.iter(), |directory| {
-                self.after.task_at(directory)
+                self.after.search().task_at(directory)
             })?;
             if known.is_none() && !is_by_trailers {
                 let places = || directories.iter();
                 let on_side = |before: &Rc<Side<'_>>| {
-                    first(places(), |directory| self.before(before).task_at(directory))
+                    first(places(), |directory| {
+                        self.before(before).search().task_at(directory)
+                    })
                 };
                 known = first(self.befores.iter(), on_side)?;
             }

@@ -54,9 +54,9 @@ pub(super) fn gate(
     let (ids, is_certain) = owner.ids(after);
     let (mut findings, mut gates) = (Vec::new(), Vec::new());
     for id in ids {
-        let named = |id: TaskId| match after.task_named(&id)? {
+        let named = |id: TaskId| match after.search().task_named(&id)? {
             None => first(compared.befores.iter(), |before| {
-                compared.before(before).task_named(&id)
+                compared.before(before).search().task_named(&id)
             }),
             task => Ok(task),
         };
@@ -64,7 +64,7 @@ pub(super) fn gate(
         match task {
             Some(task) => gates.extend(Gate::of(task, compared)),
             None if is_certain => {
-                let known = after.tasks()?;
+                let known = after.search().tasks()?;
                 let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
                 let message = format!("the commit names task `{id}`, which does not exist");
                 let mut finding = Diagnostic::error(Code::UnknownTask, message);

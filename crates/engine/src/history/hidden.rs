@@ -110,7 +110,7 @@ fn hidden_commits(
             continue;
         }
         let side = sides.of(id)?;
-        if uncovering.before(&side).shows(task)? {
+        if uncovering.before(&side).search().shows(task)? {
             if now.is_some() && TaskRecord::of(task, &side.source).ok() == now {
                 return Ok(None);
             }

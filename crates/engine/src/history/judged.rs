@@ -97,7 +97,7 @@ pub fn judged(
     });
     let after: BTreeMap<&str, _> = observed.collect();
     let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-    let store = workspace.repository_or_refuse()?;
+    let store = workspace.reader.repository_or_refuse()?;
     let files = names.into_iter().map(|name| {
         let (old, new) = (before.get(name).copied(), after.get(name));
         let path = judged

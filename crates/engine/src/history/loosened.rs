@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
 use crate::config;
 use crate::store::Store;
 use crate::survey::Error;
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::workflow::{Document, RuleChange, first_other_line, schema_loosened};
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ pub(super) fn loosened(
 }
 
 /// The workflows at both ends. One that the range brings loosens nothing, and one with errors decides nothing.
-fn workflows(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
+fn workflows(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for name in old.workflow_names() {
         let path = new.path_of_workflow(&name);
@@ -86,7 +86,7 @@ fn workflows(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
     found
 }
 
-fn schemas(old: &Setting, new: &Setting) -> Vec<Diagnostic> {
+fn schemas(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for name in old.system.names("schemas", ".schema.json") {
         let (Some(before), Some(after)) = (old.system.schema(name), new.system.schema(name)) else {

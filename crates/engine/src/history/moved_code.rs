@@ -150,7 +150,7 @@ impl NewSteps<'_> {
         )?;
         let mut others = Vec::new();
         for log in changed.iter().filter(|path| path.name() == TRANSCRIPT_FILE) {
-            let task = self.after.task_of_path(log)?;
+            let task = self.after.search().task_of_path(log)?;
             let Some(task) = task.filter(|task| task.directory() != self.task.directory()) else {
                 continue;
             };

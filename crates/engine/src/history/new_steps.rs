@@ -238,7 +238,7 @@ impl NewSteps<'_> {
             let Some(place) = self.after.place_of(self.task, &id) else {
                 continue;
             };
-            if self.after.task_at(place.directory())?.is_some() {
+            if self.after.search().task_at(place.directory())?.is_some() {
                 continue;
             }
             let copied = self.archive.log_before(self.parents, &place, |_, log| {

@@ -9,7 +9,7 @@ use crate::decide::{
 };
 use crate::scan::ValidationCache;
 use crate::store::Store;
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
 use crate::workflow::{Artifact, Phase, Workflow};
@@ -57,7 +57,7 @@ pub(super) fn ruled_by(step: &ProvenStep) -> Option<&WorkflowRef> {
 pub(super) fn yields(
     store: &Store,
     archive: &Archive<'_>,
-    (rules, name): (&Rc<Setting>, &WorkflowName),
+    (rules, name): (&Rc<Settings>, &WorkflowName),
     StepPlace {
         task,
         commit,
@@ -151,7 +151,7 @@ fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
 }
 
 /// What of a workflow decides, as text: its machine and the digests of its schemas. `None` if it cannot be used.
-pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
+pub(super) fn rules_in(setting: &Settings, name: &str) -> Option<String> {
     let loaded = setting.workflow(name).ok()?;
     let mut rules = loaded.document.machine();
     for schema in loaded
@@ -167,7 +167,7 @@ pub(super) fn rules_in(setting: &Setting, name: &str) -> Option<String> {
 }
 
 /// What the settings ask of decisions by a workflow, as text.
-fn asked_in(setting: &Setting, workflow: &Workflow) -> String {
+fn asked_in(setting: &Settings, workflow: &Workflow) -> String {
     let has_judges = workflow.phases.iter().any(|phase| !phase.not_by.is_empty());
     if has_judges {
         format!("{:?}", setting.config.require)
@@ -177,8 +177,8 @@ fn asked_in(setting: &Setting, workflow: &Workflow) -> String {
 }
 
 /// Whether the same decides by a workflow of these settings. Rules with errors decide nothing.
-pub(super) fn are_rules_alike(one: &Setting, other: &Setting, name: &str) -> bool {
-    let digests = |setting: &Setting| {
+pub(super) fn are_rules_alike(one: &Settings, other: &Settings, name: &str) -> bool {
+    let digests = |setting: &Settings| {
         let loaded = setting.workflow(name).ok()?;
         let workflow = loaded.workflow()?;
         let schemas = workflow

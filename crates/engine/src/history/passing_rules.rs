@@ -11,7 +11,7 @@ use super::replay::Audited;
 use crate::base::{Digest, WorkflowName};
 use crate::decide::{People, ProvenStep, WorkflowRef};
 use crate::store::{Store, Visited};
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 struct SettingChange {
     commit: Digest,
     number: usize,
-    before: Rc<Setting>,
-    after: Rc<Setting>,
+    before: Rc<Settings>,
+    after: Rc<Settings>,
 }
 
 /// What stood before and after a change of the settings, if anything did.
@@ -156,7 +156,7 @@ impl<'a> PassingRules<'a> {
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
         let people = self.people.get_or_init(|| {
-            let people = |setting: &Setting| Some(setting.config.people.clone());
+            let people = |setting: &Settings| Some(setting.config.people.clone());
             let found = self
                 .changes
                 .iter()
@@ -267,8 +267,8 @@ impl<'a> PassingRules<'a> {
         if let Some(known) = self.rules.borrow().get(name) {
             return Rc::clone(known);
         }
-        let mut known: HashMap<*const Setting, Option<Rc<str>>> = HashMap::new();
-        let mut rules = |setting: &Rc<Setting>| {
+        let mut known: HashMap<*const Settings, Option<Rc<str>>> = HashMap::new();
+        let mut rules = |setting: &Rc<Settings>| {
             let known = known.entry(Rc::as_ptr(setting));
             known
                 .or_insert_with(|| rules_in(setting, name.as_str()).map(Rc::from))
@@ -331,6 +331,6 @@ fn if_any_came_back<R: PartialEq>(changes: Vec<ChangedSetting<R>>) -> Vec<Change
     }
 }
 
-fn digest_in(setting: &Setting, name: &str) -> Option<Digest> {
+fn digest_in(setting: &Settings, name: &str) -> Option<Digest> {
     Some(setting.workflow(name).ok()?.workflow()?.digest)
 }

@@ -14,7 +14,7 @@ use crate::base::{Code, Digest, TaskId, WorkflowName, command};
 use crate::decide::{Proof, Standing, State, import_of, is_original};
 use crate::record::{LogEvent, LogFault, LogFaultKind, NotAnEvent};
 use crate::scan::Source;
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use serde_json::Value;
@@ -150,7 +150,7 @@ impl RecordChange<'_> {
             let is_copied = !ids.is_disjoint(&events_of(pool, other, self.after.source)?);
             Ok(Some((!is_copied).then(|| (other.clone(), record))))
         };
-        if let Some(found) = first(before.tasks()?.iter(), on_side)? {
+        if let Some(found) = first(before.search().tasks()?.iter(), on_side)? {
             return Ok(found);
         }
         let in_history = |name: &String| -> Result<Option<(TaskRef, TaskRecord)>, Error> {
@@ -161,7 +161,7 @@ impl RecordChange<'_> {
             else {
                 return Ok(None);
             };
-            if self.after.task_at(other.directory())?.is_some() {
+            if self.after.search().task_at(other.directory())?.is_some() {
                 return Ok(None);
             }
             let Some(last) = self.archive.log_before(self.parents, &other, |_, _| true)? else {
@@ -195,7 +195,7 @@ impl RecordChange<'_> {
                 .map(|snapshot| snapshot.setting)
         };
         let is_phase = |phase: &str| {
-            let has_phase = |(setting, name): (&Setting, &WorkflowName)| {
+            let has_phase = |(setting, name): (&Settings, &WorkflowName)| {
                 let loaded = setting.workflow(name.as_str()).ok();
                 loaded.is_some_and(|loaded| {
                     loaded
@@ -290,6 +290,7 @@ impl RecordChange<'_> {
         }
         for other in self
             .after
+            .search()
             .tasks()?
             .iter()
             .filter(|other| other.directory() != self.task.directory())

@@ -7,7 +7,7 @@ use super::record::TaskRecord;
 use crate::base::{Digest, WorkflowName};
 use crate::decide::{Kind, Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::Store;
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
 use std::rc::Rc;
 
@@ -17,8 +17,8 @@ pub(super) struct RangeRules<'a> {
     archive: &'a Archive<'a>,
     /// Where the range begins.
     parted: Digest,
-    from: Rc<Setting>,
-    to: Rc<Setting>,
+    from: Rc<Settings>,
+    to: Rc<Settings>,
 }
 
 impl<'a> RangeRules<'a> {
@@ -55,7 +55,7 @@ impl<'a> RangeRules<'a> {
     pub(super) fn doubt(
         &self,
         place: StepPlace<'_>,
-        before: Option<&Setting>,
+        before: Option<&Settings>,
         proof: &mut Proof,
     ) -> Result<bool, Error> {
         if proof.standing == Standing::Restored
@@ -96,7 +96,7 @@ impl<'a> RangeRules<'a> {
 
     /// Why the settings about people that permitted the steps are those of neither end, if a step needs a
     /// person.
-    fn foreign_people(&self, before: Option<&Setting>, proof: &Proof) -> Option<String> {
+    fn foreign_people(&self, before: Option<&Settings>, proof: &Proof) -> Option<String> {
         let people = [&self.from.config.people, &self.to.config.people];
         let needs_a_person = |step: &ProvenStep| {
             step.approval.is_some()
@@ -115,7 +115,7 @@ impl<'a> RangeRules<'a> {
     fn foreign_workflow(&self, step: &ProvenStep) -> Option<String> {
         let WorkflowRef { name, digest } = step.workflow.as_ref()?;
         // A finished task whose document is gone may move all the same.
-        let is_gone = |setting: &&Rc<Setting>| {
+        let is_gone = |setting: &&Rc<Settings>| {
             setting
                 .workflow(name.as_str())
                 .map_or(true, |loaded| loaded.document.name != name.as_str())
@@ -123,7 +123,7 @@ impl<'a> RangeRules<'a> {
         if step.entry.kind == Kind::Rename && [&self.from, &self.to].iter().all(is_gone) {
             return None;
         }
-        let stands = |setting: &&Rc<Setting>| {
+        let stands = |setting: &&Rc<Settings>| {
             let loaded = setting.workflow(name.as_str()).ok();
             loaded.is_some_and(|loaded| loaded.workflow().is_some_and(|one| one.digest == *digest))
         };
@@ -178,7 +178,7 @@ impl<'a> RangeRules<'a> {
     }
 
     /// Why the settings about people that permitted a step are looser than those at the beginning.
-    fn loosened_people(&self, before: &Setting, step: &ProvenStep) -> Option<String> {
+    fn loosened_people(&self, before: &Settings, step: &ProvenStep) -> Option<String> {
         let people = &self.from.config.people;
         (before.config.people != *people && !permits(people, step)).then(|| {
             "the range changes [people] in orch.toml, and the settings that it begins with do not permit it"
@@ -191,7 +191,7 @@ impl<'a> RangeRules<'a> {
     fn unlike_workflow(
         &self,
         place: StepPlace<'_>,
-        before: Option<&Setting>,
+        before: Option<&Settings>,
         step: &ProvenStep,
     ) -> Result<Option<String>, Error> {
         if let Some(other) = self.other_workflow(place, step)? {

@@ -9,7 +9,7 @@ use crate::record::{
     log_extent_of, read_state, sides,
 };
 use crate::scan::{Content, Source};
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
 use crate::workflow::{Workflow, is_tree_name};
 use serde::Deserialize;
@@ -159,7 +159,7 @@ impl TaskRecord {
     pub(super) fn foreign(
         &self,
         archive: &Archive<'_>,
-        near: &Setting,
+        near: &Settings,
         name: &str,
     ) -> Option<State> {
         let text = std::str::from_utf8(&self.state.as_ref()?.bytes).ok()?;
@@ -232,7 +232,7 @@ pub(super) struct StateCheck<'a> {
     pub log: &'a ReadLog,
     pub archive: &'a Archive<'a>,
     /// The settings whose workflow may have joined its heads.
-    pub settings: Vec<&'a Setting>,
+    pub settings: Vec<&'a Settings>,
 }
 
 impl StateCheck<'_> {
@@ -334,7 +334,7 @@ impl StateCheck<'_> {
         else {
             return false;
         };
-        let read = |setting: &&Setting| self.archive.foreign(setting, name.as_str(), text, value);
+        let read = |setting: &&Settings| self.archive.foreign(setting, name.as_str(), text, value);
         self.settings.iter().filter_map(read).any(|foreign| {
             foreign.phase == adopted.phase
                 && foreign
@@ -383,7 +383,7 @@ impl StateCheck<'_> {
 
     fn compared(
         &self,
-        setting: &Setting,
+        setting: &Settings,
         heads: &[Digest],
         value: &Value,
         text: &str,
@@ -439,7 +439,7 @@ impl StateCheck<'_> {
 pub(super) fn missing_end(
     task: &TaskRef,
     state: &State,
-    near: &Setting,
+    near: &Settings,
     source: &dyn Source,
     archive: &Archive<'_>,
 ) -> Option<String> {

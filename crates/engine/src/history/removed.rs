@@ -286,7 +286,7 @@ impl<'a> RemovedRecords<'a> {
     /// Whether a task of a commit has the events of a removed record: the task was renamed or restored.
     fn lives_on(&self, record: &ReadRecord, at: &Side<'_>) -> Result<bool, Error> {
         let (pool, validations) = (self.archive.logs(), ValidationCache::default());
-        for task in at.snapshot(&validations).tasks()? {
+        for task in at.snapshot(&validations).search().tasks()? {
             if record
                 .events
                 .is_subset(&events_of(pool, &task, &at.source)?)

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use crate::base::{Digest, RepoPath};
 use crate::scan::ValidationCache;
 use crate::store::{Store, TreeSource, Visited};
-use crate::survey::setting::Setting;
+use crate::survey::setting::Settings;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const SIDES_KEPT: usize = 8;
 /// One side of a change: the files of a commit and the settings in it.
 pub(super) struct Side<'s> {
     pub source: TreeSource<'s>,
-    pub setting: Rc<Setting>,
+    pub setting: Rc<Settings>,
 }
 
 impl<'s> Side<'s> {

@@ -5,7 +5,7 @@ use crate::decide::{HistoryEntry, former_id};
 use crate::record::{EventLog, LogPeek};
 use crate::scan::io_error;
 use crate::store::{PathChange, durable};
-use crate::survey::{Error, TaskRef, Workspace};
+use crate::survey::{Error, Reader, TaskRef, Workspace};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -43,35 +43,35 @@ pub fn stories(
     workspace: &Workspace,
     tasks: &[TaskRef],
 ) -> Result<Vec<Result<Story, Error>>, Error> {
-    let logs = workspace.map_each(tasks, TaskLog::of);
+    let logs = workspace.crew().map_each(tasks, TaskLog::of);
     let paths: Vec<RepoPath> = logs
         .iter()
         .flatten()
         .flat_map(|log| &log.paths)
         .cloned()
         .collect();
-    let history = match &workspace.store {
+    let history = match &workspace.reader.store {
         Some(store) if !paths.is_empty() => store.history(&paths)?,
         _ => BTreeMap::new(),
     };
-    let story = |workspace: &Workspace, log: &Result<TaskLog, Error>| {
+    let story = |reader: &Reader, log: &Result<TaskLog, Error>| {
         let log = log.as_ref().map_err(Error::clone)?;
         Ok(Story {
-            steps: steps(workspace, log, &history)?,
+            steps: steps(reader, log, &history)?,
             is_damaged: log.is_damaged,
         })
     };
-    Ok(workspace.map_each(&logs, story))
+    Ok(workspace.crew().map_each(&logs, story))
 }
 
 impl TaskLog {
-    fn of(workspace: &Workspace, task: &TaskRef) -> Result<Self, Error> {
-        let path = task.transcript_path().under(&workspace.root);
+    fn of(reader: &Reader, task: &TaskRef) -> Result<Self, Error> {
+        let path = task.transcript_path().under(&reader.root);
         let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
         let (log, faults) = EventLog::parse(&bytes.unwrap_or_default());
         let events = log.events().map(|event| event.entry.as_ref());
         let places =
-            workspace.snapshot(|snapshot| snapshot.places_of(task, events.filter_map(former_id)));
+            reader.snapshot(|snapshot| snapshot.places_of(task, events.filter_map(former_id)));
         let paths = places.iter().map(TaskRef::transcript_path).collect();
         Ok(Self {
             log,
@@ -82,7 +82,7 @@ impl TaskLog {
 }
 
 fn steps(
-    workspace: &Workspace,
+    reader: &Reader,
     TaskLog { log, paths, .. }: &TaskLog,
     history: &BTreeMap<RepoPath, Vec<PathChange>>,
 ) -> Result<Vec<TimedStep>, Error> {
@@ -90,7 +90,7 @@ fn steps(
     for path in paths {
         for PathChange { commit, blob } in history.get(path).into_iter().flatten() {
             // History runs from new to old, so the oldest commit with an event wins.
-            let (Some(store), Some(blob)) = (&workspace.store, blob) else {
+            let (Some(store), Some(blob)) = (&reader.store, blob) else {
                 continue;
             };
             let held = store.blob(*blob)?.unwrap_or_default();

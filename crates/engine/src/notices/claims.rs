@@ -27,7 +27,7 @@ pub(super) struct NoticeClaims {
 impl NoticeClaims {
     /// Returns an error if there is no directory for them.
     pub(super) fn of(workspace: &Workspace) -> Result<Self, Error> {
-        let Some(store) = workspace.store() else {
+        let Some(store) = workspace.reader.store() else {
             return Ok(Self { directory: None });
         };
         let own = store.own_directory()?;
@@ -111,7 +111,7 @@ impl NoticeClaims {
         if old.is_empty() {
             return Ok(());
         }
-        for task in writer.workspace.tasks()? {
+        for task in writer.workspace.finder().tasks()? {
             old.remove(OsStr::new(&name(&task.id)));
         }
         old.into_iter()

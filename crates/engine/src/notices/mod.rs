@@ -105,7 +105,7 @@ impl Notifier {
 
     /// A watch begins to look at events. What is so when the first one of the work tree does is no event.
     fn begin_watch(&mut self, workspace: &Workspace) {
-        if !self.is_first_watch && !workspace.config().notify.is_empty() {
+        if !self.is_first_watch && !workspace.settings().config().notify.is_empty() {
             let is_first = self.with_claims(workspace, NoticeClaims::claim_first_watch);
             self.is_first_watch = is_first.unwrap_or(true);
         }
@@ -118,7 +118,7 @@ impl Notifier {
 
     /// A run has ended. Returns whether to ring the bell.
     pub fn run_ended(&mut self, writer: &Writer<'_>, end: &RunEnd) -> bool {
-        if writer.workspace.config().notify.is_empty() {
+        if writer.workspace.settings().config().notify.is_empty() {
             return false;
         }
         let of_task = TaskNotice::of(&end.judged);
@@ -159,7 +159,7 @@ impl Notifier {
         workspace: &Workspace,
         act: impl FnOnce(&NoticeClaims) -> Result<T, Error>,
     ) -> Option<T> {
-        if workspace.config().notify.is_empty() {
+        if workspace.settings().config().notify.is_empty() {
             return None;
         }
         let opened = self
@@ -188,7 +188,7 @@ impl Notifier {
         run: Option<&EndedRun>,
     ) -> bool {
         let workspace = writer.workspace;
-        let config = workspace.config();
+        let config = workspace.settings().config();
         tracing::info!(task = %sight.task.id, event = kind.as_str(), "notice");
         let mut text = None;
         for (name, entry, action) in config
@@ -263,7 +263,7 @@ impl Notifier {
             NotifyAction::Command(argv) => {
                 let program = LimitedProgram {
                     argv,
-                    directory: writer.workspace.root().to_owned(),
+                    directory: writer.workspace.reader.root().to_owned(),
                     environment: Vec::new(),
                     input,
                     times: Times {
@@ -313,11 +313,11 @@ fn word(
     run: Option<&EndedRun>,
 ) -> Result<String, Error> {
     let workspace = writer.workspace;
-    let suggestion = Suggestion::of(&workspace.subject(sight));
+    let suggestion = Suggestion::of(&workspace.reader.subject(sight));
     Ok(line(&Notice::new(
         writer.now(),
         kind,
-        workspace.repository()?,
+        workspace.reader.repository()?,
         suggestion,
         run.cloned(),
     )))

@@ -241,7 +241,7 @@ impl RunFiles {
         make: impl FnOnce(Option<RunState>) -> RunState,
     ) -> Result<Option<(Lock, RunState)>, Error> {
         self.create()?;
-        let _control = self.control_lock()?;
+        let _control = self.control().control_lock()?;
         let Some(lock) = self.try_lock()? else {
             return Ok(None);
         };
@@ -250,7 +250,7 @@ impl RunFiles {
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
         // The run may have the id of one that a killed process drove, to which the request was sent.
-        self.drop_request()?;
+        self.control().drop_request()?;
         self.write(&run)?;
         // The directory of the runs may be new.
         durable::sync(std::slice::from_ref(&self.task))?;
@@ -292,85 +292,18 @@ impl RunFiles {
             *lock = None;
             return Ok(None);
         }
-        let _control = self.control_lock()?;
-        let pending = self.request(&run.id).ok().flatten();
+        let _control = self.control().control_lock()?;
+        let pending = self.control().request(&run.id).ok().flatten();
         if let Some(control) = pending.filter(|control| Some(control.request) > applied) {
             return Ok(Some(control));
         }
         let written = self.write(run);
         // What cannot be removed is not for the next run.
-        if let Err(error) = self.drop_request() {
+        if let Err(error) = self.control().drop_request() {
             tracing::warn!(error = error.logged(), "cannot remove the control request");
         }
         *lock = None;
         written.map(|()| None)
-    }
-
-    /// Sends a request to the process that drives the task; `None` withdraws the pending one. A new request
-    /// replaces an older one, but a pause does not replace a stop. Returns an error if the files cannot be
-    /// written or another process drives the task without a record.
-    pub fn send(&self, request: Option<ControlRequest>, by: &str) -> Result<ControlOutcome, Error> {
-        if !self.directory.is_dir() && !self.is_driven() {
-            return Ok(ControlOutcome::NoRunner(None));
-        }
-        self.create()?;
-        let _control = self.control_lock()?;
-        let mut run = self.read()?.map(Box::new);
-        let is_going_on = |run: &RunState| !matches!(run.standing, RunStanding::Ended { .. });
-        for _ in 0..LOOKS {
-            if !self.is_driven() {
-                return Ok(ControlOutcome::NoRunner(run));
-            }
-            if run.as_deref().is_some_and(is_going_on) {
-                break;
-            }
-            // Someone has deleted it, or the process that drives the task has just begun, and writes it shortly.
-            sleep(Duration::from_millis(20));
-            run = self.read()?.map(Box::new);
-        }
-        let Some(run) = run.filter(|run| is_going_on(run)) else {
-            let what = "another process runs this task but has written no record".to_owned();
-            return Err(Error::busy(what));
-        };
-        match request {
-            None => self.drop_request()?,
-            Some(request) if self.pending(&run.id) > Some(request) => {}
-            Some(request) => {
-                let document = ControlDocument::of(&run.id, request, by);
-                self.replace(Within::Own, CONTROL, &document, true)?;
-                tracing::info!(request = request.as_str(), "control request sent");
-            }
-        }
-        Ok(ControlOutcome::Sent(run))
-    }
-
-    /// The pending request to this run; `None` if there is none. Returns an error that says what is wrong if
-    /// there is a file that is no request to it: such a file has no effect.
-    pub fn request(&self, run: &str) -> Result<Option<Control>, Reason> {
-        let text = match durable::read_kept(&self.directory.join(CONTROL)) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(error.to_string().into()),
-        };
-        let document: ControlDocument =
-            serde_json::from_slice(&text).map_err(|error| Reason::from(error.to_string()))?;
-        let request = document.request(run)?;
-        Ok(Some(Control {
-            request,
-            by: document.by,
-        }))
-    }
-
-    /// The pending request to this run; `None` if the file is no request to it.
-    #[must_use]
-    pub fn pending(&self, run: &str) -> Option<ControlRequest> {
-        Some(self.request(run).ok()??.request)
-    }
-
-    /// The path of the control request, as messages show it.
-    #[must_use]
-    pub fn control_shown(&self) -> String {
-        format!("{}/{CONTROL}", self.shown)
     }
 
     /// Whether a process drives the task now.
@@ -524,18 +457,6 @@ impl RunFiles {
         }
     }
 
-    fn drop_request(&self) -> Result<(), Error> {
-        let removed = self
-            .open(Within::Own)
-            .and_then(|own| own.remove_if_there(CONTROL));
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.refused(&self.directory.join(CONTROL), error))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Takes the lock again if the task's directory was replaced by another one since.
     pub fn keep_lock(&self, lock: &mut Option<Lock>) {
         let is_same = |lock: &Lock| {
@@ -574,22 +495,6 @@ impl RunFiles {
         Ok(None)
     }
 
-    fn control_lock(&self) -> Result<File, Error> {
-        let path = self.directory.join("control.lock");
-        let fail = |source| self.refused(&path, source);
-        let open = || self.open(Within::Own)?.touch("control.lock");
-        let file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.create()?;
-                open()
-            }
-            opened => opened,
-        };
-        let file = file.map_err(fail)?;
-        file.lock().map_err(fail)?;
-        Ok(file)
-    }
-
     /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
         let Ok(logs) = self.open(Within::Logs) else {
@@ -613,6 +518,115 @@ impl RunFiles {
                 let _ = logs.remove(name);
             }
         }
+    }
+
+    /// The control request for its run.
+    #[must_use]
+    pub fn control(&self) -> RunControl<'_> {
+        RunControl { files: self }
+    }
+}
+
+/// The control request of a task, from other processes to its run.
+pub struct RunControl<'f> {
+    files: &'f RunFiles,
+}
+
+impl RunControl<'_> {
+    /// Sends a request to the process that drives the task; `None` withdraws the pending one. A new request
+    /// replaces an older one, but a pause does not replace a stop. Returns an error if the files cannot be
+    /// written or another process drives the task without a record.
+    pub fn send(&self, request: Option<ControlRequest>, by: &str) -> Result<ControlOutcome, Error> {
+        if !self.files.directory.is_dir() && !self.files.is_driven() {
+            return Ok(ControlOutcome::NoRunner(None));
+        }
+        self.files.create()?;
+        let _control = self.control_lock()?;
+        let mut run = self.files.read()?.map(Box::new);
+        let is_going_on = |run: &RunState| !matches!(run.standing, RunStanding::Ended { .. });
+        for _ in 0..LOOKS {
+            if !self.files.is_driven() {
+                return Ok(ControlOutcome::NoRunner(run));
+            }
+            if run.as_deref().is_some_and(is_going_on) {
+                break;
+            }
+            // Someone has deleted it, or the process that drives the task has just begun, and writes it shortly.
+            sleep(Duration::from_millis(20));
+            run = self.files.read()?.map(Box::new);
+        }
+        let Some(run) = run.filter(|run| is_going_on(run)) else {
+            let what = "another process runs this task but has written no record".to_owned();
+            return Err(Error::busy(what));
+        };
+        match request {
+            None => self.drop_request()?,
+            Some(request) if self.pending(&run.id) > Some(request) => {}
+            Some(request) => {
+                let document = ControlDocument::of(&run.id, request, by);
+                self.files.replace(Within::Own, CONTROL, &document, true)?;
+                tracing::info!(request = request.as_str(), "control request sent");
+            }
+        }
+        Ok(ControlOutcome::Sent(run))
+    }
+
+    /// The pending request to this run; `None` if there is none. Returns an error that says what is wrong if
+    /// there is a file that is no request to it: such a file has no effect.
+    pub fn request(&self, run: &str) -> Result<Option<Control>, Reason> {
+        let text = match durable::read_kept(&self.files.directory.join(CONTROL)) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(error.to_string().into()),
+        };
+        let document: ControlDocument =
+            serde_json::from_slice(&text).map_err(|error| Reason::from(error.to_string()))?;
+        let request = document.request(run)?;
+        Ok(Some(Control {
+            request,
+            by: document.by,
+        }))
+    }
+
+    /// The pending request to this run; `None` if the file is no request to it.
+    #[must_use]
+    pub fn pending(&self, run: &str) -> Option<ControlRequest> {
+        Some(self.request(run).ok()??.request)
+    }
+
+    /// The path of the control request, as messages show it.
+    #[must_use]
+    pub fn control_shown(&self) -> String {
+        format!("{}/{CONTROL}", self.files.shown)
+    }
+
+    fn drop_request(&self) -> Result<(), Error> {
+        let removed = self
+            .files
+            .open(Within::Own)
+            .and_then(|own| own.remove_if_there(CONTROL));
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self
+                .files
+                .refused(&self.files.directory.join(CONTROL), error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn control_lock(&self) -> Result<File, Error> {
+        let path = self.files.directory.join("control.lock");
+        let fail = |source| self.files.refused(&path, source);
+        let open = || self.files.open(Within::Own)?.touch("control.lock");
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.files.create()?;
+                open()
+            }
+            opened => opened,
+        };
+        let file = file.map_err(fail)?;
+        file.lock().map_err(fail)?;
+        Ok(file)
     }
 }
 
@@ -697,21 +711,21 @@ mod tests {
             ),
         ] {
             fs::write(&control, text).expect("written");
-            let told = files.request("1-1").expect_err(text);
+            let told = files.control().request("1-1").expect_err(text);
             assert!(told.to_string().contains(why), "{told}");
         }
         // Nothing of it is on the disk.
         File::create(&control)
             .and_then(|file| file.set_len(1 << 30))
             .expect("grown");
-        let told = files.request("1-1").expect_err("a large file");
+        let told = files.control().request("1-1").expect_err("a large file");
         assert!(told.to_string().contains("longer than"), "{told}");
         fs::remove_file(&control).expect("removed");
         fs::create_dir(&control).expect("made");
-        let told = files.request("1-1").expect_err("a directory");
+        let told = files.control().request("1-1").expect_err("a directory");
         assert!(told.to_string().contains("not a regular file"), "{told}");
         fs::remove_dir(&control).expect("removed");
-        assert_eq!(files.request("1-1"), Ok(None));
+        assert_eq!(files.control().request("1-1"), Ok(None));
     }
 
     #[test]
@@ -729,7 +743,7 @@ mod tests {
             kept: None,
         };
         assert!(matches!(
-            files.send(Some(ControlRequest::Stop), "Ann"),
+            files.control().send(Some(ControlRequest::Stop), "Ann"),
             Ok(ControlOutcome::NoRunner(None))
         ));
         assert!(
@@ -744,7 +758,10 @@ mod tests {
         fs::write(files.directory.join(CONTROL), stop("1-1")).expect("written");
         let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", RunStanding::Idle)));
         let (lock, state) = begun.expect("no fault").expect("not driven");
-        assert_eq!((files.request("1-1"), state.id.as_str()), (Ok(None), "1-1"));
+        assert_eq!(
+            (files.control().request("1-1"), state.id.as_str()),
+            (Ok(None), "1-1")
+        );
         assert!(
             files
                 .begin(|_| unreachable!("already driven"))
@@ -760,16 +777,21 @@ mod tests {
             (Some(ControlRequest::Pause), Some(ControlRequest::Stop)),
         ] {
             assert!(
-                matches!(files.send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1")
+                matches!(files.control().send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1")
             );
             assert_eq!(
                 files
+                    .control()
                     .request("1-1")
                     .expect("valid")
                     .map(|control| control.request),
                 expected
             );
-            assert_eq!(files.pending("1-2"), None, "it is for another run");
+            assert_eq!(
+                files.control().pending("1-2"),
+                None,
+                "it is for another run"
+            );
         }
 
         // A run cannot end while a stronger request is pending.
@@ -793,9 +815,9 @@ mod tests {
                 .expect("no fault"),
             None
         );
-        assert!(lock.is_none() && files.request("1-1") == Ok(None) && !files.is_driven());
+        assert!(lock.is_none() && files.control().request("1-1") == Ok(None) && !files.is_driven());
         assert!(
-            matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(Some(last))) if *last == ended)
+            matches!(files.control().send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(Some(last))) if *last == ended)
         );
     }
 }

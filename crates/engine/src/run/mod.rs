@@ -31,7 +31,7 @@ mod trial;
 pub use crate::decide::ControlRequest;
 pub use announced::AnnouncedAgents;
 pub use executor::{Executor, Performed};
-pub use files::{Control, ControlOutcome, Lock, RunFiles};
+pub use files::{Control, ControlOutcome, Lock, RunControl, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};
 pub use lineage::Lineage;
 pub use own_program::{OwnProgram, wait_for_hang_up};

@@ -1,13 +1,13 @@
 //! Whether the files of a task can serve as evidence: not ignored by git, and not altered by a filter.
 
 use super::basis::LookBasis;
-use super::{Error, Sight, TaskRef, Workspace};
+use super::{Error, Reader, Sight, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
 use crate::scan::Observed;
 use crate::store::Store;
 use std::borrow::Cow;
 
-impl Workspace {
+impl Reader {
     /// A finding for each declared artifact that git ignores, because no transition could commit it. Returns
     /// an error if git cannot be read.
     pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {

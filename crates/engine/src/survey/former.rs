@@ -1,7 +1,7 @@
 //! The document of a workflow as it was when a task was finished. A finished task is read by its own record: that its
 //! document was removed or renamed since, or has errors now, says nothing about it.
 
-use super::setting::{InSource, Setting};
+use super::setting::{InSource, Settings};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, RepoPath};
@@ -66,7 +66,7 @@ pub(crate) fn workflow_then(
     for _ in 0..MOST_VERSIONS {
         let Some(now) = at else { break };
         if store.source_at(Some(now)).blob_at(&path)?.is_some() {
-            let setting = Setting::read(&InSource(&store.tree_source(now)), store.format());
+            let setting = Settings::read(&InSource(&store.tree_source(now)), store.format());
             let loaded = setting.workflow(named.name.as_str())?;
             if loaded
                 .workflow()

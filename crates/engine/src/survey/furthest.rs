@@ -1,8 +1,8 @@
 //! Finds the versions of every task in trees, and compares their logs.
 
-use super::setting::{InSource, Setting, Texts};
+use super::setting::{InSource, Settings, Texts};
 use super::snapshot::Snapshot;
-use super::{CodeAt, Error, Sight, TaskRef, Workspace};
+use super::{CodeAt, Error, Look, Reader, Sight, TaskRef, Workspace};
 use crate::base::{Code, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::record::EventLog;
@@ -61,9 +61,9 @@ type UnreadVersion = (usize, TaskId, Error);
 
 /// A search for tasks in all places, with what it has computed for each tree.
 pub(super) struct VersionSearch<'s> {
-    here: &'s Workspace,
+    here: &'s Reader,
     store: &'s Store,
-    pub settings: Vec<Rc<Setting>>,
+    pub settings: Vec<Rc<Settings>>,
     /// The directory of the texts, by the blob of orch.toml.
     systems: HashMap<Option<Digest>, RepoPath>,
     /// The index of the settings, by the blob of orch.toml and the tree of the texts.
@@ -115,7 +115,7 @@ impl LogText {
 
 impl<'s> VersionSearch<'s> {
     /// A search that has looked nowhere yet. `here` counts the costs.
-    pub(super) fn new(here: &'s Workspace, store: &'s Store) -> Self {
+    pub(super) fn new(here: &'s Reader, store: &'s Store) -> Self {
         Self {
             here,
             store,
@@ -139,9 +139,11 @@ impl<'s> VersionSearch<'s> {
         let committed = self.store.source_at(head);
         let setting = self.setting(&committed)?;
         let mut unread = Vec::new();
-        for task in workspace.tasks()? {
+        for task in workspace.finder().tasks()? {
             let path = task.transcript_path();
-            let log = workspace.snapshot(|snapshot| snapshot.source.read_log(&path, u64::MAX))?;
+            let log = workspace
+                .reader
+                .snapshot(|snapshot| snapshot.source.read_log(&path, u64::MAX))?;
             let log = match log {
                 ObservedLog::Whole(bytes) => {
                     let digest = self.store.digest(&path, &bytes)?;
@@ -225,7 +227,7 @@ impl<'s> VersionSearch<'s> {
             return Ok(*known);
         }
         let index = self.settings.len();
-        self.settings.push(Rc::new(Setting::read(
+        self.settings.push(Rc::new(Settings::read(
             &InSource(source),
             self.store.format(),
         )));
@@ -236,7 +238,7 @@ impl<'s> VersionSearch<'s> {
     /// The tasks below the base of a root, by its directories: most branches share most of them.
     fn tasks_of_base(
         &mut self,
-        (index, setting): (usize, &Setting),
+        (index, setting): (usize, &Settings),
         source: &TreeSource<'_>,
         base: &RepoPath,
     ) -> Result<Vec<Rc<FoundTask>>, Error> {
@@ -252,8 +254,8 @@ impl<'s> VersionSearch<'s> {
             .roots
             .iter()
             .filter(|root| root.path.base() == base);
-        let is_whole =
-            has_files.any(|root| root.path.is_of_files()) || snapshot.task_at(base)?.is_some();
+        let is_whole = has_files.any(|root| root.path.is_of_files())
+            || snapshot.search().task_at(base)?.is_some();
         let mut all = Vec::new();
         if is_whole {
             all = found_below(&snapshot, source, (index, base))?;
@@ -282,7 +284,7 @@ impl<'s> VersionSearch<'s> {
     }
 
     /// A commit, to list its tasks.
-    fn snapshot<'a>(&'a self, setting: &'a Setting, source: &'a TreeSource<'_>) -> Snapshot<'a> {
+    fn snapshot<'a>(&'a self, setting: &'a Settings, source: &'a TreeSource<'_>) -> Snapshot<'a> {
         let costs = Some(&*self.here.costs);
         Snapshot {
             costs,
@@ -294,11 +296,12 @@ impl<'s> VersionSearch<'s> {
     pub(super) fn look_back(
         &self,
         task: &TaskRef,
-        setting: &Setting,
+        setting: &Settings,
         source: &TreeSource<'_>,
     ) -> Result<Sight, Error> {
         let code = CodeAt::Commit(self.store, source.commit());
-        self.here.look_back(
+        Look::back(
+            self.here,
             task,
             &Snapshot {
                 code,
@@ -463,6 +466,7 @@ fn found_below(
         }))
     };
     snapshot
+        .search()
         .tasks_below(directory)?
         .into_iter()
         .map(found)

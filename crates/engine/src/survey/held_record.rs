@@ -3,12 +3,12 @@
 use super::basis::LookBasis;
 use super::evidence::with_own_line_endings;
 use super::snapshot::{Reading, log_faults};
-use super::{Error, TaskRef, Workspace};
+use super::{Error, Look, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, Place, command};
 use crate::decide::Recorded;
 use crate::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
 use crate::scan::{Observed, ObservedLog, io_error};
-use crate::store::{Head, Store, durable};
+use crate::store::{Store, durable};
 
 /// What was read of a task, with its record compared with HEAD and with the history.
 pub(super) struct HeldReading {
@@ -21,17 +21,16 @@ pub(super) struct HeldReading {
     pub basis: LookBasis,
 }
 
-impl Workspace {
+impl Look<'_> {
     /// Why no step can follow the record of a task, as a look at all of its log finds it; nothing if one can. Evaluates no
     /// rule.
     ///
     /// Returns an error if the source cannot be read or the workflow cannot be used.
     pub fn record_faults(&self, task: &TaskRef) -> Result<Vec<Diagnostic>, Error> {
-        let head = self.begin_looks()?;
-        let commit = head.as_ref().and_then(|head| head.commit);
-        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, u64::MAX))?;
-        let held =
-            self.hold_against_history(task, reading, head.as_ref(), self.reads_work_dir())?;
+        let reading = self
+            .reader
+            .snapshot_at(self.commit(), |snapshot| snapshot.observe(task, u64::MAX))?;
+        let held = self.hold_against_history(task, reading, self.reader.reads_work_dir())?;
         Ok(held.reading.recorded.faults(&task.id))
     }
 
@@ -40,9 +39,9 @@ impl Workspace {
         &self,
         task: &TaskRef,
         reading: Reading,
-        head: Option<&Head>,
         is_present: bool,
     ) -> Result<HeldReading, Error> {
+        let head = self.head.as_ref();
         let Reading {
             compiled,
             mut recorded,
@@ -51,25 +50,25 @@ impl Workspace {
         } = reading;
         let basis = LookBasis::default();
         let path = task.transcript_path();
-        let in_head = match (&self.store, head, is_present) {
+        let in_head = match (&self.reader.store, head, is_present) {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        let log_here = match (&self.store, &observed.log) {
+        let log_here = match (&self.reader.store, &observed.log) {
             (Some(store), ObservedLog::Whole(log)) if in_head.flatten().is_some() => {
                 Some(store.digest(&path, log)?)
             }
             (_, ObservedLog::End(end)) => end.held,
             _ => None,
         };
-        if let (Some(store), Some(Some(held))) = (&self.store, in_head)
+        if let (Some(store), Some(Some(held))) = (&self.reader.store, in_head)
             && log_here != Some(held)
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             basis.note_unknown();
             recorded = self.still_whole((store, task), &observed, held, recorded)?;
         }
-        if let (Some(store), Some(held)) = (&self.store, in_head) {
+        if let (Some(store), Some(held)) = (&self.reader.store, in_head) {
             let commit = head.and_then(|head| head.commit);
             let mut fault =
                 self.record_of_another((task, &recorded), &entries, (store, commit), held)?;
@@ -84,11 +83,11 @@ impl Workspace {
             begin_anew(task, faults);
         }
         // Where nothing is committed, HEAD says what was lost, but not which tasks there are.
-        let at_head = in_head.filter(|_| self.commits());
+        let at_head = in_head.filter(|_| self.reader.commits());
         let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
         let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
         let is_committed = match at_head {
-            _ if !is_readable || self.store.is_none() => false,
+            _ if !is_readable || self.reader.store.is_none() => false,
             Some(held) => held.is_some() && log_here == held,
             // What a commit holds is committed; what is staged is not yet.
             None => !is_present,
@@ -142,7 +141,7 @@ pub(crate) fn has_own_remedy(fault: &Diagnostic) -> bool {
     )
 }
 
-impl Workspace {
+impl Look<'_> {
     /// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
     /// that loss.
     fn still_whole(
@@ -200,11 +199,12 @@ impl Workspace {
             lost.push(part);
         }
         for other in self
-            .tasks()?
+            .reader
+            .snapshot(|snapshot| snapshot.search().tasks())?
             .iter()
             .filter(|other| other.directory() != task.directory())
         {
-            let path = other.transcript_path().under(&self.root);
+            let path = other.transcript_path().under(&self.reader.root);
             let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
             let log = EventLog::parse(&bytes.unwrap_or_default()).0;
             lost.retain(|part| !part.ids.iter().all(|id| log.get(id).is_some()));

@@ -11,11 +11,11 @@
 
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
-use super::{Error, LookDepth, Sight, TaskRef, Workspace};
+use super::{Error, Look, Reader, Sight, TaskRef, Workspace};
 use crate::base::{Digest, RepoPath, locked};
 use crate::config;
 use crate::scan::{Directory, FileStamp, Observed};
-use crate::store::{Head, Store, caches, durable};
+use crate::store::{Store, caches, durable};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -111,15 +111,15 @@ pub(super) struct KnownLooks {
 
 impl KnownLooks {
     /// The cache with this name; `None` where looks cannot be compared with earlier ones.
-    fn of(workspace: &Workspace, name: &str) -> Option<Self> {
-        let store = workspace
+    fn of(reader: &Reader, name: &str) -> Option<Self> {
+        let store = reader
             .store
             .as_ref()
-            .filter(|store| workspace.reads_work_dir() && !store.is_sparse())?;
+            .filter(|store| reader.reads_work_dir() && !store.is_sparse())?;
         // Another build may look differently, and another user may not read the same files.
         let program = FileStamp::of(&fs::metadata("/proc/self/exe").ok()?)?;
         let user = fs::metadata("/proc/self").ok()?.uid();
-        let root = workspace.root.as_os_str().as_encoded_bytes();
+        let root = reader.root.as_os_str().as_encoded_bytes();
         let whose = Digest::of_blob(&[&program.bytes()[..], &user.to_le_bytes(), root].concat());
         // A deeper clone knows more under the same HEAD.
         let ends: Vec<String> = store
@@ -129,9 +129,9 @@ impl KnownLooks {
             .map(Digest::to_string)
             .collect();
         let shallow = Digest::of_blob(ends.concat().as_bytes());
-        let world = format!("{name} {whose} {} {shallow}", workspace.setting.digest());
+        let world = format!("{name} {whose} {} {shallow}", reader.settings.digest());
         Some(Self {
-            root: workspace.root.clone(),
+            root: reader.root.clone(),
             git: store.git_directory().to_owned(),
             directory: store.own(caches::LOOKS).join(name),
             world,
@@ -284,52 +284,10 @@ impl KnownLooks {
 }
 
 impl Workspace {
-    /// The digest of what HEAD holds of a task, and of what determines its workflow; `None` if git may convert its
-    /// files, which is a matter of more settings. Returns an error if git cannot read HEAD.
-    pub(super) fn held_digest(
-        &self,
-        task: &TaskRef,
-        head: Option<&Head>,
-        listed: Option<&ListedTask>,
-    ) -> Result<Option<Digest>, Error> {
-        let (Some(store), Some(head)) = (&self.store, head) else {
-            return Ok(None);
-        };
-        if store.converts_somewhere(task.directory()) {
-            return Ok(None);
-        }
-        let source = store.source_at(head.commit);
-        let mut text = format!("{} {}", task.workflow, task.is_workflow_chosen);
-        let entries = listed.into_iter().flat_map(|listed| &listed.entries);
-        let paths = entries.filter_map(|entry| RepoPath::new(&entry.path).ok());
-        let outside = paths.filter(|path| path.below(task.directory()).is_none());
-        for path in std::iter::once(task.directory().clone()).chain(outside) {
-            text.push_str(&format!("\0{path}\0{:?}", source.object(&path)?));
-        }
-        let settings = RepoPath::new(config::FILE)
-            .ok()
-            .map(|path| source.object(&path))
-            .transpose()?;
-        let seen = store
-            .seen_writers(task.directory())
-            .map(|seen| seen.stamps());
-        text.push_str(&format!("\0{settings:?}\0{seen:?}"));
-        Ok(Some(Digest::of_blob(text.as_bytes())))
-    }
-
-    /// Lets [`Workspace::survey`], [`Workspace::tell_each`] and the start of a watch use what is known of earlier looks,
+    /// Lets [`Finder::survey`](super::Finder::survey), [`Crew::tell_each`](super::Crew::tell_each) and the start of a watch use what is known of earlier looks,
     /// kept under this name.
     pub fn know_looks(&mut self, name: &str) {
-        self.known = KnownLooks::of(self, name).map(Arc::new);
-    }
-
-    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole, unless the
-    /// workspace reads a commit, and so writes nothing. Nothing that is recorded may rest on such a look.
-    pub fn look_at_few(&self) {
-        self.store
-            .iter()
-            .filter(|_| self.reads_work_dir())
-            .for_each(Store::ask_for_few);
+        self.known = KnownLooks::of(&self.reader, name).map(Arc::new);
     }
 
     /// Keeps what was made of the looks, and uses them no longer.
@@ -341,172 +299,209 @@ impl Workspace {
     pub(crate) fn drop_known(&mut self) {
         self.known = None;
     }
+}
 
-    fn knew(&self, task: &TaskRef) {
-        tracing::debug!(task = %task.id, "unchanged since an earlier look");
-        self.costs.knew();
+impl Reader {
+    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole, unless the
+    /// workspace reads a commit, and so writes nothing. Nothing that is recorded may rest on such a look.
+    pub fn look_at_few(&self) {
+        self.store
+            .iter()
+            .filter(|_| self.reads_work_dir())
+            .for_each(Store::ask_for_few);
     }
+}
 
-    /// What was made of an earlier look at a task that a new look would repeat, or else what a new one begins with.
-    /// Returns an error if the task or HEAD cannot be read.
-    pub(super) fn recall<R>(
-        &self,
-        task: &TaskRef,
-        head: Option<&Head>,
-        (known, of_text): (&KnownLooks, fn(&str) -> Option<R>),
-    ) -> Result<Recall<R>, Error> {
-        let (directory, commit) = (task.directory(), head.and_then(|head| head.commit));
-        let earlier = known.find(directory);
-        let made_earlier = |held: Option<Digest>| {
-            let (kept, _) = earlier
-                .as_ref()
-                .filter(|(kept, _)| Some(kept.held) == held)?;
-            let is_unignored = |path| {
-                self.store
-                    .as_ref()
-                    .is_some_and(|store| !store.is_ignored(path).unwrap_or(true))
-            };
-            let is_quiet = |(workflow, since): &(String, Digest)| {
-                commit
-                    .is_some_and(|head| self.is_quiet_since(&known.pasts, head, (workflow, *since)))
-            };
-            let stands = (kept.head.is_none() || kept.head == commit)
-                && kept.code.as_ref().is_none_or(is_quiet)
-                && kept
-                    .files
-                    .iter()
-                    .all(|(path, was_file)| self.is_file_outside(path) == *was_file)
-                && kept.unignored.iter().all(is_unignored);
-            if stands { of_text(&kept.text) } else { None }
-        };
-        // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
-        if let Some((kept, was_unchanged)) = &earlier
-            && let Some(stamped) = &kept.stamped
-            && (*was_unchanged || stamped.stands(&self.root, directory))
-            && let Some(made) = made_earlier(self.held_digest(task, head, None)?)
-        {
-            if let Some(code) = known.code_now(kept, commit) {
-                known.note(KeptLook {
-                    code: Some(code),
-                    ..KeptLook::clone(kept)
-                });
-            }
-            self.knew(task);
-            return Ok(Recall::Made(made));
-        }
-        let first = self.first_part(task, head)?;
-        if let Some((kept, _)) = earlier
+fn knew(reader: &Reader, task: &TaskRef) {
+    tracing::debug!(task = %task.id, "unchanged since an earlier look");
+    reader.costs.knew();
+}
+
+/// What was made of an earlier look at a task that a new look would repeat, or else what a new one begins with.
+/// Returns an error if the task or HEAD cannot be read.
+pub(super) fn recall<R>(
+    look: &Look<'_>,
+    task: &TaskRef,
+    (known, of_text): (&KnownLooks, fn(&str) -> Option<R>),
+) -> Result<Recall<R>, Error> {
+    let directory = task.directory();
+    let commit = look.commit();
+    let earlier = known.find(directory);
+    let made_earlier = |held: Option<Digest>| {
+        let (kept, _) = earlier
             .as_ref()
-            .filter(|(kept, _)| Some(kept.listed) == first.listed)
-            && let Some(made) = made_earlier(first.held)
-        {
-            let code = known.code_now(kept, commit);
-            if kept.stamped != first.stamped || code.is_some() {
-                let code = code.or_else(|| kept.code.clone());
-                known.note(KeptLook {
-                    stamped: first.stamped,
-                    code,
-                    ..KeptLook::clone(kept)
-                });
-            }
-            self.knew(task);
-            return Ok(Recall::Made(made));
-        }
-        Ok(Recall::Anew(first))
-    }
-
-    /// What a look at a task begins with. Returns an error if the task or HEAD cannot be read.
-    pub(super) fn first_part(
-        &self,
-        task: &TaskRef,
-        head: Option<&Head>,
-    ) -> Result<FirstPart, Error> {
-        let list = self.list(task)?;
-        let held = self.held_digest(task, head, Some(&list))?;
-        let (listed, stamped) = (
-            listed_digest(&self.root, task, &list),
-            Stamped::of(&self.root, task, &list),
-        );
-        Ok(FirstPart {
-            list,
-            listed,
-            held,
-            stamped,
-        })
-    }
-
-    /// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
-    /// as a look does.
-    pub(super) fn tell_known<R>(
-        &self,
-        task: &TaskRef,
-        head: Option<Head>,
-        (known, keeper): (&KnownLooks, &Keeper<R>),
-        told: &impl Fn(&Self, Sight) -> R,
-    ) -> Result<R, Error> {
-        match self.recall(task, head.as_ref(), (known, keeper.of_text))? {
-            Recall::Made(made) => Ok(made),
-            Recall::Anew(first) => {
-                self.tell_anew((task, head, first), (known, keeper.to_text), told)
-            }
-        }
-    }
-
-    /// What `told` makes of a look that began with this, kept as what `to_text` makes of it. Returns an error as a look
-    /// does.
-    pub(super) fn tell_anew<R>(
-        &self,
-        (task, head, first): (&TaskRef, Option<Head>, FirstPart),
-        (known, to_text): (&KnownLooks, fn(&R) -> Option<String>),
-        told: &impl Fn(&Self, Sight) -> R,
-    ) -> Result<R, Error> {
-        let FirstPart {
-            list,
-            listed,
-            held,
-            stamped,
-        } = first;
-        let commit = head.as_ref().and_then(|head| head.commit);
-        let converted = self.store.as_ref().map(Store::converted);
-        let sight = self.look_listed(task, head, LookDepth::End, list)?;
-        // How git converts bytes is a matter of its settings.
-        let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
-        let is_comparable = !sight.basis.is_unknown()
-            && self.store.as_ref().map(Store::converted) == converted
-            // The base branch moves without HEAD.
-            && sight.observed.facts.code.since.is_empty()
-            // Without a commit there is nothing by which to see that the history has grown.
-            && (commit.is_some() || !(reads_history || on_code));
-        let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
-        let head = commit.filter(|_| reads_history);
-        let code = commit
-            .filter(|_| on_code)
-            .map(|commit| (sight.workflow().name.to_string(), commit));
-        // A directory that lost its last artifact since the search is no task, and what is kept would vouch for one.
-        let Observed {
-            state,
-            log,
-            files: read,
-            ..
-        } = &sight.observed;
-        let is_task = state.is_some() || log.is_there() || !read.is_empty();
-        let made = told(self, sight);
-        if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
-            && let Some(text) = to_text(&made)
-        {
-            let directory = task.directory().clone();
+            .filter(|(kept, _)| Some(kept.held) == held)?;
+        let is_unignored = |path| {
+            look.reader
+                .store
+                .as_ref()
+                .is_some_and(|store| !store.is_ignored(path).unwrap_or(true))
+        };
+        let is_quiet = |(workflow, since): &(String, Digest)| {
+            commit.is_some_and(|head| {
+                look.reader
+                    .is_quiet_since(&known.pasts, head, (workflow, *since))
+            })
+        };
+        let stands = (kept.head.is_none() || kept.head == commit)
+            && kept.code.as_ref().is_none_or(is_quiet)
+            && kept
+                .files
+                .iter()
+                .all(|(path, was_file)| look.is_file_outside(path) == *was_file)
+            && kept.unignored.iter().all(is_unignored);
+        if stands { of_text(&kept.text) } else { None }
+    };
+    // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
+    if let Some((kept, was_unchanged)) = &earlier
+        && let Some(stamped) = &kept.stamped
+        && (*was_unchanged || stamped.stands(&look.reader.root, directory))
+        && let Some(made) = made_earlier(held_digest(look, task, None)?)
+    {
+        if let Some(code) = known.code_now(kept, commit) {
             known.note(KeptLook {
-                directory,
-                stamped,
-                listed,
-                held,
-                head,
-                code,
-                files,
-                unignored,
-                text,
+                code: Some(code),
+                ..KeptLook::clone(kept)
             });
         }
-        Ok(made)
+        knew(look.reader, task);
+        return Ok(Recall::Made(made));
     }
+    let first = first_part(look, task)?;
+    if let Some((kept, _)) = earlier
+        .as_ref()
+        .filter(|(kept, _)| Some(kept.listed) == first.listed)
+        && let Some(made) = made_earlier(first.held)
+    {
+        let code = known.code_now(kept, commit);
+        if kept.stamped != first.stamped || code.is_some() {
+            let code = code.or_else(|| kept.code.clone());
+            known.note(KeptLook {
+                stamped: first.stamped,
+                code,
+                ..KeptLook::clone(kept)
+            });
+        }
+        knew(look.reader, task);
+        return Ok(Recall::Made(made));
+    }
+    Ok(Recall::Anew(first))
+}
+
+/// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
+/// as a look does.
+pub(super) fn tell_known<R>(
+    look: &Look<'_>,
+    task: &TaskRef,
+    (known, keeper): (&KnownLooks, &Keeper<R>),
+    told: &impl Fn(&Reader, Sight) -> R,
+) -> Result<R, Error> {
+    match recall(look, task, (known, keeper.of_text))? {
+        Recall::Made(made) => Ok(made),
+        Recall::Anew(first) => tell_anew(look, (task, first), (known, keeper.to_text), told),
+    }
+}
+
+/// The digest of what HEAD holds of a task, and of what determines its workflow; `None` if git may convert its
+/// files, which is a matter of more settings. Returns an error if git cannot read HEAD.
+fn held_digest(
+    look: &Look<'_>,
+    task: &TaskRef,
+    listed: Option<&ListedTask>,
+) -> Result<Option<Digest>, Error> {
+    let (Some(store), Some(head)) = (&look.reader.store, &look.head) else {
+        return Ok(None);
+    };
+    if store.converts_somewhere(task.directory()) {
+        return Ok(None);
+    }
+    let source = store.source_at(head.commit);
+    let mut text = format!("{} {}", task.workflow, task.is_workflow_chosen);
+    let entries = listed.into_iter().flat_map(|listed| &listed.entries);
+    let paths = entries.filter_map(|entry| RepoPath::new(&entry.path).ok());
+    let outside = paths.filter(|path| path.below(task.directory()).is_none());
+    for path in std::iter::once(task.directory().clone()).chain(outside) {
+        text.push_str(&format!("\0{path}\0{:?}", source.object(&path)?));
+    }
+    let settings = RepoPath::new(config::FILE)
+        .ok()
+        .map(|path| source.object(&path))
+        .transpose()?;
+    let seen = store
+        .seen_writers(task.directory())
+        .map(|seen| seen.stamps());
+    text.push_str(&format!("\0{settings:?}\0{seen:?}"));
+    Ok(Some(Digest::of_blob(text.as_bytes())))
+}
+
+/// What a look at a task begins with. Returns an error if the task or HEAD cannot be read.
+pub(super) fn first_part(look: &Look<'_>, task: &TaskRef) -> Result<FirstPart, Error> {
+    let list = look.list(task)?;
+    let held = held_digest(look, task, Some(&list))?;
+    let listed = listed_digest(&look.reader.root, task, &list);
+    let stamped = Stamped::of(&look.reader.root, task, &list);
+    Ok(FirstPart {
+        list,
+        listed,
+        held,
+        stamped,
+    })
+}
+
+/// What `told` makes of a look that began with this, kept as what `to_text` makes of it. Returns an error as a look
+/// does.
+pub(super) fn tell_anew<R>(
+    look: &Look<'_>,
+    (task, first): (&TaskRef, FirstPart),
+    (known, to_text): (&KnownLooks, fn(&R) -> Option<String>),
+    told: &impl Fn(&Reader, Sight) -> R,
+) -> Result<R, Error> {
+    let FirstPart {
+        list,
+        listed,
+        held,
+        stamped,
+    } = first;
+    let commit = look.commit();
+    let converted = look.reader.store.as_ref().map(Store::converted);
+    let sight = look.at_listed(task, list)?;
+    // How git converts bytes is a matter of its settings.
+    let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
+    let is_comparable = !sight.basis.is_unknown()
+        && look.reader.store.as_ref().map(Store::converted) == converted
+        // The base branch moves without HEAD.
+        && sight.observed.facts.code.since.is_empty()
+        // Without a commit there is nothing by which to see that the history has grown.
+        && (commit.is_some() || !(reads_history || on_code));
+    let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
+    let head = commit.filter(|_| reads_history);
+    let code = commit
+        .filter(|_| on_code)
+        .map(|commit| (sight.workflow().name.to_string(), commit));
+    // A directory that lost its last artifact since the search is no task, and what is kept would vouch for one.
+    let Observed {
+        state,
+        log,
+        files: read,
+        ..
+    } = &sight.observed;
+    let is_task = state.is_some() || log.is_there() || !read.is_empty();
+    let made = told(look.reader, sight);
+    if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
+        && let Some(text) = to_text(&made)
+    {
+        let directory = task.directory().clone();
+        known.note(KeptLook {
+            directory,
+            stamped,
+            listed,
+            held,
+            head,
+            code,
+            files,
+            unignored,
+            text,
+        });
+    }
+    Ok(made)
 }

@@ -1,6 +1,6 @@
 //! The settings that a process keeps which executes many commands.
 
-use super::setting::{OnDisk, Setting, Texts, UnreadText};
+use super::setting::{OnDisk, Settings, Texts, UnreadText};
 use crate::base::{Class, ObjectFormat, RepoPath, locked};
 use crate::scan::FileStamp;
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ pub struct KnownSettings(Arc<Mutex<Option<KeptSetting>>>);
 struct KeptSetting {
     root: PathBuf,
     format: ObjectFormat,
-    setting: Arc<Setting>,
+    setting: Arc<Settings>,
     /// What was read; `None` if a stamp would not show a change.
     stamps: Option<Stamps>,
 }
@@ -27,7 +27,7 @@ type Stamps = BTreeMap<PathBuf, Option<FileStamp>>;
 
 impl KnownSettings {
     /// The settings of the work tree at `root`, which is checked out completely.
-    pub(super) fn read(&self, root: &Path, format: ObjectFormat) -> Arc<Setting> {
+    pub(super) fn read(&self, root: &Path, format: ObjectFormat) -> Arc<Settings> {
         let mut known = locked(&self.0);
         let before = known
             .take()
@@ -40,7 +40,7 @@ impl KnownSettings {
                     texts: OnDisk(root),
                     noted: RefCell::default(),
                 };
-                let fresh = Setting::read(&texts, format);
+                let fresh = Settings::read(&texts, format);
                 let stamps = texts.noted.into_inner();
                 // What the machine failed to read may be there the next time.
                 let is_whole = fresh

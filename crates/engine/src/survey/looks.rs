@@ -1,8 +1,9 @@
 //! Looks at many tasks, in as many threads as there are cores.
 
-use super::known::{Keeper, KnownLooks, Recall};
-use super::sight::LookDepth;
-use super::{At, Costs, Error, Setting, Sight, TaskRef, Workspace};
+use super::costs::Costs;
+use super::known::{Keeper, KnownLooks, Recall, first_part, recall, tell_anew, tell_known};
+use super::reader::At;
+use super::{Error, Look, LookDepth, Reader, Settings, Sight, TaskRef, Workspace};
 use crate::scan::{FileStamp, ValidationCache};
 use crate::store::{Environment, Head, Location, Store};
 use std::cell::RefCell;
@@ -19,14 +20,19 @@ pub(crate) const THREAD_STACK: usize = 8 << 20;
 
 /// What it takes to open a workspace again in another thread, with the settings that were read.
 pub(crate) struct Opener {
-    root: PathBuf,
-    location: Option<Location>,
-    setting: Arc<Setting>,
-    validations: Arc<ValidationCache>,
+    reader: ReaderOpener,
     environment: Environment,
-    costs: Arc<Costs>,
     wait: Option<Duration>,
     known: Option<Arc<KnownLooks>>,
+}
+
+/// What it takes to read the same source in another thread.
+struct ReaderOpener {
+    root: PathBuf,
+    location: Option<Location>,
+    settings: Arc<Settings>,
+    validations: Arc<ValidationCache>,
+    costs: Arc<Costs>,
     at: At,
 }
 
@@ -42,30 +48,70 @@ impl Opener {
     /// The workspace; `None` if its repository can no longer be opened.
     pub(crate) fn open(&self) -> Option<Workspace> {
         Some(Workspace {
-            root: self.root.clone(),
-            store: self
-                .location
-                .as_ref()
-                .map(|location| location.open().ok_or(()))
-                .transpose()
-                .ok()?,
-            setting: Arc::clone(&self.setting),
-            validations: Arc::clone(&self.validations),
+            reader: self.reader.open()?,
             environment: self.environment.clone(),
-            costs: Arc::clone(&self.costs),
             wait: self.wait,
             threads: 1,
             // A helper gets tasks, never names.
             whole_ids: false,
             known: self.known.clone(),
+        })
+    }
+}
+
+impl ReaderOpener {
+    fn of(reader: &Reader) -> Self {
+        Self {
+            root: reader.root.clone(),
+            location: reader.store.as_ref().map(Store::location),
+            settings: Arc::clone(&reader.settings),
+            validations: Arc::clone(&reader.validations),
+            costs: Arc::clone(&reader.costs),
+            at: reader.at,
+        }
+    }
+
+    /// `None` if the repository can no longer be opened.
+    fn open(&self) -> Option<Reader> {
+        let store = match &self.location {
+            Some(location) => Some(location.open()?),
+            None => None,
+        };
+        Some(Reader {
+            root: self.root.clone(),
+            store,
+            settings: Arc::clone(&self.settings),
+            validations: Arc::clone(&self.validations),
+            costs: Arc::clone(&self.costs),
             known_log: RefCell::default(),
-            files_outside: RefCell::default(),
             at: self.at,
         })
     }
 }
 
+/// Works on many tasks at once, in as many threads as there are cores.
+#[derive(Clone, Copy)]
+pub struct Crew<'w> {
+    pub(super) reader: &'w Reader,
+    /// What is known of earlier looks.
+    pub(super) known: Option<&'w KnownLooks>,
+    /// In at most how many threads it works.
+    pub(crate) threads: usize,
+}
+
 impl Workspace {
+    /// What another thread needs to open it again.
+    pub(crate) fn opener(&self) -> Opener {
+        Opener {
+            reader: ReaderOpener::of(&self.reader),
+            environment: self.environment.clone(),
+            wait: self.wait,
+            known: self.known.clone(),
+        }
+    }
+}
+
+impl Crew<'_> {
     /// Looks at each of these tasks and passes the result to `told`. Returns what `told` makes of them, in the order
     /// of the tasks.
     ///
@@ -76,17 +122,17 @@ impl Workspace {
         &self,
         tasks: &[TaskRef],
         depth: LookDepth,
-        told: impl Fn(&Self, &TaskRef, Result<Sight, Error>) -> R + Sync,
+        told: impl Fn(&Reader, &TaskRef, Result<Sight, Error>) -> R + Sync,
     ) -> Vec<R> {
-        self.in_parts(tasks, |workspace, part| {
-            let under = workspace.begin_looks();
-            let look = |task: &TaskRef| match &under {
-                Ok(head) => workspace.look_further(task, head.clone(), depth),
+        self.in_parts(tasks, |reader, part| {
+            let begun = Look::begin(reader).map(|look| look.to(depth));
+            let look = |task: &TaskRef| match &begun {
+                Ok(look) => look.at(task),
                 // Each task has the error.
-                Err(_) => workspace.look(task),
+                Err(_) => reader.look(task),
             };
             part.iter()
-                .map(|task| told(workspace, task, look(task)))
+                .map(|task| told(reader, task, look(task)))
                 .collect()
         })
     }
@@ -101,20 +147,19 @@ impl Workspace {
         to_text: fn(&(Sight, Option<FileStamp>)) -> Option<String>,
         stops: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Option<Result<Sight, Error>>> {
-        if let Some(known) = self.known.as_deref() {
-            return self.in_parts(tasks, |workspace, part| {
-                let under = workspace.begin_looks();
-                let told = |workspace: &Self, sight: Sight| {
-                    let stamp = FileStamp::at(&sight.task.suggestion_path().under(&workspace.root));
+        if let Some(known) = self.known {
+            return self.in_parts(tasks, |reader, part| {
+                let begun = Look::begin(reader);
+                let told = |reader: &Reader, sight: Sight| {
+                    let stamp = FileStamp::at(&sight.task.suggestion_path().under(&reader.root));
                     (sight, stamp)
                 };
                 let look = |task: &TaskRef| {
-                    let Ok(head) = &under else {
-                        return workspace.look(task);
+                    let Ok(look) = &begun else {
+                        return reader.look(task);
                     };
-                    let first = workspace.first_part(task, head.as_ref())?;
-                    let told =
-                        workspace.tell_anew((task, head.clone(), first), (known, to_text), &told);
+                    let first = first_part(look, task)?;
+                    let told = tell_anew(look, (task, first), (known, to_text), &told);
                     told.map(|(sight, _)| sight)
                 };
                 part.iter()
@@ -123,11 +168,11 @@ impl Workspace {
             });
         }
         if tasks.len() > PART {
-            let going_on = |_: &Self, _: &TaskRef, sight| (!stops()).then_some(sight);
+            let going_on = |_: &Reader, _: &TaskRef, sight| (!stops()).then_some(sight);
             return self.look_at_each(tasks, LookDepth::End, going_on);
         }
-        self.forget_surroundings();
-        let look = |task| (!stops()).then(|| self.look_further(task, head.clone(), LookDepth::End));
+        let begun = Look::under(self.reader, head.clone());
+        let look = |task| (!stops()).then(|| begun.at(task));
         tasks.iter().map(look).collect()
     }
 
@@ -138,15 +183,12 @@ impl Workspace {
         tasks: &[TaskRef],
         of_text: fn(&str) -> Option<R>,
     ) -> Vec<Option<R>> {
-        let Some(known) = self.known.as_deref() else {
+        let Some(known) = self.known else {
             return tasks.iter().map(|_| None).collect();
         };
-        self.in_known_order(tasks, |workspace, task, under| {
-            let head = under.as_ref().ok()?;
-            match workspace
-                .recall(task, head.as_ref(), (known, of_text))
-                .ok()?
-            {
+        self.in_known_order(tasks, |_, task, begun| {
+            let look = begun.as_ref().ok()?;
+            match recall(look, task, (known, of_text)).ok()? {
                 Recall::Made(made) => Some(made),
                 Recall::Anew(_) => None,
             }
@@ -159,15 +201,13 @@ impl Workspace {
         &self,
         tasks: &[TaskRef],
         keeper: &Keeper<R>,
-        told: impl Fn(&Self, &Sight) -> R + Sync,
+        told: impl Fn(&Reader, &Sight) -> R + Sync,
     ) -> Vec<Result<R, Error>> {
-        let known = self.known.as_deref();
-        let told = |workspace: &Self, sight: Sight| told(workspace, &sight);
-        let made = self.in_known_order(tasks, |workspace, task, under| match (under, known) {
-            (Ok(head), Some(known)) => {
-                workspace.tell_known(task, head.clone(), (known, keeper), &told)
-            }
-            _ => workspace.look(task).map(|sight| told(workspace, sight)),
+        let known = self.known;
+        let told = |reader: &Reader, sight: Sight| told(reader, &sight);
+        let made = self.in_known_order(tasks, |reader, task, begun| match (begun, known) {
+            (Ok(look), Some(known)) => tell_known(look, task, (known, keeper), &told),
+            _ => reader.look(task).map(|sight| told(reader, sight)),
         });
         known.inspect(|known| known.keep());
         made
@@ -178,16 +218,16 @@ impl Workspace {
     fn in_known_order<R: Send>(
         &self,
         tasks: &[TaskRef],
-        work_on: impl Fn(&Self, &TaskRef, &Result<Option<Head>, Error>) -> R + Sync,
+        work_on: impl Fn(&Reader, &TaskRef, &Result<Look<'_>, Error>) -> R + Sync,
     ) -> Vec<R> {
-        let known = self.known.as_deref();
+        let known = self.known;
         let order: Vec<usize> =
             known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
-        let made = self.in_parts(&in_order, |workspace, part| {
-            let under = workspace.begin_looks();
+        let made = self.in_parts(&in_order, |reader, part| {
+            let begun = Look::begin(reader);
             let work = |task: &&TaskRef| {
-                let made = work_on(workspace, task, &under);
+                let made = work_on(reader, task, &begun);
                 known.inspect(|known| known.done(task.directory()));
                 made
             };
@@ -200,10 +240,10 @@ impl Workspace {
     pub fn map_each<T: Sync, R: Send>(
         &self,
         of: &[T],
-        made: impl Fn(&Self, &T) -> R + Sync,
+        made: impl Fn(&Reader, &T) -> R + Sync,
     ) -> Vec<R> {
-        self.in_parts(of, |workspace, part| {
-            part.iter().map(|one| made(workspace, one)).collect()
+        self.in_parts(of, |reader, part| {
+            part.iter().map(|one| made(reader, one)).collect()
         })
     }
 
@@ -212,30 +252,30 @@ impl Workspace {
     pub(super) fn in_parts<T: Sync, R: Send>(
         &self,
         of: &[T],
-        work_on: impl Fn(&Self, &[T]) -> Vec<R> + Sync,
+        work_on: impl Fn(&Reader, &[T]) -> Vec<R> + Sync,
     ) -> Vec<R> {
         let parts: Vec<&[T]> = of.chunks(PART).collect();
         let next = AtomicUsize::new(0);
-        let work = |workspace: &Self| {
+        let work = |reader: &Reader| {
             let mut done: Vec<(usize, Vec<R>)> = Vec::new();
             loop {
                 let number = next.fetch_add(1, Relaxed);
                 let Some(part) = parts.get(number) else {
                     return done;
                 };
-                done.push((number, work_on(workspace, part)));
+                done.push((number, work_on(reader, part)));
             }
         };
         let helpers = match parts.len() / 2 {
             0 => 0,
-            most => most.min(self.threads() - 1),
+            most => most.min(self.threads - 1),
         };
-        let opener = (helpers > 0).then(|| self.opener());
+        let opener = (helpers > 0).then(|| ReaderOpener::of(self.reader));
         let mut done = thread::scope(|scope| {
             let help = || {
                 opener
                     .as_ref()
-                    .and_then(Opener::open)
+                    .and_then(ReaderOpener::open)
                     .map_or_else(Vec::new, |helper| work(&helper))
             };
             // What a thread that cannot be started would have done, the others do.
@@ -246,7 +286,7 @@ impl Workspace {
                     .ok()
             };
             let helpers: Vec<_> = (0..helpers).filter_map(start).collect();
-            let mut done = work(self);
+            let mut done = work(self.reader);
             for helper in helpers {
                 done.extend(
                     helper
@@ -258,21 +298,6 @@ impl Workspace {
         });
         done.sort_unstable_by_key(|(number, _)| *number);
         done.into_iter().flat_map(|(_, part)| part).collect()
-    }
-
-    /// What another thread needs to open it again.
-    pub(crate) fn opener(&self) -> Opener {
-        Opener {
-            root: self.root.clone(),
-            location: self.store.as_ref().map(Store::location),
-            setting: Arc::clone(&self.setting),
-            validations: Arc::clone(&self.validations),
-            environment: self.environment.clone(),
-            costs: Arc::clone(&self.costs),
-            wait: self.wait,
-            known: self.known.clone(),
-            at: self.at,
-        }
     }
 }
 

@@ -3,13 +3,13 @@
 //! No step gave the task its new id, so to adopt the record would forge it. A task that was moved goes back and is
 //! renamed; a copy loses the record and begins anew.
 
-use super::{Error, TaskRef, Workspace};
+use super::{Error, Look, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
 use crate::decide::{Recorded, State, WHY};
 use crate::scan::Entry;
 use crate::store::Store;
 
-impl Workspace {
+impl Look<'_> {
     /// The finding about the record in the directory of a task, if that record is of another task. `entries` are the
     /// files of the task, `head` is the commit that is checked out, and `held` the log of the task there. A log that
     /// was committed is that of another task only if that task is there too: otherwise somebody moved the task and
@@ -70,12 +70,12 @@ impl Workspace {
         }
         for one in &moves {
             let above = one.to.parent().unwrap_or_else(RepoPath::root);
-            if !above.under(&self.root).is_dir() {
+            if !above.under(&self.reader.root).is_dir() {
                 commands.push(command(&["mkdir", "-p", above.as_str()]));
             }
             commands.push(command(&["mv", one.from.as_str(), one.to.as_str()]));
         }
-        if self.commits() && original.is_none() {
+        if self.reader.commits() && original.is_none() {
             commands.push(command(&["orch", "new", other]));
         }
         commands.extend(self.relocations(state, other, &task.id));
@@ -98,7 +98,7 @@ impl Workspace {
             let named = state
                 .workflow
                 .as_ref()
-                .map(|named| self.setting.workflow(named.name.as_str()).ok());
+                .map(|named| self.reader.settings.workflow(named.name.as_str()).ok());
             let loaded = named.flatten();
             let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
             let phase = state
@@ -117,7 +117,7 @@ impl Workspace {
 
     /// Where a task with this id would be in the root of another task.
     fn home_of(&self, task: &TaskRef, id: &TaskId) -> Option<TaskRef> {
-        let roots = &self.setting.config.roots;
+        let roots = &self.reader.settings.config.roots;
         let (root, _) = roots.match_directory(task.directory())?;
         TaskRef::in_root(roots.get(root)?, id.clone(), &roots.directory_of(root, id)?).ok()
     }
@@ -131,7 +131,7 @@ impl Workspace {
         paths
             .into_iter()
             .flatten()
-            .any(|path| path.under(&self.root).symlink_metadata().is_ok())
+            .any(|path| path.under(&self.reader.root).symlink_metadata().is_ok())
     }
 }
 

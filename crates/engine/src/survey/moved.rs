@@ -4,7 +4,7 @@
 //! A look that rests on committed code has read the history. Of the commits that HEAD has moved over, most are those of
 //! `orch`, which change the files of one task and no code, so no other task needs another look.
 
-use super::{TaskRef, Workspace};
+use super::{Reader, TaskRef};
 use crate::base::{Digest, RepoPath, WorkflowName, locked};
 use crate::workflow::Workflow;
 use std::cell::{LazyCell, RefCell};
@@ -18,7 +18,7 @@ const FAR: usize = MAX_QUIET / 4;
 
 /// A move of HEAD over a few commits that follow each other.
 pub(crate) struct HeadMove<'w> {
-    workspace: &'w Workspace,
+    reader: &'w Reader,
     before: Digest,
     after: Digest,
     /// The directories with files that the commits have changed, and those above them, each with the changed files that
@@ -28,7 +28,7 @@ pub(crate) struct HeadMove<'w> {
     of_code: RefCell<BTreeMap<WorkflowName, bool>>,
 }
 
-impl Workspace {
+impl Reader {
     /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each
     /// other, or git cannot read them: then a look at any task that rests on code may come to something else.
     pub(crate) fn head_move(
@@ -39,7 +39,7 @@ impl Workspace {
         let (store, before, after) = (self.store.as_ref()?, before?, after?);
         let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
         for path in store
-            .changed_since(before, after, &self.bases())
+            .changed_since(before, after, &self.settings.bases())
             .ok()
             .flatten()?
         {
@@ -53,17 +53,12 @@ impl Workspace {
                 .push(path);
         }
         Some(HeadMove {
-            workspace: self,
+            reader: self,
             before,
             after,
             touched,
             of_code: RefCell::default(),
         })
-    }
-
-    /// The directories with all tasks.
-    fn bases(&self) -> Vec<RepoPath> {
-        self.config().roots.bases().cloned().collect()
     }
 }
 
@@ -81,11 +76,11 @@ impl HeadMove<'_> {
     /// Whether the commits tell of code that tasks of this workflow rest on.
     pub(crate) fn tells_of_code(&self, workflow: &Workflow) -> bool {
         let tells = || {
-            let Some(store) = &self.workspace.store else {
+            let Some(store) = &self.reader.store else {
                 return true;
             };
             let between = [self.before, self.after];
-            self.workspace
+            self.reader
                 .snapshot(|snapshot| store.tells_of_code(between, &snapshot.code_parts(workflow)))
                 .unwrap_or(true)
         };
@@ -109,7 +104,7 @@ pub(super) struct QuietPast {
     oldest: Option<Digest>,
 }
 
-impl Workspace {
+impl Reader {
     /// Whether the commits between one and HEAD make no difference to tasks of a workflow that they do not change. What
     /// cannot be read, and what is long ago, may make one.
     pub(super) fn is_quiet_since(
@@ -124,7 +119,7 @@ impl Workspace {
         let Some(store) = &self.store else {
             return false;
         };
-        let Ok(loaded) = self.workflow(workflow) else {
+        let Ok(loaded) = self.settings.workflow(workflow) else {
             return false;
         };
         let Ok(usable) = loaded.usable() else {
@@ -139,7 +134,8 @@ impl Workspace {
             .entry((workflow.to_owned(), head))
             .or_insert_with(begin);
         self.snapshot(|snapshot| {
-            let asked = LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.bases()));
+            let asked =
+                LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.settings.bases()));
             past.reaches(commit, |oldest| {
                 store
                     .quiet_parent(oldest, &asked.0, &asked.1)

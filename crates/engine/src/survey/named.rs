@@ -1,12 +1,21 @@
 //! Which tasks a name on the command line means: an id, a path, a unique beginning of an id, or a pattern.
 
-use super::{Error, TaskRef, Workspace};
+use super::{Crew, Error, Reader, TaskRef};
 use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, command, nearest};
 
 /// How many candidates an error lists.
 const MOST_LISTED: usize = 10;
 
-impl Workspace {
+/// Finds tasks: which there are, and where.
+#[derive(Clone, Copy)]
+pub struct Finder<'w> {
+    pub(super) reader: &'w Reader,
+    pub(super) crew: Crew<'w>,
+    /// Whether a task is named by its whole id alone.
+    pub(super) whole_ids: bool,
+}
+
+impl Finder<'_> {
     /// The task with this id, or containing this path, or else the only one whose id begins so. Archived
     /// tasks are considered last, with and without `archive/`.
     ///
@@ -39,7 +48,7 @@ impl Workspace {
         }
     }
 
-    /// Every task that a name means: as [`Workspace::task`] says, or those whose ids match a pattern with
+    /// Every task that a name means: as [`Finder::task`] says, or those whose ids match a pattern with
     /// `*`, `?`, `[…]` or `{…}`.
     ///
     /// # Errors
@@ -66,7 +75,10 @@ impl Workspace {
         let trimmed = name.trim_end_matches('/');
         let id = TaskId::new(trimmed).ok();
         let by_id = id
-            .map(|id| self.snapshot(|snapshot| snapshot.task_named(&id)))
+            .map(|id| {
+                self.reader
+                    .snapshot(|snapshot| snapshot.search().task_named(&id))
+            })
             .transpose()?
             .flatten();
         if self.whole_ids {
@@ -115,13 +127,17 @@ impl Workspace {
     /// The command that brings back the record of an id if HEAD has it and the work tree has not.
     fn only_in_head(&self, name: &str) -> Option<String> {
         let place = self.place_for(&TaskId::new(name).ok()?)?;
-        let store = self.store.as_ref().filter(|_| self.reads_work_dir())?;
+        let store = self
+            .reader
+            .store
+            .as_ref()
+            .filter(|_| self.reader.reads_work_dir())?;
         let held = store
             .source_at(store.head().ok()?.commit)
             .blob_at(&place.transcript_path());
         held.ok().flatten()?;
         let record = [place.state_path(), place.transcript_path()];
-        let stands = place.directory().under(&self.root).is_dir();
+        let stands = place.directory().under(&self.reader.root).is_dir();
         let lost = if stands {
             record.to_vec()
         } else {

@@ -6,8 +6,8 @@
 //! If neither of two logs contains the other, the places disagree.
 
 use super::furthest::{Origin, TaskVersion, VersionSearch};
-use super::setting::Setting;
-use super::{Error, Sight, Workspace};
+use super::setting::Settings;
+use super::{Error, Look, Reader, Sight, Workspace};
 use crate::base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
 use crate::store::{Head, TreeSource};
 use crate::view::Subject;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 pub struct Overview<'w> {
     here: &'w Workspace,
     others: Vec<Workspace>,
-    settings: Vec<Rc<Setting>>,
+    settings: Vec<Rc<Settings>>,
     /// Where tasks were looked for: this work tree, the others, branches, then remote-tracking branches.
     pub places: Vec<OverviewPlace>,
     /// The tasks, sorted by id.
@@ -71,16 +71,19 @@ pub struct OverviewTask {
 impl Workspace {
     /// All tasks of the repository. Returns an error if there is no repository, or git cannot list its branches.
     pub fn overview(&self) -> Result<Overview<'_>, Error> {
-        let store = self.repository_or_refuse()?;
+        let store = self.reader.repository_or_refuse()?;
         let mut problems = Vec::new();
         let others = self.other_work_trees(&mut problems)?;
         let mut places = Vec::new();
-        let mut search = VersionSearch::new(self, store);
+        let mut search = VersionSearch::new(&self.reader, store);
         let mut checked_out = HashSet::new();
         let mut heads = Vec::new();
         for (index, workspace) in std::iter::once(self).chain(&others).enumerate() {
-            let head = workspace.present_head().unwrap_or_else(|error| {
-                problems.push(unread(&self.relative(workspace.root()), &error));
+            let head = workspace.reader.present_head().unwrap_or_else(|error| {
+                problems.push(unread(
+                    &self.reader.relative(&workspace.reader.root),
+                    &error,
+                ));
                 None
             });
             let head = head.unwrap_or(Head {
@@ -93,7 +96,7 @@ impl Workspace {
                     .branch_name()
                     .map_or_else(|| detached(&head), str::to_owned),
                 commit: head.commit,
-                work_tree: Some(self.relative(workspace.root())),
+                work_tree: Some(self.reader.relative(&workspace.reader.root)),
             };
             match search.work_tree(index, workspace, head.commit) {
                 Ok(faults) => problems.extend(
@@ -137,11 +140,13 @@ impl Workspace {
         for (id, furthest) in all {
             let look = |version: &TaskVersion| -> Result<Sight, Error> {
                 let task = &version.found.task;
+                let look_under = |workspace: &Self, index: usize| {
+                    let head: &Head = &heads[index];
+                    Look::under(&workspace.reader, Some(head.clone())).at(task)
+                };
                 match version.origin {
-                    Origin::WorkTree(0) => self.look_under(task, Some(heads[0].clone())),
-                    Origin::WorkTree(index) => {
-                        others[index - 1].look_under(task, Some(heads[index].clone()))
-                    }
+                    Origin::WorkTree(0) => look_under(self, 0),
+                    Origin::WorkTree(index) => look_under(&others[index - 1], index),
                     Origin::Commit(setting) => {
                         let source = &sources[version.place - heads.len()];
                         search.look_back(task, &settings[setting], source)
@@ -193,7 +198,7 @@ impl Workspace {
         &self,
         problems: &mut Vec<Diagnostic>,
     ) -> Result<Vec<Self>, Error> {
-        let Some(store) = &self.store else {
+        let Some(store) = &self.reader.store else {
             return Ok(Vec::new());
         };
         let mut others = Vec::new();
@@ -206,12 +211,14 @@ impl Workspace {
         for root in roots {
             match Self::open_to_look(&root, self.environment.elsewhere()) {
                 Ok(other) => others.push(other),
-                Err(error) => problems.push(unread(&self.relative(&root), &error)),
+                Err(error) => problems.push(unread(&self.reader.relative(&root), &error)),
             }
         }
         Ok(others)
     }
+}
 
+impl Reader {
     /// The path of a directory as seen from the root; `.` for the root itself.
     pub(crate) fn relative(&self, path: &Path) -> String {
         let shared = self
@@ -258,8 +265,8 @@ impl Overview<'_> {
     #[must_use]
     pub fn subject<'a>(&'a self, task: &'a OverviewTask) -> Subject<'a> {
         let setting = match task.origin {
-            Origin::WorkTree(0) => &self.here.setting,
-            Origin::WorkTree(index) => &self.others[index - 1].setting,
+            Origin::WorkTree(0) => &*self.here.reader.settings,
+            Origin::WorkTree(index) => &*self.others[index - 1].reader.settings,
             Origin::Commit(index) => &*self.settings[index],
         };
         setting.subject(&task.sight)

@@ -4,7 +4,7 @@
 //! is back or people acknowledged its removal.
 
 use super::basis::LookBasis;
-use super::{Error, TaskRef, Workspace};
+use super::{Error, Look, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::config::Acknowledged;
 use crate::decide::Recorded;
@@ -12,7 +12,7 @@ use crate::record::TRANSCRIPT_FILE;
 use crate::scan::Source as _;
 use crate::store::{Removal, Store};
 
-impl Workspace {
+impl Look<'_> {
     /// The finding about a task without a log in the commit that is checked out, if an earlier commit removed that
     /// log and left other files of the task. Returns an error if git cannot read the history.
     pub(super) fn removed_record(
@@ -28,10 +28,10 @@ impl Workspace {
             Recorded::Known(state) if !state.heads.is_empty() => true,
             _ => return Ok(None),
         };
-        if !self.commits() || self.committed_files(store, head, task)?.is_empty() {
+        if !self.reader.commits() || self.committed_files(store, head, task)?.is_empty() {
             return Ok(None);
         }
-        let config = &self.setting.config;
+        let config = &self.reader.settings.config;
         let bases: Vec<RepoPath> = config.roots.bases().cloned().collect();
         let question = format!("{:?}", config.roots);
         let commits = store.newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
@@ -86,7 +86,7 @@ impl Workspace {
         let task = removal
             .path
             .parent()
-            .and_then(|directory| self.setting.named_so(&directory));
+            .and_then(|directory| self.reader.settings.named_so(&directory));
         let Some(task) = task else { return Ok(false) };
         let mut left = self.committed_files(store, removal.commit, &task)?;
         if left.is_empty() {
@@ -94,7 +94,11 @@ impl Workspace {
         }
         let removed = store.blob(removal.blob)?.unwrap_or_default();
         let after = store.source_at(Some(removal.commit));
-        if self.setting.has_other_task_left(&task, &removed, &after)? {
+        if self
+            .reader
+            .settings
+            .has_other_task_left(&task, &removed, &after)?
+        {
             return Ok(false);
         }
         let log = |commit: Digest| store.source_at(Some(commit)).blob_at(&removal.path);

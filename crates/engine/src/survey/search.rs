@@ -1,12 +1,14 @@
 //! Finds the tasks of a source: the directories and files below the roots that are tasks.
 
+use super::costs::Costs;
 use super::known::KnownLooks;
+use super::setting::Settings;
 use super::snapshot::{Snapshot, first};
-use super::{Error, TaskRef, Workspace};
+use super::{Error, Finder, TaskRef};
 use crate::base::{Class, Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName};
 use crate::config::{self, Root};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::{Child, EntryKind};
+use crate::scan::{Child, EntryKind, Source};
 
 /// The result of a search below the roots.
 #[derive(Default)]
@@ -45,7 +47,7 @@ impl Survey {
     }
 }
 
-impl Workspace {
+impl Finder<'_> {
     /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
     /// declared artifact, and files below a root of files that are one.
     ///
@@ -71,12 +73,14 @@ impl Workspace {
     /// Searches below all roots, in as many threads as there are cores.
     fn look_everywhere(&self) -> Result<Survey, Error> {
         let mut found = Survey::default();
-        let open = self.snapshot(|snapshot| snapshot.begin_everywhere(&mut found))?;
-        let parts = self.in_parts(&open, |workspace, part| {
+        let open = self
+            .reader
+            .snapshot(|snapshot| snapshot.search().begin_everywhere(&mut found))?;
+        let known = self.crew.known;
+        let parts = self.crew.in_parts(&open, |reader, part| {
             let mut found = Survey::default();
-            let known = workspace.known.as_deref();
-            let searched =
-                workspace.snapshot(|snapshot| snapshot.search(part.to_vec(), known, &mut found));
+            let searched = reader
+                .snapshot(|snapshot| snapshot.search().through(part.to_vec(), known, &mut found));
             vec![searched.map(|()| found)]
         });
         for part in parts {
@@ -92,14 +96,14 @@ impl Workspace {
 
     /// Returns an error if nothing says that this is a place for tasks.
     fn refuse_nowhere(&self, found: &Survey) -> Result<(), Error> {
-        let is_somewhere = self.store.is_some()
+        let is_somewhere = self.reader.store.is_some()
             || !found.tasks.is_empty()
             || !found.findings.is_empty()
-            || self.setting.is_own();
+            || self.reader.settings.is_own();
         if is_somewhere {
             return Ok(());
         }
-        let root = self.root.display();
+        let root = self.reader.root.display();
         let message = format!(
             "there is neither a git repository nor {} nor a task at {root}",
             config::FILE
@@ -111,7 +115,27 @@ impl Workspace {
     }
 }
 
-impl Snapshot<'_> {
+/// The search for tasks in one source, by the settings in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Search<'a> {
+    pub setting: &'a Settings,
+    pub source: &'a dyn Source,
+    /// The counters, if what is listed is counted.
+    pub costs: Option<&'a Costs>,
+}
+
+impl<'a> Snapshot<'a> {
+    /// The search for tasks in this source.
+    pub(crate) fn search(&self) -> Search<'a> {
+        Search {
+            setting: self.setting,
+            source: self.source,
+            costs: self.costs,
+        }
+    }
+}
+
+impl Search<'_> {
     /// All tasks, sorted by id.
     pub(crate) fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         self.look_everywhere()?.in_full()
@@ -120,7 +144,7 @@ impl Snapshot<'_> {
     fn look_everywhere(&self) -> Result<Survey, Error> {
         let mut found = Survey::default();
         let open = self.begin_everywhere(&mut found)?;
-        self.search(open, None, &mut found)?;
+        self.through(open, None, &mut found)?;
         found.sort();
         Ok(found)
     }
@@ -149,7 +173,7 @@ impl Snapshot<'_> {
     }
 
     /// Searches these directories and all in them. A task that is `known` not to have changed is not searched.
-    fn search(
+    fn through(
         &self,
         mut open: Vec<OpenDirectory>,
         known: Option<&KnownLooks>,
@@ -188,7 +212,7 @@ impl Snapshot<'_> {
             path == base || path.below(base).is_some() || base.below(path).is_some()
         };
         if self.setting.config.roots.bases().any(reaches) {
-            self.search(vec![self.open_at(path.clone())?], None, &mut found)?;
+            self.through(vec![self.open_at(path.clone())?], None, &mut found)?;
         }
         found.sort();
         found.in_full()

@@ -2,9 +2,10 @@
 
 use super::loaded::{WorkflowCache, names};
 use crate::base::{
-    Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, with_line_feeds,
+    Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, WorkflowName,
+    with_line_feeds,
 };
-use crate::config::{self, Config, UnknownWorkflow};
+use crate::config::{self, Commit as CommitMode, Config, UnknownWorkflow};
 use crate::decide::{Require, State};
 use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
 use crate::store::{Store, WorkTree};
@@ -21,19 +22,19 @@ use std::sync::OnceLock;
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The settings in one source: the work tree, the index, or a commit.
-pub(crate) struct Setting {
-    pub config: Config,
+pub struct Settings {
+    pub(crate) config: Config,
     /// The text of `orch.toml`.
     text: String,
-    pub system: System,
+    pub(crate) system: System,
     /// Whether the repository has its own texts.
-    pub has_own_texts: bool,
-    pub schemas: Schemas,
-    pub workflows: WorkflowCache,
+    pub(crate) has_own_texts: bool,
+    pub(crate) schemas: Schemas,
+    pub(crate) workflows: WorkflowCache,
     /// The findings about `orch.toml` and the system directory.
-    pub findings: Vec<Diagnostic>,
+    pub(crate) findings: Vec<Diagnostic>,
     /// The workflows that `orch.toml` names but that do not exist; their findings are also in `findings`.
-    pub unknown_workflows: Vec<UnknownWorkflow>,
+    pub(crate) unknown_workflows: Vec<UnknownWorkflow>,
     digest: OnceLock<Digest>,
 }
 
@@ -112,7 +113,7 @@ pub(crate) trait Texts {
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText>;
 }
 
-impl Setting {
+impl Settings {
     /// Reads the settings for a repository with ids of this format. A faulty part falls back to its default and
     /// becomes a finding.
     pub(crate) fn read(texts: &dyn Texts, format: ObjectFormat) -> Self {
@@ -140,6 +141,46 @@ impl Setting {
             unknown_workflows,
             digest: OnceLock::new(),
         }
+    }
+
+    /// The configuration: `orch.toml` over the defaults.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The effective workflows, schemas and agent instructions: the built-in ones, overridden by the
+    /// repository's own.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// The findings about `orch.toml` and the system directory.
+    #[must_use]
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.findings
+    }
+
+    /// The same, without those about a workflow that `orch.toml` names but that is still to be made.
+    pub fn findings_before(&self, made: &WorkflowName) -> impl Iterator<Item = &Diagnostic> {
+        let is_awaited = move |finding: &Diagnostic| {
+            let mut unknown = self.unknown_workflows.iter();
+            unknown.any(|unknown| unknown.name == *made && unknown.finding == *finding)
+        };
+        self.findings
+            .iter()
+            .filter(move |finding| !is_awaited(finding))
+    }
+
+    /// The value of `$schema` in a state.
+    pub(crate) fn state_schema(&self) -> String {
+        format!("{}/schemas/state.schema.json", self.config.system)
+    }
+
+    /// Whether transitions that are due together become a single commit.
+    pub(crate) fn batches(&self) -> bool {
+        self.config.git.commit == CommitMode::Batch
     }
 
     /// The text of `orch.toml`; empty if there is none.
@@ -240,6 +281,11 @@ impl Setting {
             "schema `{}` rejects {place}: {}",
             schema.name, problem.message
         ))
+    }
+
+    /// The directories with all tasks.
+    pub(super) fn bases(&self) -> Vec<RepoPath> {
+        self.config.roots.bases().cloned().collect()
     }
 
     pub(crate) fn limits(&self) -> ReadLimits {

@@ -1,7 +1,8 @@
 //! Opens a workspace: finds the root and reads the settings.
 
-use super::setting::{OnDisk, Setting, Sparse};
-use super::{At, Error, KnownSettings, Workspace};
+use super::reader::At;
+use super::setting::{OnDisk, Settings, Sparse};
+use super::{Error, KnownSettings, Reader, Workspace};
 use crate::base::{Code, Diagnostic, RepoPath};
 use crate::config;
 use crate::scan::ValidationCache;
@@ -38,7 +39,7 @@ impl Workspace {
     /// `start` itself. Also completes what a killed process left.
     ///
     /// Returns an error if the directory or the repository cannot be used, but not for a faulty
-    /// configuration: its faulty parts fall back to their defaults and are listed in [`Workspace::findings`].
+    /// configuration: its faulty parts fall back to their defaults and are listed in [`Settings::findings`].
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
         Self::open_for(Purpose::Work, start, environment, None)
     }
@@ -80,14 +81,14 @@ impl Workspace {
             let _ = store.recover_leftovers();
         }
         let format = found.as_ref().map(Store::format).unwrap_or_default();
-        let setting = match known.filter(|_| !found.as_ref().is_some_and(Store::is_sparse)) {
+        let settings = match known.filter(|_| !found.as_ref().is_some_and(Store::is_sparse)) {
             Some(known) => known.read(&root, format),
             None => read_setting(&root, found.as_ref()).into(),
         };
         let store = found.map(|store| {
             store.with_options(store::StoreOptions {
-                detached_head: setting.config.git.detached_head,
-                protected: setting.config.git.protected.clone(),
+                detached_head: settings.config.git.detached_head,
+                protected: settings.config.git.protected.clone(),
                 wait: None,
             })
         });
@@ -100,19 +101,20 @@ impl Workspace {
                 if writes { cache } else { cache.only_read() }
             });
         Ok(Self {
-            root,
-            store,
-            setting,
-            validations: validations.into(),
+            reader: Reader {
+                root,
+                store,
+                settings,
+                validations: validations.into(),
+                costs: Arc::default(),
+                known_log: RefCell::default(),
+                at: At::WorkDir,
+            },
             environment,
-            costs: Arc::default(),
             wait: None,
             whole_ids: false,
             known: None,
-            known_log: RefCell::default(),
-            files_outside: RefCell::default(),
             threads: MOST_THREADS,
-            at: At::WorkDir,
         })
     }
 
@@ -123,24 +125,26 @@ impl Workspace {
 
     /// The files of the settings that have changed since they were read, sorted.
     pub(crate) fn changed_settings(&self) -> Vec<RepoPath> {
-        self.setting
-            .changed_files(&read_setting(&self.root, self.store.as_ref()))
+        let reader = &self.reader;
+        reader
+            .settings
+            .changed_files(&read_setting(&reader.root, reader.store.as_ref()))
     }
 
     /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
-        let fresh = Self::open(&self.root, self.environment.clone())?;
-        let validations = std::mem::take(&mut self.validations);
+        let mut fresh = Self::open(&self.reader.root, self.environment.clone())?;
+        fresh.reader.validations = std::mem::take(&mut self.reader.validations);
         let (wait, threads, whole_ids) = (self.wait, self.threads, self.whole_ids);
         *self = Self {
-            validations,
             threads,
             whole_ids,
             ..fresh
         };
         if let Some(wait) = wait {
             self.wait = Some(wait);
-            self.store
+            self.reader
+                .store
                 .iter_mut()
                 .for_each(|store| store.wait_for_locks(wait));
         }
@@ -162,11 +166,11 @@ fn no_directory(path: &Path, error: &io::Error) -> Error {
 }
 
 /// The settings of a work tree.
-fn read_setting(root: &Path, store: Option<&Store>) -> Setting {
+fn read_setting(root: &Path, store: Option<&Store>) -> Settings {
     let format = store.map(Store::format).unwrap_or_default();
     match store.filter(|store| store.is_sparse()) {
-        Some(store) => Setting::read(&Sparse(root, store.work_tree()), format),
-        None => Setting::read(&OnDisk(root), format),
+        Some(store) => Settings::read(&Sparse(root, store.work_tree()), format),
+        None => Settings::read(&OnDisk(root), format),
     }
 }
 

@@ -6,7 +6,7 @@ use super::held_record::HeldReading;
 use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
 use super::snapshot::{Reading, Snapshot};
-use super::{Error, TaskRef, UsableWorkflow, Workspace};
+use super::{Error, Reader, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded,
@@ -18,13 +18,13 @@ use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
 use crate::store::{Head, Store, StoreCounts};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 /// What one look at a task has read, and what the rules decide.
 ///
-/// Made by [`Workspace::look`]. After a transition the writer derives the next one from it, without reading
+/// Made by a [`Look`]. After a transition the writer derives the next one from it, without reading
 /// again.
 #[derive(Clone)]
 pub struct Sight {
@@ -236,56 +236,69 @@ pub enum LookDepth {
 /// How many bytes of the end of a log a look reads. A shorter log is read whole.
 const LOG_END: u64 = 64 << 10;
 
-impl Workspace {
-    /// Looks at a task: reads its files once, in the workspace's source, and evaluates them.
-    ///
-    /// Returns an error if the source cannot be read or the workflow cannot be used.
-    pub fn look(&self, task: &TaskRef) -> Result<Sight, Error> {
-        self.look_under(task, self.head_to_look_at()?)
+/// One look at tasks: under one HEAD, and one state of what lies around them.
+///
+/// Which HEAD that is, is settled before any file of a task is listed. A file outside of the tasks is asked for once.
+pub struct Look<'w> {
+    pub(super) reader: &'w Reader,
+    /// HEAD; `None` outside git, and if another source than the work tree is read.
+    pub(crate) head: Option<Head>,
+    depth: LookDepth,
+    /// Which files outside of the tasks are there.
+    files_outside: RefCell<HashMap<RepoPath, bool>>,
+}
+
+impl<'w> Look<'w> {
+    /// A look under HEAD as it is now. Returns an error if that cannot be read.
+    pub fn begin(reader: &'w Reader) -> Result<Self, Error> {
+        let store = reader.store.as_ref().filter(|_| reader.reads_work_dir());
+        let head = store.map(Store::head).transpose()?;
+        Ok(Self::under(reader, head))
     }
 
-    /// The same as [`Workspace::look`], but reads the whole log, however long it is.
-    pub(crate) fn look_at_all(&self, task: &TaskRef) -> Result<Sight, Error> {
-        self.look_whole(task, self.head_to_look_at()?)
+    /// A look under a HEAD that was read before.
+    pub(crate) fn under(reader: &'w Reader, head: Option<Head>) -> Self {
+        reader.store.iter().for_each(Store::forget_attributes);
+        Self::among(reader, head)
     }
 
-    /// HEAD; `None` outside git, and if the workspace reads another source than the work tree.
-    fn head_to_look_at(&self) -> Result<Option<Head>, Error> {
-        self.store
-            .as_ref()
-            .filter(|_| self.reads_work_dir())
-            .map(Store::head)
-            .transpose()
+    /// A look under a HEAD, among what git's attribute files said before.
+    fn among(reader: &'w Reader, head: Option<Head>) -> Self {
+        Self {
+            reader,
+            head,
+            depth: LookDepth::End,
+            files_outside: RefCell::default(),
+        }
     }
 
-    /// Like [`Workspace::look`], with HEAD already read before any file of the task.
-    pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.forget_surroundings();
-        self.look_further(task, head, LookDepth::End)
+    /// The same, but it reads the whole of each log, as recording a step requires.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        self.to(LookDepth::Whole)
     }
 
-    /// The same, but reads the whole log, as recording a step requires.
-    pub(crate) fn look_whole(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
-        self.forget_surroundings();
-        self.look_further(task, head, LookDepth::Whole)
+    /// The same, but it reads that much of each log.
+    #[must_use]
+    pub(super) fn to(self, depth: LookDepth) -> Self {
+        Self { depth, ..self }
+    }
+}
+
+impl Look<'_> {
+    /// Looks at a task. Returns an error if the source cannot be read or the workflow cannot be used.
+    pub fn at(&self, task: &TaskRef) -> Result<Sight, Error> {
+        self.at_listed(task, self.list(task)?)
     }
 
-    /// Begins looks that rest on one HEAD and on one state of what lies around the tasks; HEAD as in a single look.
-    pub(super) fn begin_looks(&self) -> Result<Option<Head>, Error> {
-        self.forget_surroundings();
-        self.head_to_look_at()
-    }
-
-    /// Forgets what lay around the tasks before, as each look or series of looks begins: what attribute files said, and
-    /// which files outside of the tasks were there.
-    pub(crate) fn forget_surroundings(&self) {
-        self.files_outside.borrow_mut().clear();
-        self.store.iter().for_each(Store::forget_attributes);
+    /// The commit of HEAD.
+    pub(super) fn commit(&self) -> Option<Digest> {
+        self.head.as_ref().and_then(|head| head.commit)
     }
 
     /// Whether a file outside of the task that is looked at is there. A series of looks asks once for each.
     pub(super) fn is_file_outside(&self, path: &RepoPath) -> bool {
-        let ask = || path.under(&self.root).is_file();
+        let ask = || path.under(&self.reader.root).is_file();
         *self
             .files_outside
             .borrow_mut()
@@ -300,54 +313,39 @@ impl Workspace {
         is_file
     }
 
-    /// Looks at one more task since [`Self::begin_looks`] or [`Self::forget_surroundings`].
-    pub(crate) fn look_further(
-        &self,
-        task: &TaskRef,
-        head: Option<Head>,
-        depth: LookDepth,
-    ) -> Result<Sight, Error> {
-        self.look_listed(task, head, depth, self.list(task)?)
-    }
-
     /// Lists the files of a task, as a look begins. Returns an error if they cannot be listed.
     pub(super) fn list(&self, task: &TaskRef) -> Result<ListedTask, Error> {
         let now = super::caller::present();
-        let entries = self.snapshot(|snapshot| snapshot.list(task))?;
+        let entries = self.reader.snapshot(|snapshot| snapshot.list(task))?;
         Ok(ListedTask { entries, now })
     }
 
-    /// Looks at a task whose files are listed, under this HEAD.
-    pub(super) fn look_listed(
-        &self,
-        task: &TaskRef,
-        head: Option<Head>,
-        depth: LookDepth,
-        ListedTask { entries, now }: ListedTask,
-    ) -> Result<Sight, Error> {
+    /// Looks at a task whose files are listed.
+    pub(super) fn at_listed(&self, task: &TaskRef, listed: ListedTask) -> Result<Sight, Error> {
+        let ListedTask { entries, now } = listed;
         let _span = tracing::debug_span!("look", task = %task.id).entered();
-        let commit = head.as_ref().and_then(|head| head.commit);
-        let log_end = if depth == LookDepth::End {
+        let log_end = if self.depth == LookDepth::End {
             LOG_END
         } else {
             u64::MAX
         };
-        let reading = self.snapshot_at(commit, |snapshot| {
+        let reading = self.reader.snapshot_at(self.commit(), |snapshot| {
             snapshot.observe_listed(task, entries, log_end)
         })?;
-        let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
-        judged.trace();
-        Ok(judged)
+        let sight = self.conclude(task, reading, now, self.reader.reads_work_dir())?;
+        sight.trace();
+        Ok(sight)
     }
 
     /// Looks at a task in another source: the index, or a commit.
-    pub(crate) fn look_back(
-        &self,
+    pub(crate) fn back(
+        reader: &Reader,
         task: &TaskRef,
         snapshot: &Snapshot<'_>,
     ) -> Result<Sight, Error> {
         let now = super::caller::present();
-        self.conclude(task, snapshot.observe(task, u64::MAX)?, None, (false, now))
+        let reading = snapshot.observe(task, u64::MAX)?;
+        Look::among(reader, None).conclude(task, reading, now, false)
     }
 
     /// Evaluates what was read.
@@ -355,10 +353,10 @@ impl Workspace {
         &self,
         task: &TaskRef,
         reading: Reading,
-        head: Option<Head>,
-        (is_present, now): (bool, SystemTime),
+        now: SystemTime,
+        is_present: bool,
     ) -> Result<Sight, Error> {
-        let held = self.hold_against_history(task, reading, head.as_ref(), is_present)?;
+        let held = self.hold_against_history(task, reading, is_present)?;
         let HeldReading {
             reading,
             untracked,
@@ -371,14 +369,14 @@ impl Workspace {
             mut observed,
             entries,
         } = reading;
-        if self.reads_work_dir() {
+        if self.reader.reads_work_dir() {
             let required = compiled.workflow.required_files();
             observed.facts.missing = required
                 .filter(|path| !self.notes_file(path, &basis))
                 .cloned()
                 .collect();
         }
-        self.costs.looked();
+        self.reader.costs.looked();
         let last_run = if is_present {
             self.last_run(task)
         } else {
@@ -394,9 +392,11 @@ impl Workspace {
         {
             basis.note_unknown();
         }
-        self.costs.evaluated(1);
-        let commit = head.as_ref().and_then(|head| head.commit);
-        let ignored = || self.ignored_files((task, &observed), commit, &basis);
+        self.reader.costs.evaluated(1);
+        let ignored = || {
+            self.reader
+                .ignored_files((task, &observed), self.commit(), &basis)
+        };
         let (Judgement { decision, runner }, fault) = self.under_circumstances(
             (untracked, !is_present),
             (task, &recorded),
@@ -416,7 +416,7 @@ impl Workspace {
         if lacks_workflow(&decision) {
             decision.options.retain(|option| option.id != "reopen");
         }
-        let key = SightKey::of(head, &entries, now);
+        let key = SightKey::of(self.head.clone(), &entries, now);
         Ok(Sight {
             task: task.clone(),
             compiled,
@@ -432,41 +432,23 @@ impl Workspace {
         })
     }
 
-    /// The steps of an evaluated task, with the decision after the last of them.
-    pub(crate) fn after(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
-        let decision = match steps.last() {
-            None => judged.decision.clone(),
-            Some(last) => {
-                let facts = super::code::facts_after(
-                    judged.workflow(),
-                    &judged.observed.facts,
-                    &last.state,
-                );
-                let recorded = Recorded::Known(Box::new(last.state.clone()));
-                self.costs.evaluated(1);
-                evaluate(judged.workflow(), &recorded, &facts)
-            }
-        };
-        Settled { steps, decision }
-    }
-
     /// What a look would return after a step was written, derived from the previous look and the written
     /// files.
     ///
     /// Does not fail, because the step is done: information that git cannot provide now is left out.
-    pub(crate) fn sight_after(&self, before: Sight, placed: Placed<'_>) -> Sight {
+    pub(crate) fn after(reader: &Reader, before: Sight, placed: Placed<'_>) -> Sight {
         let _span = tracing::debug_span!("evaluate", task = %before.task.id).entered();
         // The look may be long ago.
-        self.files_outside.borrow_mut().clear();
+        let look = Look::among(reader, placed.head.clone());
         let (state, text) = placed.state;
-        self.forget_noted(&before, &state);
+        reader.forget_noted(&before, &state);
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
         let basis = LookBasis::unknown();
-        let commit = placed.head.as_ref().and_then(|head| head.commit);
-        let ignored = || self.ignored_files((&before.task, &before.observed), commit, &basis);
+        let ignored =
+            || reader.ignored_files((&before.task, &before.observed), look.commit(), &basis);
         let around = (&before.last_run, &basis);
-        let (Judgement { decision, runner }, _) = self.under_circumstances(
+        let (Judgement { decision, runner }, _) = look.under_circumstances(
             (false, false),
             (&before.task, &recorded),
             around,
@@ -482,7 +464,7 @@ impl Workspace {
             },
         );
         let path = before.task.transcript_path();
-        let is_committed = match (&self.store, placed.commit) {
+        let is_committed = match (&reader.store, placed.commit) {
             (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
             _ => false,
         };
@@ -513,14 +495,14 @@ impl Workspace {
     }
 
     /// Whether the result of a look is still current: HEAD has not moved, every file is the one that was read, and the
-    /// files outside of the task are there or missing as they were. `head` is HEAD now.
-    pub(crate) fn still_stands(&self, sight: &Sight, head: Option<&Head>) -> bool {
-        self.is_still(&sight.task, &sight.key, head) && sight.basis.stands(&self.root)
+    /// files outside of the task are there or missing as they were.
+    pub(crate) fn still_stands(&self, sight: &Sight) -> bool {
+        self.is_still(&sight.task, &sight.key) && sight.basis.stands(&self.reader.root)
     }
 
     /// Like [`Self::still_stands`], for the key of a look alone.
-    fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
-        let is_comparable = !key.is_recent && key.head.as_ref() == head;
+    fn is_still(&self, task: &TaskRef, key: &SightKey) -> bool {
+        let is_comparable = !key.is_recent && key.head == self.head;
         is_comparable
             && self
                 .stamps_now(task)
@@ -528,8 +510,8 @@ impl Workspace {
     }
 
     /// Like [`Self::is_still`], for what is kept of the key.
-    pub(crate) fn is_as_kept(&self, task: &TaskRef, key: &KeptKey, head: Option<&Head>) -> bool {
-        let is_comparable = !key.is_recent && key.head.as_ref() == head;
+    pub(crate) fn is_as_kept(&self, task: &TaskRef, key: &KeptKey) -> bool {
+        let is_comparable = !key.is_recent && key.head == self.head;
         is_comparable
             && self
                 .stamps_now(task)
@@ -538,11 +520,123 @@ impl Workspace {
 
     /// The stamps of the files of a task in the work tree; `None` if they cannot be compared.
     fn stamps_now(&self, task: &TaskRef) -> Option<BTreeMap<String, Option<FileStamp>>> {
-        if !self.reads_work_dir() {
+        if !self.reader.reads_work_dir() {
             return None;
         }
-        let entries = self.snapshot(|snapshot| snapshot.source.list_task(&task.place));
+        let entries = self
+            .reader
+            .snapshot(|snapshot| snapshot.source.list_task(&task.place));
         entries.ok().map(|entries| stamps(&entries))
+    }
+
+    fn under_circumstances(
+        &self,
+        (untracked, past): (bool, bool),
+        (task, recorded): (&TaskRef, &Recorded),
+        (last_run, basis): (&LastRun, &LookBasis),
+        ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
+        judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
+    ) -> (Judgement, Option<Error>) {
+        let fault: RefCell<Option<Error>> = RefCell::default();
+        let remembered = |path: &RepoPath, blob: Digest| {
+            basis.note_history();
+            let store = self.reader.store.as_ref()?;
+            let state = if let Recorded::Known(state) = recorded {
+                Some(state)
+            } else {
+                None
+            };
+            let former = state.into_iter().flat_map(|state| state.former_ids());
+            let places = self
+                .reader
+                .snapshot(|snapshot| snapshot.places_of(task, former));
+            let name = task.place.name(path)?;
+            // A task that was renamed had it at the path under its former id.
+            let paths = places
+                .iter()
+                .filter_map(|place| place.place.path(name).ok());
+            let find = |at: RepoPath| {
+                let head = store.head().map(|head| head.commit);
+                let found = head.and_then(|head| match head {
+                    Some(head) => store.commit_holding(head, &at, blob),
+                    None => Ok(None),
+                });
+                let found = found
+                    .map_err(|error| fault.replace(Some(error)))
+                    .ok()
+                    .flatten();
+                found.map(|commit| Remembered {
+                    commit: commit.short(),
+                    at,
+                })
+            };
+            paths.into_iter().find_map(find)
+        };
+        let is_file = |path: &RepoPath| self.notes_file(path, basis);
+        let head = || {
+            basis.note_history();
+            self.reader
+                .head()
+                .map_err(|error| fault.replace(Some(error)))
+                .ok()
+                .flatten()
+        };
+        let ignored = || {
+            ignored()
+                .map_err(|error| fault.replace(Some(error)))
+                .unwrap_or_default()
+        };
+        let circumstances = Circumstances {
+            untracked,
+            past,
+            last_run,
+            remembered: &remembered,
+            is_file: &is_file,
+            head: &head,
+            ignored: &ignored,
+        };
+        let found = judged(&circumstances);
+        (found, fault.into_inner())
+    }
+
+    /// The state of the task's last run.
+    fn last_run(&self, task: &TaskRef) -> LastRun {
+        let files = self.reader.run_files(task);
+        let Ok(Some(run)) = files.read() else {
+            return LastRun::Settled;
+        };
+        match run.ended() {
+            None if files.is_driven() => LastRun::Driven,
+            None => LastRun::Interrupted,
+            Some((Ending::Stalled, why)) => {
+                let seen = run.usage.seen.iter().map(|(_, seen)| *seen).collect();
+                LastRun::Stalled {
+                    why: why.to_owned(),
+                    seen,
+                }
+            }
+            Some(_) => LastRun::Settled,
+        }
+    }
+}
+
+impl Reader {
+    /// The steps of an evaluated task, with the decision after the last of them.
+    pub(crate) fn settled(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
+        let decision = match steps.last() {
+            None => judged.decision.clone(),
+            Some(last) => {
+                let facts = super::code::facts_after(
+                    judged.workflow(),
+                    &judged.observed.facts,
+                    &last.state,
+                );
+                let recorded = Recorded::Known(Box::new(last.state.clone()));
+                self.costs.evaluated(1);
+                evaluate(judged.workflow(), &recorded, &facts)
+            }
+        };
+        Settled { steps, decision }
     }
 
     /// How often expensive work was done since the workspace was opened.
@@ -574,73 +668,6 @@ impl Workspace {
         }
     }
 
-    fn under_circumstances(
-        &self,
-        (untracked, past): (bool, bool),
-        (task, recorded): (&TaskRef, &Recorded),
-        (last_run, basis): (&LastRun, &LookBasis),
-        ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
-        judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
-    ) -> (Judgement, Option<Error>) {
-        let fault: RefCell<Option<Error>> = RefCell::default();
-        let remembered = |path: &RepoPath, blob: Digest| {
-            basis.note_history();
-            let store = self.store.as_ref()?;
-            let state = if let Recorded::Known(state) = recorded {
-                Some(state)
-            } else {
-                None
-            };
-            let former = state.into_iter().flat_map(|state| state.former_ids());
-            let places = self.snapshot(|snapshot| snapshot.places_of(task, former));
-            let name = task.place.name(path)?;
-            // A task that was renamed had it at the path under its former id.
-            let paths = places
-                .iter()
-                .filter_map(|place| place.place.path(name).ok());
-            let find = |at: RepoPath| {
-                let head = store.head().map(|head| head.commit);
-                let found = head.and_then(|head| match head {
-                    Some(head) => store.commit_holding(head, &at, blob),
-                    None => Ok(None),
-                });
-                let found = found
-                    .map_err(|error| fault.replace(Some(error)))
-                    .ok()
-                    .flatten();
-                found.map(|commit| Remembered {
-                    commit: commit.short(),
-                    at,
-                })
-            };
-            paths.into_iter().find_map(find)
-        };
-        let is_file = |path: &RepoPath| self.notes_file(path, basis);
-        let head = || {
-            basis.note_history();
-            self.head()
-                .map_err(|error| fault.replace(Some(error)))
-                .ok()
-                .flatten()
-        };
-        let ignored = || {
-            ignored()
-                .map_err(|error| fault.replace(Some(error)))
-                .unwrap_or_default()
-        };
-        let circumstances = Circumstances {
-            untracked,
-            past,
-            last_run,
-            remembered: &remembered,
-            is_file: &is_file,
-            head: &head,
-            ignored: &ignored,
-        };
-        let found = judged(&circumstances);
-        (found, fault.into_inner())
-    }
-
     /// The files of the runs of a task.
     #[must_use]
     pub fn run_files(&self, task: &TaskRef) -> RunFiles {
@@ -648,26 +675,6 @@ impl Workspace {
         match &self.store {
             Some(store) => files.with_copy(store.git_directory()),
             None => files,
-        }
-    }
-
-    /// The state of the task's last run.
-    fn last_run(&self, task: &TaskRef) -> LastRun {
-        let files = self.run_files(task);
-        let Ok(Some(run)) = files.read() else {
-            return LastRun::Settled;
-        };
-        match run.ended() {
-            None if files.is_driven() => LastRun::Driven,
-            None => LastRun::Interrupted,
-            Some((Ending::Stalled, why)) => {
-                let seen = run.usage.seen.iter().map(|(_, seen)| *seen).collect();
-                LastRun::Stalled {
-                    why: why.to_owned(),
-                    seen,
-                }
-            }
-            Some(_) => LastRun::Settled,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::costs::Costs;
 use super::glance::Glance;
-use super::setting::{CORRECT_HEAD, Setting};
+use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// One source, and the settings in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot<'a> {
-    pub setting: &'a Setting,
+    pub setting: &'a Settings,
     pub source: &'a dyn Source,
     pub validations: &'a ValidationCache,
     /// The code that was committed at that time.
@@ -55,7 +55,7 @@ pub(crate) struct Reading {
 impl<'a> Snapshot<'a> {
     /// A source of which nothing is counted, and each log is read once.
     pub(crate) fn new(
-        setting: &'a Setting,
+        setting: &'a Settings,
         source: &'a dyn Source,
         validations: &'a ValidationCache,
         code: CodeAt<'a>,

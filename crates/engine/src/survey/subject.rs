@@ -1,7 +1,8 @@
 //! The input of the views, made of an evaluated task.
 
-use super::setting::Setting;
-use super::{At, Error, Sight, Workspace};
+use super::reader::At;
+use super::setting::Settings;
+use super::{Error, Reader, Sight};
 use crate::base::{Digest, Place, RepoPath};
 use crate::decide::QuotedIssue;
 use crate::scan::locate;
@@ -9,19 +10,19 @@ use crate::store::{Head, durable};
 use crate::view::{Repository, Subject};
 use std::path::PathBuf;
 
-impl Workspace {
+impl Reader {
     /// The repository as outputs describe it. Returns an error if HEAD cannot be read.
     pub fn repository(&self) -> Result<Repository, Error> {
         Ok(self.repository_under(self.present_head()?))
     }
 
-    /// Like [`Workspace::repository`], for a HEAD that cannot be read.
+    /// Like [`Reader::repository`], for a HEAD that cannot be read.
     #[must_use]
     pub fn repository_without_head(&self) -> Repository {
         self.repository_under(None)
     }
 
-    /// Like [`Workspace::repository`], with HEAD already read.
+    /// Like [`Reader::repository`], with HEAD already read.
     pub(crate) fn repository_under(&self, head: Option<Head>) -> Repository {
         Repository {
             root: self.root.to_string_lossy().into_owned(),
@@ -47,7 +48,7 @@ impl Workspace {
 
     /// The subject of a view.
     pub fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
-        self.setting.subject(judged)
+        self.settings.subject(judged)
     }
 
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
@@ -74,7 +75,7 @@ impl Workspace {
     }
 }
 
-impl Setting {
+impl Settings {
     /// The subject of a view about a task that was evaluated with these settings.
     pub(super) fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
         Subject {

@@ -1,15 +1,13 @@
 //! Finds tasks: which directories are tasks, and which one a command means that names none.
 
-use super::setting::Setting;
+use super::setting::Settings;
 use super::snapshot::first;
-use super::{Error, Workspace};
-use crate::base::{
-    Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName,
-};
+use super::{Error, Finder};
+use crate::base::{Code, Diagnostic, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::scan::Entry;
-use crate::store::{Head, MovedPath, Store};
+use crate::store::MovedPath;
 use crate::workflow::Workflow;
 
 /// A task and its location.
@@ -135,36 +133,11 @@ pub enum NamedBy {
     Branch,
 }
 
-impl Workspace {
+impl Finder<'_> {
     /// All tasks at or below a path, sorted by id.
     pub fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
-        self.snapshot(|snapshot| snapshot.tasks_below(path))
-    }
-
-    /// The paths that a watch observes: the places of tasks, and what decisions depend on besides.
-    #[must_use]
-    pub fn watched(&self) -> Vec<RepoPath> {
-        let mut paths: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
-        paths.push(self.setting.config.system.clone());
-        paths.extend(RepoPath::new(crate::config::FILE));
-        paths.extend(self.required_files());
-        paths
-    }
-
-    /// The files outside of tasks that a phase of some workflow requires.
-    fn required_files(&self) -> Vec<RepoPath> {
-        // A document without the word need not be compiled.
-        let may_require = |name: &String| {
-            let text = self.setting.system.workflow(name);
-            text.is_some_and(|text| text.contains("requires"))
-        };
-        let names = self.workflow_names().into_iter().filter(may_require);
-        let loaded: Vec<_> = names.filter_map(|name| self.workflow(&name).ok()).collect();
-        let workflows = loaded.iter().filter_map(|loaded| loaded.workflow());
-        workflows
-            .flat_map(Workflow::required_files)
-            .cloned()
-            .collect()
+        self.reader
+            .snapshot(|snapshot| snapshot.search().tasks_below(path))
     }
 
     /// The task meant without naming one: that of the current directory, or of the branch name, or else the
@@ -210,7 +183,7 @@ impl Workspace {
         {
             return Ok(Some((task, NamedBy::Directory)));
         }
-        let Some(branch) = self.branch()? else {
+        let Some(branch) = self.reader.branch()? else {
             return Ok(None);
         };
         Ok(self
@@ -221,20 +194,27 @@ impl Workspace {
     /// The open task that the branch name identifies by `task_branch` in orch.toml, if it does. Returns an
     /// error if the task cannot be read.
     pub fn open_task_of_branch(&self) -> Result<Option<TaskRef>, Error> {
-        let pattern = &self.setting.config.git.task_branch;
-        let Some(id) = self.branch()?.and_then(|branch| pattern.task(&branch)) else {
+        let pattern = &self.reader.settings.config.git.task_branch;
+        let Some(id) = self
+            .reader
+            .branch()?
+            .and_then(|branch| pattern.task(&branch))
+        else {
             return Ok(None);
         };
-        let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else {
+        let Some(task) = self
+            .reader
+            .snapshot(|snapshot| snapshot.search().task_named(&id))?
+        else {
             return Ok(None);
         };
-        let is_open = !self.look(&task)?.decision.is_done();
+        let is_open = !self.reader.look(&task)?.decision.is_done();
         Ok(is_open.then_some(task))
     }
 
     /// The task that a branch name names: by `task_branch` of the settings, as a whole, or by its last part.
     fn task_of_branch(&self, branch: &str) -> Result<Option<TaskRef>, Error> {
-        let by_pattern = self.setting.config.git.task_branch.task(branch);
+        let by_pattern = self.reader.settings.config.git.task_branch.task(branch);
         let names = [Some(branch), branch.rsplit('/').next()]
             .into_iter()
             .flatten();
@@ -242,43 +222,29 @@ impl Workspace {
             .into_iter()
             .chain(names.filter_map(|name| TaskId::new(name).ok()));
         let mut open = ids.filter(|id| !id.is_archived());
-        self.snapshot(|snapshot| first(&mut open, |id| snapshot.task_named(&id)))
-    }
-
-    /// The name of the current branch without `refs/heads/`. Returns an error if HEAD cannot be read.
-    pub fn branch(&self) -> Result<Option<String>, Error> {
-        Ok(self
-            .present_head()?
-            .as_ref()
-            .and_then(Head::branch_name)
-            .map(str::to_owned))
-    }
-
-    /// HEAD; `None` outside git. Returns an error if it cannot be read.
-    pub(crate) fn present_head(&self) -> Result<Option<Head>, Error> {
-        self.store.as_ref().map(Store::head).transpose()
-    }
-
-    /// The commit of HEAD, if there is one. Returns an error if HEAD cannot be read.
-    pub fn head(&self) -> Result<Option<Digest>, Error> {
-        Ok(self.present_head()?.and_then(|head| head.commit))
+        self.reader
+            .snapshot(|snapshot| first(&mut open, |id| snapshot.search().task_named(&id)))
     }
 
     /// The task that contains a file or directory.
     pub fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        self.snapshot(|snapshot| snapshot.task_of_path(path))
+        self.reader
+            .snapshot(|snapshot| snapshot.search().task_of_path(path))
     }
 
     /// The task in exactly this directory, if it is one.
     pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
-        self.snapshot(|snapshot| snapshot.task_at(directory))
+        self.reader
+            .snapshot(|snapshot| snapshot.search().task_at(directory))
     }
 
     /// Returns an error if a directory is in another repository: a task there belongs to that one and cannot
     /// be proven here.
     pub(crate) fn refuse_elsewhere(&self, directory: &RepoPath) -> Result<(), Error> {
-        let mut other = self.snapshot(|snapshot| snapshot.source.other_repository(directory))?;
-        if let Some(store) = self.store.as_ref().filter(|_| other.is_none()) {
+        let mut other = self
+            .reader
+            .snapshot(|snapshot| snapshot.source.other_repository(directory))?;
+        if let Some(store) = self.reader.store.as_ref().filter(|_| other.is_none()) {
             other = store.submodule_around(directory)?;
         }
         let Some(other) = other else { return Ok(()) };
@@ -292,11 +258,37 @@ impl Workspace {
     /// Where a task with this id would be, in the first root that permits it.
     #[must_use]
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
-        self.setting.places(id).next().map(|(_, task)| task)
+        self.reader.settings.places(id).next().map(|(_, task)| task)
     }
 }
 
-impl Setting {
+impl Settings {
+    /// The paths that a watch observes: the places of tasks, and what decisions depend on besides.
+    #[must_use]
+    pub fn watched(&self) -> Vec<RepoPath> {
+        let mut paths: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
+        paths.push(self.config.system.clone());
+        paths.extend(RepoPath::new(crate::config::FILE));
+        paths.extend(self.required_files());
+        paths
+    }
+
+    /// The files outside of tasks that a phase of some workflow requires.
+    fn required_files(&self) -> Vec<RepoPath> {
+        // A document without the word need not be compiled.
+        let may_require = |name: &String| {
+            let text = self.system.workflow(name);
+            text.is_some_and(|text| text.contains("requires"))
+        };
+        let names = self.workflow_names().into_iter().filter(may_require);
+        let loaded: Vec<_> = names.filter_map(|name| self.workflow(&name).ok()).collect();
+        let workflows = loaded.iter().filter_map(|loaded| loaded.workflow());
+        workflows
+            .flat_map(Workflow::required_files)
+            .cloned()
+            .collect()
+    }
+
     /// Every root that permits a task with this id, in order, with the task that it would be there.
     pub(crate) fn places<'s>(
         &'s self,

@@ -1,9 +1,10 @@
 //! Roots of which nothing is seen, although something says that there are tasks: their workflow has errors, they are links,
 //! or git has records that no root shows. Without a word, a check of no task would pass for one that found nothing wrong.
 
-use super::setting::{InSource, Setting};
+use super::search::Search;
+use super::setting::{InSource, Settings};
 use super::snapshot::{Snapshot, first};
-use super::{CodeAt, Error, TaskRef, Workspace};
+use super::{Error, Finder, TaskRef};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::config::{self, Root};
 use crate::record::{EventLog, TRANSCRIPT_FILE};
@@ -16,24 +17,25 @@ const MOST_NAMED: usize = 10;
 /// How many files with the name of a log are read to find one that is a log.
 const MOST_READ: usize = 100;
 
-impl Workspace {
+impl Finder<'_> {
     /// What hides tasks, given all tasks that were found. Returns an error if git cannot be read.
     pub(super) fn hiding(&self, tasks: &[TaskRef]) -> Result<Vec<Diagnostic>, Error> {
-        self.snapshot(|snapshot| {
-            let mut found = snapshot.linked_roots()?;
-            found.extend(snapshot.faulty_workflows(&snapshot.governing(), tasks));
-            let empty = snapshot.roots_without(tasks);
-            let (Some(store), false) = (&self.store, empty.is_empty()) else {
+        self.reader.snapshot(|snapshot| {
+            let search = snapshot.search();
+            let mut found = search.linked_roots()?;
+            found.extend(search.faulty_workflows(&search.governing(), tasks));
+            let empty = search.roots_without(tasks);
+            let (Some(store), false) = (&self.reader.store, empty.is_empty()) else {
                 return Ok(found);
             };
             let mut named = BTreeSet::new();
-            if self.reads_work_dir() {
+            if self.reader.reads_work_dir() {
                 let index = store.index_source()?;
-                named.extend(snapshot.unshown_records(&index, index.list(&RepoPath::root())?)?);
-                named.extend(snapshot.unshown_in_head(store)?);
+                named.extend(search.unshown_records(&index, index.list(&RepoPath::root())?)?);
+                named.extend(search.unshown_in_head(store)?);
             } else {
                 named.extend(
-                    snapshot.unshown_records(
+                    search.unshown_records(
                         snapshot.source,
                         snapshot.source.list(&RepoPath::root())?,
                     )?,
@@ -45,7 +47,7 @@ impl Workspace {
     }
 }
 
-impl Snapshot<'_> {
+impl Search<'_> {
     /// What hides tasks in an index or a commit. `shown` are tasks that are known to be there. Returns an error if it
     /// cannot be read.
     pub(crate) fn hiding(&self, shown: &[TaskRef]) -> Result<Vec<Diagnostic>, Error> {
@@ -150,7 +152,7 @@ impl Snapshot<'_> {
         if is_changed {
             names.extend(self.setting.workflow_names());
         }
-        let is_faulty = |setting: &Setting, name: &str| {
+        let is_faulty = |setting: &Settings, name: &str| {
             setting
                 .workflow(name)
                 .is_ok_and(|loaded| loaded.workflow().is_none())
@@ -225,13 +227,17 @@ impl Snapshot<'_> {
     /// The directories of the tasks that HEAD shows by other roots, and that are not shown here.
     fn unshown_in_head(&self, store: &Store) -> Result<BTreeSet<RepoPath>, Error> {
         let head = store.head_source()?;
-        let setting = Setting::read(&InSource(&head), store.format());
+        let setting = Settings::read(&InSource(&head), store.format());
         let mut unshown = BTreeSet::new();
         if setting.config.roots == self.setting.config.roots {
             return Ok(unshown);
         }
-        let code = CodeAt::Commit(store, head.commit());
-        for task in Snapshot::new(&setting, &head, self.validations, code).tasks()? {
+        let elsewhere = Search {
+            setting: &setting,
+            source: &head,
+            costs: None,
+        };
+        for task in elsewhere.tasks()? {
             let directory = task.directory();
             if !self.is_elsewhere(directory)?
                 && self.task_of_path(&task.transcript_path())?.is_none()

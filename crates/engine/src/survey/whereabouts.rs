@@ -3,7 +3,7 @@
 //! Tools that keep a task as a file move it to another directory when it is archived, put back to a draft or completed,
 //! and give its id to a new task. Nothing of this is a step, so the record stays behind.
 
-use super::setting::Setting;
+use super::setting::Settings;
 use super::snapshot::{Reading, Snapshot};
 use super::{CodeAt, Error, TaskRef};
 use crate::base::{Digest, RepoPath, SingleFile, TaskId};
@@ -156,7 +156,7 @@ impl Snapshot<'_> {
     }
 }
 
-impl Setting {
+impl Settings {
     /// Whether a source has the record of a task in the archive that goes on from this log, and in the place of the task
     /// only the file of another one under the same id. Returns an error if the source cannot be read.
     pub(crate) fn has_other_task_left(

@@ -1,17 +1,17 @@
 //! Loads workflows by name and compiles each once.
 
 use super::loaded::{Loaded, UsableWorkflow, names};
-use super::setting::Setting;
-use super::{Error, Sight, Workspace};
+use super::setting::Settings;
+use super::{Error, Reader, Sight};
 use crate::base::{Code, Diagnostic, Place, RepoPath, command, locked, nearest};
 use crate::scan::{Matcher, io_error};
 use crate::store::durable;
 use crate::workflow::{Document, Workflow, artifact_paths, check, compile};
 use std::sync::Arc;
 
-impl Setting {
+impl Settings {
     /// Loads a workflow by name. Returns an error if there is none.
-    pub(crate) fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
+    pub fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
         let mut workflows = locked(&self.workflows);
         if let Some(loaded) = workflows.get(name) {
             return Ok(Arc::clone(loaded));
@@ -60,11 +60,14 @@ impl Setting {
     }
 
     /// The names of all workflows, sorted.
-    pub(crate) fn workflow_names(&self) -> Vec<String> {
+    #[must_use]
+    pub fn workflow_names(&self) -> Vec<String> {
         names(&self.system)
     }
 
-    pub(crate) fn path_of_workflow(&self, name: &str) -> String {
+    /// The path of a workflow's document in the repository, whether or not it exists.
+    #[must_use]
+    pub fn path_of_workflow(&self, name: &str) -> String {
         format!("{}/workflows/{name}.md", self.config.system)
     }
 
@@ -82,12 +85,7 @@ impl Setting {
     }
 }
 
-impl Workspace {
-    /// Loads a workflow by name. Returns an error if there is none.
-    pub fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
-        self.setting.workflow(name)
-    }
-
+impl Settings {
     /// All problems of a workflow, including the warnings of the checks. Returns an error if there is no such
     /// workflow.
     pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
@@ -102,10 +100,8 @@ impl Workspace {
             let mut seen = Vec::new();
             for schema in schemas.chain(&workflow.state.schema) {
                 if !seen.contains(&schema.name) {
-                    let path = format!(
-                        "{}/schemas/{}.schema.json",
-                        self.setting.config.system, schema.name
-                    );
+                    let path =
+                        format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
                     problems.extend(crate::scan::lint(&path, &schema.text));
                     seen.push(schema.name.clone());
                 }
@@ -145,7 +141,7 @@ impl Workspace {
             return Vec::new();
         };
         let defaults = serde_json::Value::Object(workflow.state.defaults.clone());
-        let refused = self.setting.schemas.refuses(schema, &defaults);
+        let refused = self.schemas.refuses(schema, &defaults);
         let at = |pointer: &str| {
             document.place_of_default(pointer.split('/').nth(1).unwrap_or_default())
         };
@@ -160,13 +156,9 @@ impl Workspace {
         };
         refused.into_iter().map(told).collect()
     }
+}
 
-    /// The names of all workflows, sorted.
-    #[must_use]
-    pub fn workflow_names(&self) -> Vec<String> {
-        self.setting.workflow_names()
-    }
-
+impl Reader {
     /// A warning about the workflow of a task whose document HEAD does not contain as it is: an audit reads the document
     /// in the parent of a step, and cannot verify steps by another one. `None` also if the document is part of `orch`,
     /// or if nothing is committed. Returns an error if the document or a commit cannot be read.
@@ -178,7 +170,7 @@ impl Workspace {
             return Ok(None);
         };
         let Ok(path) = RepoPath::new(
-            self.setting
+            self.settings
                 .path_of_workflow(sight.workflow().name.as_str()),
         ) else {
             return Ok(None);
@@ -207,11 +199,5 @@ impl Workspace {
                 .at(Place::file(&path))
                 .hint(hint),
         ))
-    }
-
-    /// The path of a workflow's document in the repository, whether or not it exists.
-    #[must_use]
-    pub fn workflow_path(&self, name: &str) -> String {
-        self.setting.path_of_workflow(name)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::setting::HeadSettings;
 use super::snapshot::Snapshot;
-use super::{CodeAt, Error, Sight, TaskRef, Workspace};
+use super::{CodeAt, Error, Reader, Sight, TaskRef};
 use crate::base::{Digest, RepoPath};
 use crate::config;
 use crate::decide::{
@@ -170,7 +170,7 @@ pub(super) fn writers_of_code(
     writers
 }
 
-impl Workspace {
+impl Reader {
     /// The outputs of the phase of a task, and the verdicts about them, as they are in the work tree now, before or after a
     /// turn. Returns an error if
     /// they cannot be read.

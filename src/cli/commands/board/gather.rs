@@ -6,7 +6,7 @@ use crate::base::{Diagnostic, Error, Timestamp};
 use crate::decide::{ActorKind, PersonOrder, is_order};
 use crate::drive;
 use crate::history::stories;
-use crate::survey::{Caller, Sight, TaskRef, Workspace, unjudged};
+use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
 use crate::view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
@@ -124,8 +124,8 @@ pub(super) fn gather(
     pages: WantedPages,
 ) -> Result<GatheredTasks, Failure> {
     let is_agent = caller.kind == ActorKind::Agent;
-    let told = |workspace: &Workspace, sight: &Sight| {
-        let subject = workspace.subject(sight);
+    let told = |reader: &Reader, sight: &Sight| {
+        let subject = reader.subject(sight);
         let has_page = match pages {
             WantedPages::None => false,
             WantedPages::Open => !sight.decision.is_done(),
@@ -165,7 +165,7 @@ pub(super) fn gather(
     };
     let (looked, mut problems) = report::told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
-    problems.extend(workspace.outside_git());
+    problems.extend(workspace.reader().outside_git());
     let detailed: Vec<TaskRef> = looked
         .iter()
         .filter(|one| one.detail.is_some())
@@ -209,7 +209,7 @@ pub(super) fn gather(
     names.sort_unstable();
     names.dedup();
     let chart = |name| {
-        let loaded = workspace.workflow(name).ok();
+        let loaded = workspace.settings().workflow(name).ok();
         let usable = loaded
             .as_ref()
             .and_then(|loaded| loaded.workflow())

@@ -34,7 +34,7 @@ pub(in crate::cli::commands) fn cards(
     caller: &Caller,
     names: &[String],
 ) -> Result<String, Failure> {
-    let mut tasks = workspace.tasks()?;
+    let mut tasks = workspace.finder().tasks()?;
     tasks
         .retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
     let gathered = gather(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
@@ -64,7 +64,7 @@ pub(in crate::cli::commands) fn task(
     orders: impl Fn(&Suggestion, Option<&RunLine>, &[PersonOrder]) -> Vec<OrderForm>,
 ) -> Result<String, Failure> {
     let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
-    let tasks = workspace.tasks()?;
+    let tasks = workspace.finder().tasks()?;
     let task = tasks
         .into_iter()
         .find(|task| task.id.as_str() == name)

@@ -128,7 +128,7 @@ impl<'a> Stage<'a> {
             title: Some(title),
             ..NewTask::default()
         };
-        let created = self.context.writer(&workspace).create(TASK, &new)?;
+        let created = self.context.writer(&workspace).create().task(TASK, &new)?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
     }
@@ -136,7 +136,7 @@ impl<'a> Stage<'a> {
     /// Applies what the rules decide, as the watch would, and prints the current phase of the task.
     pub(super) fn settle(&self) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let task = workspace.task(TASK)?;
+        let task = workspace.finder().task(TASK)?;
         let plan = AdvancePlan {
             may: &|due| !due.by_human,
             once: false,
@@ -147,7 +147,8 @@ impl<'a> Stage<'a> {
         for outcome in self
             .context
             .writer(&workspace)
-            .advance(std::slice::from_ref(&task), &plan)?
+            .advance()
+            .tasks(std::slice::from_ref(&task), &plan)?
         {
             if let TaskOutcome::Applied(applied) = outcome {
                 self.moved(&applied)?;
@@ -179,7 +180,7 @@ impl<'a> Stage<'a> {
         }
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
-        let judged = workspace.look(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
         let explanations = report::explanations(&workspace, std::slice::from_ref(&judged))?;
         let text = explanations.text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
@@ -214,8 +215,12 @@ impl<'a> Stage<'a> {
     pub(super) fn order(&self, typed: &str, order: &Order) -> Result<(), Failure> {
         self.typed(typed)?;
         let workspace = self.workspace()?;
-        let task = workspace.task(TASK)?;
-        let applied = self.context.writer(&workspace).order(&task, order, false)?;
+        let task = workspace.finder().task(TASK)?;
+        let applied = self
+            .context
+            .writer(&workspace)
+            .orders()
+            .give(&task, order, false)?;
         self.moved(&applied)?;
         self.stands(&workspace)
     }
@@ -249,7 +254,7 @@ impl<'a> Stage<'a> {
     /// Writes a report of the task, with the `of` map that `orch suggest` prints for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let judged = workspace.look(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
         if let Some(expected) = judged
             .decision
             .expects
@@ -304,8 +309,8 @@ impl<'a> Stage<'a> {
     }
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
-        let judged = workspace.look(&workspace.task(TASK)?)?;
-        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged));
+        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
+        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.reader().subject(&judged));
         let phase = task.current_phase.unwrap_or_default();
         self.say(
             &self

@@ -130,6 +130,7 @@ impl Examined {
 impl<'a> Patient<'a> {
     pub fn of(workspace: &'a Workspace, context: &'a Context) -> Self {
         let torn = workspace
+            .reader()
             .store()
             .map_or(Ok(Vec::new()), Store::torn_objects);
         Self {
@@ -140,7 +141,7 @@ impl<'a> Patient<'a> {
     }
 
     fn store(&self) -> Option<&Store> {
-        self.workspace.store()
+        self.workspace.reader().store()
     }
 
     /// The repository, if it has a work tree.
@@ -154,11 +155,11 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let message = "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
         let finding = Diagnostic::warning(Code::NoRepository, message).hint("git init");
         return Ok(Examined::new(
-            patient.workspace.root().display().to_string(),
+            patient.workspace.reader().root().display().to_string(),
             vec![finding],
         ));
     };
-    let branch = patient.workspace.branch()?;
+    let branch = patient.workspace.reader().branch()?;
     let branch = branch.map_or_else(
         || "no branch".to_owned(),
         |branch| format!("branch {branch}"),
@@ -236,8 +237,8 @@ fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Fail
 }
 
 fn settings(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let roots = patient.workspace.config().roots.iter().count();
-    let findings = patient.workspace.findings().to_vec();
+    let roots = patient.workspace.settings().config().roots.iter().count();
+    let findings = patient.workspace.settings().findings().to_vec();
     Ok(Examined::new(
         format!("tasks in {}", counted(roots, "root")),
         findings,
@@ -247,6 +248,7 @@ fn settings(patient: &Patient<'_>) -> Result<Examined, Failure> {
 fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let workspace = patient.workspace;
     let names: BTreeSet<&str> = workspace
+        .settings()
         .config()
         .roots
         .iter()
@@ -254,7 +256,7 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
         .collect();
     let mut findings = Vec::new();
     for name in &names {
-        match workspace.workflow(name) {
+        match workspace.settings().workflow(name) {
             Ok(loaded) => findings.extend(loaded.problems.iter().cloned()),
             Err(error) => findings.push(error.into()),
         }
@@ -264,7 +266,7 @@ fn workflows(patient: &Patient<'_>) -> Result<Examined, Failure> {
 }
 
 fn tasks(patient: &Patient<'_>) -> Result<Examined, Failure> {
-    let (tasks, unusual) = match patient.workspace.survey() {
+    let (tasks, unusual) = match patient.workspace.finder().survey() {
         Err(nowhere) if nowhere.code() == Code::NothingToJudge => {
             (Vec::new(), vec![nowhere.into()])
         }
@@ -305,7 +307,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
     let mut logs: BTreeMap<BTreeSet<&'static str>, usize> = BTreeMap::new();
     for task in tasks {
         // A log that cannot be read is a finding already.
-        let bytes = durable::read_regular(&task.transcript_path().under(workspace.root()))
+        let bytes = durable::read_regular(&task.transcript_path().under(workspace.reader().root()))
             .unwrap_or_default();
         let (log, _) = EventLog::parse(&bytes);
         let version = |event: &LogEvent| match event.entry.version {
@@ -335,7 +337,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
 
 /// A warning if git tracks records although there is no task: a misspelled root hides them all.
 fn records_outside(workspace: &Workspace) -> Result<Option<Diagnostic>, Failure> {
-    let Some(store) = workspace.store() else {
+    let Some(store) = workspace.reader().store() else {
         return Ok(None);
     };
     let tracked = store.index_source()?.list(&RepoPath::root())?;
@@ -418,7 +420,7 @@ fn is_driver_asked_for(store: &Store, workspace: &Workspace) -> Result<bool, Fai
         Ok::<_, Error>(store.merge_attribute(&state)?.as_deref() == Some(DRIVER))
     };
     let mut is_asked_for = false;
-    for base in workspace.config().roots.bases() {
+    for base in workspace.settings().config().roots.bases() {
         is_asked_for |= asks(base)?;
     }
     Ok(is_asked_for)
@@ -479,10 +481,10 @@ fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
     if patient.store().is_none() {
         return Ok(Examined::without_git());
     }
-    if workspace.config().people.orders != OrdersBy::Signed {
+    if workspace.settings().config().people.orders != OrdersBy::Signed {
         return Ok(Examined::new("no order needs one", Vec::new()));
     }
-    if workspace.signs_verifiably()? {
+    if workspace.callers().signs_verifiably()? {
         return Ok(Examined::new(
             "your commits are signed, and git trusts the key",
             Vec::new(),
@@ -498,7 +500,8 @@ fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
 
 fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let workspace = patient.workspace;
-    let Some(limit) = WatchLimit::of(workspace.root(), &workspace.watched()) else {
+    let Some(limit) = WatchLimit::of(workspace.reader().root(), &workspace.settings().watched())
+    else {
         return Ok(Examined::new("the system tells no limit", Vec::new()));
     };
     let summary = format!(

@@ -164,7 +164,7 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
                 return Ok(HookReply::Nothing);
             };
             let sight = workspace.look(&task)?;
-            let suggestion = Suggestion::of(&workspace.subject(&sight));
+            let suggestion = Suggestion::of(&workspace.reader().subject(&sight));
             Ok(HookReply::Line(view::standing(
                 &suggestion,
                 view::Paint { colour: false },
@@ -182,7 +182,8 @@ fn opened(cwd: Option<&Path>, context: &Context) -> Result<Workspace, Error> {
 /// Keeps that the program which has called the hook is an agent, with all that it starts. Failing to keep it keeps
 /// nobody from working.
 fn announce(cwd: Option<&Path>, context: &Context) {
-    let kept = opened(cwd, context).and_then(|workspace| workspace.announce_agent(&context.caller));
+    let kept = opened(cwd, context)
+        .and_then(|workspace| workspace.callers().announce_agent(&context.caller));
     if let Err(error) = kept {
         tracing::warn!(
             error = error.logged(),
@@ -209,8 +210,8 @@ fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<Ho
 
 /// What to do now about a task, in a few lines.
 fn brief(workspace: &Workspace, sight: &Sight) -> String {
-    let suggestion = Suggestion::of(&workspace.subject(sight));
-    let lines = match workspace.repository() {
+    let suggestion = Suggestion::of(&workspace.reader().subject(sight));
+    let lines = match workspace.reader().repository() {
         Ok(repository) => {
             Briefs::of(&Suggestions::of(repository, vec![suggestion], 0, &[])).text("")
         }
@@ -251,7 +252,7 @@ fn stop(input: &StopInput, times: u32, context: &Context) -> Result<HookReply, E
     let AgentTask::One(sight) = AgentTask::find(&workspace, cwd, context)? else {
         return Ok(HookReply::Nothing);
     };
-    let waits = workspace.subject(&sight).duty().owner == Owner::Agent && !sight.untracked;
+    let waits = workspace.reader().subject(&sight).duty().owner == Owner::Agent && !sight.untracked;
     if !waits || !may_block(&workspace, &sight, times, input.stop_hook_active)? {
         return Ok(HookReply::Nothing);
     }

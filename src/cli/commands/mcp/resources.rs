@@ -58,6 +58,7 @@ impl ResourceKind {
     fn names(self, workspace: &Workspace) -> Vec<String> {
         let of = |folder, suffix| {
             workspace
+                .settings()
                 .system()
                 .names(folder, suffix)
                 .map(str::to_owned)
@@ -65,11 +66,11 @@ impl ResourceKind {
         };
         match self {
             Self::Task => {
-                let tasks = workspace.tasks().unwrap_or_default();
+                let tasks = workspace.finder().tasks().unwrap_or_default();
                 let open = tasks.iter().filter(|task| !task.id.is_archived());
                 open.map(|task| task.id.to_string()).collect()
             }
-            Self::Workflow => workspace.workflow_names(),
+            Self::Workflow => workspace.settings().workflow_names(),
             Self::Schema => of("schemas", ".schema.json"),
             Self::Instructions => of("agents", ".md"),
         }
@@ -84,6 +85,7 @@ pub(super) fn read(agent: &Agent, uri: &str) -> Option<(String, &'static str)> {
         ResourceKind::Task => {
             // A beginning of an id means a task on the command line, and is no URI of one.
             let task = workspace
+                .finder()
                 .task(&name)
                 .ok()
                 .filter(|task| task.id.as_str() == name)?;
@@ -93,9 +95,15 @@ pub(super) fn read(agent: &Agent, uri: &str) -> Option<(String, &'static str)> {
                 Duration::ZERO,
             )
         }
-        ResourceKind::Workflow => workspace.workflow(&name).ok()?.document.text.clone(),
-        ResourceKind::Schema => workspace.system().schema(&name)?.to_owned(),
-        ResourceKind::Instructions => workspace.system().agent(&name)?.to_owned(),
+        ResourceKind::Workflow => workspace
+            .settings()
+            .workflow(&name)
+            .ok()?
+            .document
+            .text
+            .clone(),
+        ResourceKind::Schema => workspace.settings().system().schema(&name)?.to_owned(),
+        ResourceKind::Instructions => workspace.settings().system().agent(&name)?.to_owned(),
     };
     Some((text, kind.told().1))
 }

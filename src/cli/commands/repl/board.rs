@@ -49,7 +49,7 @@ impl Board {
 
 /// Where a task stands.
 pub(super) fn line(workspace: &Workspace, judged: &Sight, paint: Paint) -> String {
-    standing(&Suggestion::of(&workspace.subject(judged)), paint)
+    standing(&Suggestion::of(&workspace.reader().subject(judged)), paint)
 }
 
 /// What is shown of a task that does not exist.

@@ -45,9 +45,10 @@ pub(super) fn run(
     let ahead = Ahead::new(Arc::clone(&wake));
     let lines = printer.sender();
     let place = match &watched {
-        Some(workspace) => workspace.store().map(|store| store.own(FILE)),
+        Some(workspace) => workspace.reader().store().map(|store| store.own(FILE)),
         None => context
             .bare_workspace()?
+            .reader()
             .store()
             .map(|store| store.own(FILE)),
     };

@@ -93,7 +93,7 @@ impl<'c> Session<'c> {
             Typed::Own(OwnCommand::Quit) => return Ok(None),
             Typed::Own(OwnCommand::Use { task: None }) => self.in_use = None,
             Typed::Own(OwnCommand::Use { task: Some(name) }) => {
-                self.in_use = Some(self.workspace()?.task(&name)?.id);
+                self.in_use = Some(self.workspace()?.finder().task(&name)?.id);
             }
             Typed::OwnHelp => self.ui.answer(&own_help())?,
             Typed::Orch(words) => return self.orch(&words).map(Some),
@@ -176,7 +176,7 @@ impl<'c> Session<'c> {
         let Ok(judged) = workspace.look(&task) else {
             return Ok(());
         };
-        let suggestion = Suggestion::of(&workspace.subject(&judged));
+        let suggestion = Suggestion::of(&workspace.reader().subject(&judged));
         Ok(self
             .ui
             .answer(&next_step(&suggestion, self.ui.paint, self.ui.width))?)
@@ -193,7 +193,9 @@ impl<'c> Session<'c> {
 
     fn stands(&self, task: &TaskId) -> Option<String> {
         let workspace = self.workspace().ok()?;
-        let judged = workspace.look(&workspace.task(task.as_str()).ok()?).ok()?;
+        let judged = workspace
+            .look(&workspace.finder().task(task.as_str()).ok()?)
+            .ok()?;
         Some(line(&workspace, &judged, self.ui.paint_status))
     }
 

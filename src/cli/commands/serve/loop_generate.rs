@@ -146,7 +146,7 @@ fn added(runner: &CommandRunner, id: &str, printed: &str) -> Vec<Value> {
     };
     let read = || {
         let (workspace, task) = runner.task(id).ok()?;
-        view(&workspace, &workspace.look(&task).ok()?)?.tasks
+        view(workspace.reader(), &workspace.look(&task).ok()?)?.tasks
     };
     let tasks = read().unwrap_or_default();
     let shown = tasks

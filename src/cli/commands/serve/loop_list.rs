@@ -123,7 +123,7 @@ impl Loops<'_> {
         self.planned(id)?;
         let workspace = self.service.runner.workspace()?;
         let new = |members: &Map<String, Value>| new_task(members, self.caller.clock.now());
-        let added: Result<Vec<Value>, Error> = tasks_of_issue(workspace.root(), issue)?
+        let added: Result<Vec<Value>, Error> = tasks_of_issue(workspace.reader().root(), issue)?
             .iter()
             .map(new)
             .collect();

@@ -17,7 +17,7 @@ use crate::decide::{State, WHY};
 use crate::record::LogEvent;
 use crate::run::RunFiles;
 use crate::scan::open_regular;
-use crate::survey::{Caller, Sight, Workspace};
+use crate::survey::{Caller, Reader, Sight, Workspace};
 use axum::extract::{Request, State as Given};
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, Method, StatusCode};
@@ -363,7 +363,7 @@ impl Loops<'_> {
                     _ => error,
                 })?;
         let sight = workspace.look(&task)?;
-        view(&workspace, &sight).ok_or_else(unknown)
+        view(workspace.reader(), &sight).ok_or_else(unknown)
     }
 
     fn create(&self, body: &Map<String, Value>) -> Result<LoopAnswer, Error> {
@@ -571,24 +571,24 @@ impl Loops<'_> {
 
 /// The loops that are not archived. One that cannot be read is passed over. Returns an error if there is no list.
 pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
-    let mut tasks = workspace.tasks()?;
+    let mut tasks = workspace.finder().tasks()?;
     tasks.retain(|task| !task.id.is_archived());
     let (views, _) = told_of_each(workspace, &tasks, view, |_, _| None);
     Ok(views.into_iter().flatten().collect())
 }
 
 /// A task as a loop; `None` if it is none.
-pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
-    let seen = recorded(workspace, sight)?;
+pub(super) fn view(reader: &Reader, sight: &Sight) -> Option<LoopView> {
+    let seen = recorded(reader, sight)?;
     let is_at_rest = seen.phase != "running";
-    if is_at_rest || RunFiles::of(workspace.root(), sight.task.directory()).is_driven() {
+    if is_at_rest || RunFiles::of(reader.root(), sight.task.directory()).is_driven() {
         return Some(seen);
     }
     // A run that has ended since the look has recorded how.
-    let again = workspace
+    let again = reader
         .look(&sight.task)
         .ok()
-        .and_then(|sight| recorded(workspace, &sight));
+        .and_then(|sight| recorded(reader, &sight));
     let mut view = again.unwrap_or(seen);
     if view.phase == "running" {
         view.is_interrupted = true;
@@ -598,7 +598,7 @@ pub(super) fn view(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
 }
 
 /// A task as a loop, as its record says.
-fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
+fn recorded(reader: &Reader, sight: &Sight) -> Option<LoopView> {
     if sight.workflow().name.as_str() != WORKFLOW {
         return None;
     }
@@ -623,7 +623,7 @@ fn recorded(workspace: &Workspace, sight: &Sight) -> Option<LoopView> {
         Value::String(text) if text.is_empty() => Value::Null,
         other => other,
     };
-    let created = created(&workspace.root().join(sight.task.transcript_path().as_str()));
+    let created = created(&reader.root().join(sight.task.transcript_path().as_str()));
     let tasks = state
         .extra
         .get("skill_state")

@@ -205,5 +205,5 @@ impl StartedRuns {
 /// The files of the last run of a task.
 pub(super) fn files(runner: &CommandRunner, task: &str) -> Result<RunFiles, Error> {
     let (workspace, task) = runner.task(task)?;
-    Ok(workspace.run_files(&task))
+    Ok(workspace.reader().run_files(&task))
 }

@@ -59,7 +59,13 @@ pub(in crate::cli::commands) fn answer(
         .collect();
     let places = overview.places.iter().map(place).collect();
     Ok((
-        Everywhere::new(workspace.repository()?, places, listed, open, &problems),
+        Everywhere::new(
+            workspace.reader().repository()?,
+            places,
+            listed,
+            open,
+            &problems,
+        ),
         problems,
     ))
 }

@@ -57,6 +57,7 @@ fn text(
     let mut workspace = context.bare_workspace()?;
     workspace.know_looks(CACHE);
     if let Some(finding) = workspace
+        .settings()
         .findings()
         .iter()
         .find(|finding| finding.is_error())

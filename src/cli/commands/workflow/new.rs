@@ -74,7 +74,7 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
     };
     let (skill, mut faults) = scaffold::read(&config.value);
     faults.extend(scaffold::missing_specs(&skill, |path| {
-        workspace.root().join(path).is_file()
+        workspace.reader().root().join(path).is_file()
     }));
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
     write(args, &workspace, context, ui, &files, config.strategy)
@@ -84,7 +84,7 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
 fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, Failure> {
     context.interrupts.listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
-    for finding in workspace.findings_before(name) {
+    for finding in workspace.settings().findings_before(name) {
         if finding.is_error() {
             return Err(Failure::from(finding.clone()));
         }
@@ -179,7 +179,7 @@ fn from_file(
             format!("cannot read {shown}: {why}"),
         )
     };
-    let limit = workspace.config().limit_bytes;
+    let limit = workspace.settings().config().limit_bytes;
     let target = context.start.join(path);
     let target = target
         .canonicalize()
@@ -241,10 +241,10 @@ fn from_answers(
     }
     // Check this before asking a dozen questions.
     let document = format!("workflows/{}.md", args.name);
-    if workspace.system().text(&document).is_some() && !args.force {
+    if workspace.settings().system().text(&document).is_some() && !args.force {
         return Err(taken(&[format!(
             "{}/{document}",
-            workspace.config().system
+            workspace.settings().config().system
         )]));
     }
     let answers = interview(
@@ -296,7 +296,7 @@ fn write(
     files: &GeneratedFiles,
     strategy: Strategy,
 ) -> Result<ExitCode, Failure> {
-    let directory = workspace.config().system.to_string();
+    let directory = workspace.settings().config().system.to_string();
     let place = |path: &str| {
         if directory.is_empty() {
             path.to_owned()
@@ -306,10 +306,10 @@ fn write(
     };
     let (mut made, mut replaced, mut write) = (Vec::new(), Vec::new(), Vec::new());
     for (path, text) in files {
-        let target = workspace.root().join(place(path));
+        let target = workspace.reader().root().join(place(path));
         let is_there = target.symlink_metadata().is_ok();
         // A built-in text of the same name would be shadowed silently.
-        let ships = !is_there && workspace.system().text(path).is_some();
+        let ships = !is_there && workspace.settings().system().text(path).is_some();
         if is_there && std::fs::read(&target).is_ok_and(|present| present == text.as_bytes()) {
             continue;
         }
@@ -359,6 +359,7 @@ fn write(
         &directory
     };
     let add = workspace
+        .reader()
         .store()
         .map(|_| format!("git add {} && git commit, then ", shell_word(place)));
     let add = add.unwrap_or_default();

@@ -31,17 +31,20 @@ impl AgentTask {
         if let Some(task) = Self::named(workspace, cwd, context)? {
             return Ok(Self::One(Box::new(workspace.look(&task)?)));
         }
-        let mut tasks = workspace.tasks()?;
+        let mut tasks = workspace.finder().tasks()?;
         tasks.retain(|task| !task.id.is_archived());
         if tasks.len() > MOST_LOOKS {
             return Ok(Self::Unknown);
         }
-        let mut waiting = workspace.look_at_each(&tasks, LookDepth::End, |workspace, _, looked| {
-            // Another task that cannot be read keeps nobody from working.
-            looked.ok().filter(|sight| {
-                !sight.untracked && workspace.subject(sight).duty().owner == Owner::Agent
-            })
-        });
+        let mut waiting =
+            workspace
+                .crew()
+                .look_at_each(&tasks, LookDepth::End, |workspace, _, looked| {
+                    // Another task that cannot be read keeps nobody from working.
+                    looked.ok().filter(|sight| {
+                        !sight.untracked && workspace.subject(sight).duty().owner == Owner::Agent
+                    })
+                });
         waiting.retain(Option::is_some);
         let mut waiting = waiting.into_iter().flatten();
         match (waiting.next(), waiting.next()) {
@@ -63,15 +66,18 @@ impl AgentTask {
         context: &Context,
     ) -> Result<Option<TaskRef>, Error> {
         if let Some(id) = &context.caller.task {
-            return workspace.task(id.as_str()).map(Some);
+            return workspace.finder().task(id.as_str()).map(Some);
         }
         let start = cwd.unwrap_or(&context.start).canonicalize().ok();
         let inside = start
             .as_deref()
-            .and_then(|start| start.strip_prefix(workspace.root()).ok());
+            .and_then(|start| start.strip_prefix(workspace.reader().root()).ok());
         let here = inside
             .and_then(Path::to_str)
             .and_then(|path| RepoPath::new(path).ok());
-        Ok(workspace.task_around(here.as_ref())?.map(|(task, _)| task))
+        Ok(workspace
+            .finder()
+            .task_around(here.as_ref())?
+            .map(|(task, _)| task))
     }
 }

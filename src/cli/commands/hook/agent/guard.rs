@@ -50,6 +50,7 @@ fn refused(
 ) -> Result<Option<String>, Error> {
     let is_own = |directory: PathBuf| path.starts_with(resolved(&directory));
     let own = workspace
+        .reader()
         .store()
         .map(|store| [store.own(""), store.common_directory().join("orch")]);
     if own.into_iter().flatten().any(is_own) {
@@ -57,10 +58,12 @@ fn refused(
             "orch keeps its own files there; nothing else writes them".to_owned(),
         ));
     }
-    let root = workspace.root();
+    let root = workspace.reader().root();
     // Another repository, or a plain directory, may have nothing to do with orch.
-    let is_home =
-        || workspace.store().is_some() && resolved(cwd.unwrap_or(&context.start)).starts_with(root);
+    let is_home = || {
+        workspace.reader().store().is_some()
+            && resolved(cwd.unwrap_or(&context.start)).starts_with(root)
+    };
     if !root.join(config::FILE).exists() && !is_home() {
         return Ok(None);
     }
@@ -68,7 +71,7 @@ fn refused(
     let Some(path) = inside.and_then(|path| RepoPath::new(path).ok()) else {
         return Ok(None);
     };
-    let system = &workspace.config().system;
+    let system = &workspace.settings().config().system;
     if path.as_str() == config::FILE || path.below(system).is_some() {
         return Ok(Some(format!(
             "{path} says what the rules are, and a person changes the rules"
@@ -79,7 +82,7 @@ fn refused(
             "{path} registers the hooks that keep the rules, and a person changes it"
         )));
     }
-    let task = workspace.task_of_path(&path)?;
+    let task = workspace.finder().task_of_path(&path)?;
     if let Some(reason) = of_record(workspace, &path, task.as_ref()) {
         return Ok(Some(reason));
     }
@@ -94,7 +97,7 @@ fn refused(
 
 /// Why a file of a record or of a run is left to orch.
 fn of_record(workspace: &Workspace, path: &RepoPath, task: Option<&TaskRef>) -> Option<String> {
-    let roots = &workspace.config().roots;
+    let roots = &workspace.settings().config().roots;
     let above = path.parent()?;
     let is_record = RECORD.contains(&path.name())
         && task.map_or_else(

@@ -60,7 +60,7 @@ pub fn may_block(
     times: u32,
     active: bool,
 ) -> Result<bool, Error> {
-    let (Some(store), Some(state)) = (workspace.store(), sight.state()) else {
+    let (Some(store), Some(state)) = (workspace.reader().store(), sight.state()) else {
         return Ok(false);
     };
     let rule = sight.decision.rule.as_ref();

@@ -1,22 +1,29 @@
 //! Who gives an order: what the settings require, and whether the caller works for a run.
 
 use super::setting::{CORRECT_HEAD, HeadSettings};
-use super::{Caller, Error, TaskRef, Workspace};
+use super::{Caller, Error, Finder, Reader, TaskRef};
 use crate::base::{Code, Diagnostic};
 use crate::decide::{ActorKind, People};
 use crate::run::{AnnouncedAgents, Lineage, RunState};
 
-impl Workspace {
+/// What is known of callers: which rights the settings give them, and what they descend from.
+#[derive(Clone, Copy)]
+pub struct Callers<'w> {
+    pub(crate) reader: &'w Reader,
+    pub(super) finder: Finder<'w>,
+}
+
+impl Callers<'_> {
     /// Who may order what, as `orch.toml` in HEAD says, so that nobody grants a right to oneself without a
     /// commit; outside git, as the file says. Returns an error if git cannot be read, or if that file has a fault: then
     /// nobody knows who may.
     pub(crate) fn people(&self) -> Result<People, Error> {
-        let in_head = match &self.store {
+        let in_head = match &self.reader.store {
             Some(store) => HeadSettings::read(store, &store.head_source()?)?,
             None => None,
         };
         let Some(HeadSettings { config, fault }) = in_head else {
-            return Ok(self.setting.config.people.clone());
+            return Ok(self.reader.settings.config.people.clone());
         };
         match fault {
             Some(fault) => {
@@ -31,12 +38,12 @@ impl Workspace {
 
     /// Whether `orch.toml` in the work tree says the same about people.
     pub(crate) fn states_people(&self, people: &People) -> bool {
-        self.setting.config.people == *people
+        self.reader.settings.config.people == *people
     }
 
     /// Whether a signer that git trusts signs the caller's commits. Returns an error if git fails.
     pub fn signs_verifiably(&self) -> Result<bool, Error> {
-        match self.store.as_ref().filter(|_| self.commits()) {
+        match self.reader.store.as_ref().filter(|_| self.reader.commits()) {
             Some(store) => Ok(store.signs()? && store.trusts_own_signature()?),
             None => Ok(false),
         }
@@ -72,7 +79,7 @@ impl Workspace {
 
     /// The announced agents of all work trees.
     fn announced_agents(&self) -> Option<AnnouncedAgents> {
-        let own = self.store.as_ref()?.common_directory().join("orch");
+        let own = self.reader.store.as_ref()?.common_directory().join("orch");
         Some(AnnouncedAgents::new(own.join("agents")))
     }
 
@@ -80,8 +87,8 @@ impl Workspace {
     /// whose environment names the task. Returns an error if the tasks cannot be listed.
     pub(crate) fn run_above(&self, caller: &Caller) -> Result<Option<(TaskRef, RunState)>, Error> {
         let lineage = caller.process.map(Lineage::of);
-        for task in self.tasks()? {
-            let files = self.run_files(&task);
+        for task in self.finder.tasks()? {
+            let files = self.reader.run_files(&task);
             if let Some(run) = lineage.as_ref().and_then(|lineage| lineage.run_in(&files)) {
                 return Ok(Some((task, run)));
             }

@@ -1,10 +1,10 @@
 //! The one place that checks whether the caller may order a step.
 
-use super::Writer;
-use crate::base::{Code, command};
+use crate::base::{Code, Timestamp, command};
 use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
 use crate::run::{ControlRequest, RunState};
-use crate::survey::{Error, TaskRef};
+use crate::store::Store;
+use crate::survey::{Caller, Callers, Error, TaskRef};
 
 /// A step that a caller orders.
 pub(super) struct OrderedStep {
@@ -16,24 +16,63 @@ pub(super) struct OrderedStep {
     pub argv: Vec<String>,
 }
 
-impl Writer<'_> {
+/// Whether a caller may order a step, and the stamp of what the caller orders.
+#[derive(Clone, Copy)]
+pub struct Authority<'w> {
+    pub(super) callers: Callers<'w>,
+    /// The caller, whose name and clock go into the records.
+    pub(crate) caller: &'w Caller,
+}
+
+impl Authority<'_> {
+    /// The current time of the caller's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.caller.clock.now()
+    }
+
+    /// The stamp of a record that the caller orders: an agent's if anything shows that the caller is one.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        let identity = self
+            .callers
+            .reader
+            .store
+            .as_ref()
+            .and_then(Store::identity_name);
+        let mut stamp = self.caller.stamp(identity.as_deref());
+        // Who gives another name than that of git may be somebody else.
+        let is_of_git = self.caller.name.is_none();
+        let address = self
+            .callers
+            .reader
+            .store
+            .as_ref()
+            .and_then(Store::identity_address);
+        stamp.address = address.filter(|_| is_of_git);
+        if self.callers.agent_because(self.caller).is_some() {
+            stamp.by.kind = ActorKind::Agent;
+        }
+        stamp
+    }
+
     /// The stamp of a step that the caller orders. Returns [`Code::ByHuman`] if the step needs a person and
     /// the caller is none, and an error if git or the tasks cannot be read.
     ///
     /// A run whose executor orders such a step is told, refused or not, and ends.
     pub(super) fn stamp_of(&self, ordered: &OrderedStep) -> Result<Stamp, Error> {
         let stamp = self.stamp();
-        let people = self.workspace.people()?;
+        let people = self.callers.people()?;
         if !people.asks(ordered.kind, ordered.by_human) {
             return Ok(stamp);
         }
-        let above = self.workspace.run_above(self.caller)?;
+        let above = self.callers.run_above(self.caller)?;
         let mut stamp = stamp;
         if let Some((task, run)) = &above {
             stamp.by.kind = ActorKind::Agent;
             self.tell_run(task, run, ordered);
         }
-        let signs = people.orders == OrdersBy::Signed && self.workspace.signs_verifiably()?;
+        let signs = people.orders == OrdersBy::Signed && self.callers.signs_verifiably()?;
         let sender = Sender {
             kind: stamp.by.kind,
             at_terminal: self.caller.at_terminal,
@@ -80,7 +119,7 @@ impl Writer<'_> {
     /// Why the caller counts as an agent, in parentheses.
     fn because(&self, who: &str) -> String {
         let because = self
-            .workspace
+            .callers
             .agent_because(self.caller)
             .filter(|_| who == "an agent");
         because
@@ -90,14 +129,14 @@ impl Writer<'_> {
 
     /// Asks the run to end, because its executor gave an order that needs a person.
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
-        let files = self.workspace.run_files(task);
+        let files = self.callers.reader.run_files(task);
         let work = run.unsettled().map_or("the run", |work| work.work.name());
         let why = format!(
             "the executor of `{work}` ordered `{}`, which needs a person",
             command(&ordered.argv)
         );
         // The order is checked whether or not the run can be told.
-        if let Err(error) = files.send(Some(ControlRequest::AskPerson), &why) {
+        if let Err(error) = files.control().send(Some(ControlRequest::AskPerson), &why) {
             tracing::warn!(
                 error = error.logged(),
                 "cannot tell the run about an order of its executor"
@@ -120,7 +159,7 @@ impl Writer<'_> {
                 format!("ask a person to type at a terminal: {typed}")
             }
         };
-        let is_uncommitted = !self.workspace.states_people(people);
+        let is_uncommitted = !self.callers.states_people(people);
         let note = if is_uncommitted {
             "; [people] counts as it is in HEAD: commit orch.toml"
         } else {
