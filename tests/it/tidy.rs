@@ -246,8 +246,6 @@ fn the_environment_and_the_clock_have_one_door_each() {
         let code = code(&text);
         for (words, door) in [
             (&["env::var(", "env::var_os", "env::args"][..], "main.rs"),
-            // What a program inherits is passed on as a whole.
-            (&["env::vars"], "run/grouped_start.rs"),
             (
                 &["SystemTime::now", "Timestamp::now", "Zoned::now"],
                 "survey/caller.rs",
@@ -301,7 +299,7 @@ fn each_library_has_one_home() {
         ("jsonschema", "read/schema/"),
         ("cel", "workflow/guard/"),
         ("regex", "workflow/guard/"),
-        ("libc", "run/grouped_start.rs files/regular.rs"),
+        ("libc", "files/regular.rs"),
         ("rustix::fs", "files/directory.rs files/stamp.rs"),
         ("rustix::event", "run/"),
         ("tracing_subscriber", "cli/logging.rs"),
@@ -357,12 +355,12 @@ fn unsafe_code_is_in_three_files() {
     }
     let many = |name: &str| found.iter().filter(|found| *found == name).count();
     let counts = [
-        "run/grouped_start.rs",
+        "run/child_process.rs",
         "git/environment.rs",
         "git/mapped_file.rs",
     ]
     .map(many);
-    assert_eq!((counts, found.len()), ([7, 1, 2], 10), "{found:?}");
+    assert_eq!((counts, found.len()), ([1, 1, 2], 4), "{found:?}");
 }
 
 #[test]

@@ -218,7 +218,8 @@ fn a_chain_of_processes_that_nobody_could_find_in_time_is_ended_at_once() {
 
 /// Begins in the control group of the executor, and writes down where that is.
 const IN_GROUP: &str = r#"
-    while own=$(sed -n 's/^0:://p' /proc/self/cgroup); case $own in */orch-*) false ;; esac; do sleep 0.01; done
+    own=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    case $own in */orch-*) ;; *) exit 1 ;; esac
     [ -e "/sys/fs/cgroup$own/cgroup.procs" ] && own=/sys/fs/cgroup$own || own=/sys/fs/cgroup/unified$own
     echo "$own" > ../group
     mkdir -p "$own/a/b"

@@ -1,11 +1,12 @@
 //! The process of a program, with its three pipes.
 
-use super::control_group::ControlGroup;
+use super::control_group::{ControlGroup, ENTERS_ITSELF};
 use super::program::LimitedProgram;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -25,70 +26,17 @@ impl ChildProcess {
     /// Starts a program, in a control group of its own where the system permits one. Returns an error if the program
     /// cannot be started.
     pub(super) fn start(program: &LimitedProgram) -> io::Result<(Self, Option<ControlGroup>)> {
-        let Some(group) = ControlGroup::new() else {
-            return Ok((Self::start_outside(program)?, None));
-        };
-        if let Some(child) = Self::start_inside(program, &group)? {
+        if let Some(group) = ControlGroup::new()
+            && let Ok(entrance) = group.entrance()
+            && let Ok(child) = Self::spawn(&mut entering(command_of(program)?, entrance))
+        {
             return Ok((child, Some(group)));
         }
-        let child = Self::start_outside(program)?;
-        // Nobody can start a process while the kernel moves one, so what this one starts is in the group, too, unless it
-        // was quicker than this call.
-        let group = group.take(child.pid).is_ok().then_some(group);
-        Ok((child, group))
+        // Nothing of the program has run yet. If it is not the group that it cannot enter, this fails, too.
+        Ok((Self::spawn(&mut command_of(program)?)?, None))
     }
 
-    /// Starts a program in this control group; `None` if the system cannot: Linux before 5.7, another kind of processor, or
-    /// a container that forbids the call.
-    #[cfg(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ))]
-    fn start_inside(program: &LimitedProgram, group: &ControlGroup) -> io::Result<Option<Self>> {
-        // A start elsewhere needs fewer descriptors, and has the error if there are too few for that, too.
-        let (
-            Ok(directory),
-            Ok((theirs_in, stdin)),
-            Ok((stdout, theirs_out)),
-            Ok((stderr, theirs_err)),
-        ) = (group.open(), io::pipe(), io::pipe(), io::pipe())
-        else {
-            return Ok(None);
-        };
-        let streams = [theirs_in.as_fd(), theirs_out.as_fd(), theirs_err.as_fd()];
-        let pid = super::grouped_start::start_in(directory.as_fd(), program, streams)?;
-        let child = |pid| Self {
-            pid,
-            stdin: Some(stdin.into()),
-            stdout: Some(stdout.into()),
-            stderr: Some(stderr.into()),
-        };
-        Ok(pid.map(child))
-    }
-
-    #[cfg(not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )))]
-    fn start_inside(_program: &LimitedProgram, _group: &ControlGroup) -> io::Result<Option<Self>> {
-        Ok(None)
-    }
-
-    fn start_outside(program: &LimitedProgram) -> io::Result<Self> {
-        let (name, arguments) = program.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this room starts programs of the settings, without a shell"
-        )]
-        let mut command = Command::new(name);
-        command
-            .args(arguments)
-            .current_dir(&program.directory)
-            .envs(program.environment.iter().map(|(key, value)| (key, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+    fn spawn(command: &mut Command) -> io::Result<Self> {
         let mut child = command.spawn()?;
         Ok(Self {
             pid: Pid::from_child(&child),
@@ -113,4 +61,38 @@ impl ChildProcess {
         let ended = retry_on_intr(|| waitpid(Some(self.pid), options))?;
         Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
     }
+}
+
+/// What starts a program as the leader of a process group, with three pipes. Returns an error if it has no name.
+fn command_of(program: &LimitedProgram) -> io::Result<Command> {
+    let (name, arguments) = program.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this room starts programs of the settings, without a shell"
+    )]
+    let mut command = Command::new(name);
+    command
+        .args(arguments)
+        .current_dir(&program.directory)
+        .envs(program.environment.iter().map(|(key, value)| (key, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    Ok(command)
+}
+
+/// Lets the process enter a control group by itself before it becomes the program: if it were moved later, it might have
+/// started others already.
+#[expect(
+    unsafe_code,
+    reason = "the standard library starts no process in a control group"
+)]
+fn entering(mut command: Command, entrance: File) -> Command {
+    let enter = move || (&entrance).write_all(ENTERS_ITSELF);
+    // SAFETY: between fork(2) and execve(2) the closure does no more than write(2): it takes no lock and allocates nothing.
+    unsafe {
+        command.pre_exec(enter);
+    }
+    command
 }

@@ -14,6 +14,9 @@ use walkdir::WalkDir;
 /// How the names of the groups begin; the number of this process and that of the program follow.
 const PREFIX: &str = "orch-";
 
+/// What a process writes to the entrance of a group to enter it.
+pub(super) const ENTERS_ITSELF: &[u8] = b"0";
+
 /// How many groups this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
@@ -34,17 +37,11 @@ impl ControlGroup {
         Some(Self { directory })
     }
 
-    /// Its directory, open. Returns an error if it cannot be opened.
-    pub(super) fn open(&self) -> io::Result<File> {
-        File::open(&self.directory)
-    }
-
-    /// Moves a process into it. Returns an error if that is not permitted.
-    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
-        fs::write(
-            self.directory.join("cgroup.procs"),
-            process.as_raw_nonzero().to_string(),
-        )
+    /// The file to which a process writes [`ENTERS_ITSELF`] to enter the group. Returns an error if it cannot be opened.
+    pub(super) fn entrance(&self) -> io::Result<File> {
+        File::options()
+            .write(true)
+            .open(self.directory.join("cgroup.procs"))
     }
 
     /// Whether a process lives in it or below it. Unlike [`Self::members`] this also notices those that come and go.

@@ -11,11 +11,6 @@ mod document;
 mod executor;
 mod files;
 mod group;
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
-mod grouped_start;
 mod limited_program;
 mod lineage;
 mod lines;

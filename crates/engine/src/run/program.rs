@@ -56,7 +56,7 @@ const USUAL_PATH: &str = "/bin:/usr/bin";
 
 /// The files that a program may be, in the order in which the system tries them. Relative ones are seen from its working
 /// directory.
-pub(super) fn places(program: &str, path: Option<&OsStr>) -> Vec<PathBuf> {
+fn places(program: &str, path: Option<&OsStr>) -> Vec<PathBuf> {
     if program.contains('/') {
         return vec![PathBuf::from(program)];
     }
