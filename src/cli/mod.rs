@@ -84,17 +84,8 @@ impl Context {
     /// Opens the repository around the start directory and prints the findings in its settings. Returns an
     /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
-        self.workspace_for(Purpose::Work, ui)
-    }
-
-    /// The same, with a large index read while the task is evaluated.
-    fn workspace_for_step(&self, ui: &Ui) -> Result<Workspace, Failure> {
-        self.workspace_for(Purpose::Step, ui)
-    }
-
-    fn workspace_for(&self, purpose: Purpose, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
-        let mut workspace = self.open(purpose)?;
+        let mut workspace = self.open(Purpose::Work)?;
         self.wait
             .into_iter()
             .for_each(|wait| workspace.wait_for_locks(wait));

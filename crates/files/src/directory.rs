@@ -64,29 +64,6 @@ pub fn unnamed_file() -> Option<File> {
     None
 }
 
-/// Finds room on the disk for an empty file of this length, which for a large one is quicker than to do so as it is written.
-pub fn reserve(file: &File, length: u64) {
-    // Where this is not possible, or there is no room, the writer notices.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, length);
-    #[cfg(not(target_os = "linux"))]
-    let _ = (file, length);
-}
-
-/// Lets so many bytes of a file begin to go to the disk, and waits for nothing. Only a sync says that they are there.
-pub fn write_out(file: &File, start: u64, length: u64) {
-    // Linux writes out what it is told to forget. If it does not, the sync takes longer.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(
-        file,
-        start,
-        std::num::NonZero::new(length),
-        rustix::fs::Advice::DontNeed,
-    );
-    #[cfg(not(target_os = "linux"))]
-    let _ = (file, start, length);
-}
-
 impl Directory {
     /// Opens the directory at `path`, which is `base` or below it. Follows no link below `base`. Returns an
     /// error if there is no such directory or something else is in its place.

@@ -11,7 +11,7 @@ mod stamp;
 
 use orch_base as base;
 
-pub use directory::{Directory, permitted, reserve, unnamed_file, writable, write_out};
+pub use directory::{Directory, permitted, unnamed_file, writable};
 pub use error::{io_error, refusal};
 pub use files::FileSet;
 pub use regular::{open_linked, open_regular, open_with_size, read_sized, read_up_to};

@@ -197,7 +197,6 @@ impl Store {
             self.identity(Person::Author)?,
             self.identity(Person::Committer)?,
         );
-        self.read_index_ahead();
         Ok(Transaction {
             store: self,
             head,
@@ -253,13 +252,6 @@ impl Store {
     }
 }
 
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        // What may still write the next index ends before `_lock` is released.
-        self.store.index_ahead.take();
-    }
-}
-
 impl<'s> Transaction<'s> {
     /// HEAD when the transaction began, or after its last commit.
     #[must_use]
@@ -288,24 +280,14 @@ impl<'s> Transaction<'s> {
             return Ok(Committed::default());
         }
         let gc = store.lock_gc()?;
-        let (changes, signs) = (self.index_changes(planned)?, store.signs()?);
-        // Signing may wait for a person, so the index is neither locked yet nor written.
-        if !signs {
-            store.write_index_ahead(&changes);
-        }
-        let built = self.build(planned, signs, is_enough);
+        let signs = store.signs()?;
+        // Signing may wait for a person, so the index is not locked yet.
         let Built {
             commits: built,
             objects,
-        } = built.inspect_err(|_| drop(store.index_ahead.take()))?;
-        let is_whole = built.len() == planned.len();
+        } = self.build(planned, signs, is_enough)?;
         let planned = &planned[..built.len()];
-        let changes = if is_whole {
-            changes
-        } else {
-            self.index_changes(planned)?
-        };
-        let mut journal = self.journal(planned, &built, changes)?;
+        let mut journal = self.journal(planned, &built)?;
         let published = self
             .publish(planned, &mut journal, &objects, &gc)
             .inspect_err(|_| {
@@ -387,7 +369,7 @@ impl<'s> Transaction<'s> {
         let left_staged = staged.keep_due(&mut journal.index);
         index.begin(&journal.index)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
-        index.wait(&journal.index)?;
+        index.wait()?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         gc.require()?;
@@ -517,7 +499,6 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
         built: &[Oid],
-        index: Vec<IndexChange>,
     ) -> Result<Journal, Error> {
         let last = built.last().copied().ok_or_else(Error::moved)?;
         let moves = planned.iter().flat_map(|one| one.moves.clone()).collect();
@@ -539,7 +520,7 @@ impl<'s> Transaction<'s> {
             new: digest(last),
             files,
             moves,
-            index,
+            index: self.index_changes(planned)?,
         })
     }
 

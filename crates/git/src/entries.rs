@@ -3,7 +3,6 @@
 //!
 //! See gitformat-index(5). Reads only sorted, unsplit indexes. For any other it returns `None`, and the caller asks git.
 
-use super::file_bytes::FileBytes;
 use super::index_entry::{EntryHead, IndexEntry, RawEntry, decode, decode_next, number};
 use crate::base::{ObjectFormat, RepoPath};
 use std::collections::HashMap;
@@ -21,7 +20,7 @@ pub(super) struct Staged {
 /// The bytes of an index file, and the positions of its parts.
 #[derive(Debug)]
 pub(super) struct IndexFile {
-    bytes: FileBytes,
+    bytes: Vec<u8>,
     /// The format of the ids in the file.
     format: ObjectFormat,
     /// The offset of each entry, and finally that of the extensions.
@@ -45,8 +44,7 @@ const LONGEST: usize = 1 << 14;
 
 impl IndexFile {
     /// Parses the bytes of an index file with ids of this format. Returns `None` if only git can read it.
-    pub(super) fn parse(bytes: impl Into<FileBytes>, format: ObjectFormat) -> Option<Self> {
-        let bytes = bytes.into();
+    pub(super) fn parse(bytes: Vec<u8>, format: ObjectFormat) -> Option<Self> {
         let version = number(&bytes, 4)?;
         if bytes.get(..4)? != b"DIRC" || !matches!(version, 2..=4) {
             return None;
@@ -121,7 +119,7 @@ impl IndexFile {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
         let bytes = [&header[..], format.parts([&header[..]]).as_bytes()].concat();
         Self {
-            bytes: bytes.into(),
+            bytes,
             format,
             starts: vec![HEADER],
             names: None,

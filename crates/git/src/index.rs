@@ -6,8 +6,6 @@
 
 use super::entries::Staged;
 use super::environment::settings;
-use super::file_bytes::LARGE;
-use super::index_ahead::IndexAhead;
 use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
 use super::ls_files::Listed;
@@ -18,11 +16,9 @@ use super::update_index::GitUpdate;
 use super::{Error, Store, side_work};
 use crate::base::{Class, Code, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::{FileStamp, io_error};
-use std::fs::Metadata;
+use crate::scan::io_error;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -43,9 +39,7 @@ pub(super) enum IndexUpdate<'s> {
 
 /// A plain index, locked by this process, as it is under the lock.
 pub(super) struct PlainUpdate<'s> {
-    read: Arc<ReadIndex>,
-    /// What writes it anew, if that began before it was locked.
-    ahead: Option<IndexAhead>,
+    read: ReadIndex,
     /// What is to replace the index, as soon as it is written.
     next: Option<PreparedIndex>,
     /// Released last, when nothing is left beside the index.
@@ -53,26 +47,21 @@ pub(super) struct PlainUpdate<'s> {
 }
 
 impl<'s> PlainUpdate<'s> {
-    /// Writes what is to replace the index, unless that is done or only git can.
+    /// Writes what is to replace the index with these changes, unless that is done or only git can.
     fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
-        if let Some(ahead) = self.ahead.take() {
-            self.next = ahead.wait();
-        }
-        if self.next.as_ref().is_none_or(|next| next.due != due) {
-            // Dropping it removes the file.
-            self.next = None;
-            let prepared = self.read.prepare(due.to_vec(), Arc::clone(&self.lock.own));
+        if self.next.is_none() {
+            let prepared = self.read.prepare(due, Arc::clone(&self.lock.own));
             self.next =
                 prepared.map_err(|source| io_error(&NextIndex::path(&self.lock.own), source))?;
         }
         Ok(())
     }
 
-    /// Replaces the index by one with these changes. Returns the lock, or `None` after releasing it if only git can
+    /// Replaces the index by one with these changes, or those that were begun. Returns the lock, or `None` after releasing it if only git can
     /// write, and an error of [`Class::Busy`] if another program has changed the index.
     fn write(mut self, due: &[IndexChange]) -> Result<Option<IndexLock<'s>>, Error> {
         self.prepare(due)?;
-        let Some(PreparedIndex { file, syncs, .. }) = self.next else {
+        let Some(PreparedIndex { file, syncs }) = self.next else {
             return Ok(None);
         };
         syncs.wait()?;
@@ -88,25 +77,22 @@ impl<'s> PlainUpdate<'s> {
 }
 
 impl IndexUpdate<'_> {
-    /// Begins to write what is to replace the index with these changes, unless it is being written. Nothing but a file
-    /// beside the index changes by that.
+    /// Writes what is to replace the index with these changes, and begins to sync it. Nothing but a file beside the index
+    /// changes by that.
     pub(super) fn begin(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         match self {
-            Self::Ours(update) if !due.is_empty() && update.ahead.is_none() => update.prepare(due),
+            Self::Ours(update) if !due.is_empty() => update.prepare(due),
             _ => Ok(()),
         }
     }
 
-    /// Waits until it is written and synced.
-    pub(super) fn wait(&mut self, due: &[IndexChange]) -> Result<(), Error> {
+    /// Waits until it is synced.
+    pub(super) fn wait(&self) -> Result<(), Error> {
         match self {
-            Self::Ours(update) if !due.is_empty() => {
-                update.prepare(due)?;
-                update
-                    .next
-                    .as_ref()
-                    .map_or(Ok(()), |next| next.syncs.wait())
-            }
+            Self::Ours(update) => update
+                .next
+                .as_ref()
+                .map_or(Ok(()), |next| next.syncs.wait()),
             _ => Ok(()),
         }
     }
@@ -134,60 +120,16 @@ impl Store {
         }
     }
 
-    /// Begins to read the index for an update that may come soon, if it is a large one.
-    pub fn read_index_ahead(&self) {
-        let path = self.index();
-        let is_large = |index: &Metadata| index.len() >= LARGE;
-        let stamp = path
-            .symlink_metadata()
-            .ok()
-            .filter(is_large)
-            .and_then(|index| FileStamp::of(&index));
-        let mut ahead = self.index_ahead.borrow_mut();
-        let reads = |stamp: &FileStamp| ahead.as_ref().is_some_and(|ahead| ahead.reads(stamp));
-        if let Some(stamp) = stamp.filter(|stamp| !reads(stamp) && !self.wants_git_to_write()) {
-            *ahead = IndexAhead::begin(path, stamp, self.format());
-        }
-    }
-
-    /// Begins to write the index with these changes, if it is read ahead.
-    pub(super) fn write_index_ahead(&self, changes: &[IndexChange]) {
-        if let Some(ahead) = self
-            .index_ahead
-            .borrow_mut()
-            .as_mut()
-            .filter(|ahead| !ahead.is_ordered())
-            && let Ok(own) = self.own_directory()
-        {
-            ahead.write(changes.to_vec(), Arc::new(own));
-        }
-    }
-
     /// Locks the index if it is one that this process can write.
     fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'_>>> {
         if self.wants_git_to_write() {
             return Ok(None);
         }
-        let path = self.index();
-        let is_current = |(read, _): &(Arc<ReadIndex>, IndexAhead)| read.is_still_at(&path);
-        // What is written for another index ends before this one is locked.
-        let ahead = self
-            .index_ahead
-            .take()
-            .and_then(IndexAhead::read)
-            .filter(is_current);
         let lock = self.lock_index()?;
-        let (read, ahead) = match ahead.filter(is_current) {
-            Some((read, ahead)) => (Some(read), Some(ahead).filter(IndexAhead::is_ordered)),
-            None => (read_index(&path, self.format())?.map(Arc::new), None),
-        };
-        self.costs
-            .indexes_ahead
-            .fetch_add(u64::from(ahead.is_some()), Relaxed);
+        let read = read_index(&self.index(), self.format())?;
         let plain = read.filter(|read| is_plain(&read.index));
         Ok(plain.map(|read| PlainUpdate {
             read,
-            ahead,
             next: None,
             lock,
         }))

@@ -24,11 +24,8 @@ pub mod durable;
 mod entries;
 mod environment;
 mod error;
-mod ewah;
 mod exact_change;
 mod extension;
-mod file_bytes;
-mod fsmonitor;
 mod gc;
 mod git;
 mod git_processes;
@@ -37,7 +34,6 @@ mod held;
 mod history;
 mod hooks;
 mod index;
-mod index_ahead;
 mod index_entry;
 mod journal;
 mod large_trees;
@@ -72,7 +68,6 @@ mod splice;
 mod staged;
 mod torn;
 mod tree;
-mod untracked;
 mod update_index;
 mod varint;
 mod vet;
@@ -111,7 +106,6 @@ pub use writers::SeenWriters;
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
-use index_ahead::IndexAhead;
 use large_trees::LargeTrees;
 use listing::Listing;
 use pack_reader::{PackReader, SharedPacks};
@@ -142,7 +136,6 @@ pub struct Store {
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     large_trees: LargeTrees,
-    index_ahead: RefCell<Option<IndexAhead>>,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
@@ -178,8 +171,6 @@ pub struct StoreCounts {
     pub tree_entries: u64,
     /// How many files of objects were looked at because one may be torn.
     pub searched: u64,
-    /// How many indexes were being written before they were locked.
-    pub indexes_ahead: u64,
 }
 
 #[derive(Debug, Default)]
@@ -191,7 +182,6 @@ struct StoreCosts {
     trees: AtomicU64,
     tree_entries: AtomicU64,
     searched: AtomicU64,
-    indexes_ahead: AtomicU64,
 }
 
 /// The version of the library that reads and writes repositories.
@@ -317,7 +307,6 @@ impl Store {
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             large_trees: LargeTrees::default(),
-            index_ahead: RefCell::default(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),
@@ -487,7 +476,6 @@ impl Store {
             trees,
             tree_entries,
             searched,
-            indexes_ahead,
         } = &*self.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
@@ -497,7 +485,6 @@ impl Store {
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
             searched: searched.load(Relaxed),
-            indexes_ahead: indexes_ahead.load(Relaxed),
         }
     }
 

@@ -3,9 +3,9 @@
 use super::side_work::SideWork;
 use super::splice::SplicedIndex;
 use super::{Error, durable};
-use crate::scan::{Directory, io_error, reserve, write_out};
+use crate::scan::{Directory, io_error};
 use std::fs::{self, File, FileTimes, Metadata};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,14 +30,8 @@ impl NextIndex {
         syncs: &SideWork,
     ) -> io::Result<Self> {
         let next = Self { own, is_put: false };
-        let create = || {
-            let file = next.own.create_anew(NAME)?;
-            if content.is_large() {
-                reserve(&file, content.length());
-            }
-            Ok(InParts { file, written: 0 })
-        };
-        let file = content.write(create)?.file;
+        let mut file = next.own.create_anew(NAME)?;
+        content.write(&mut file)?;
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
@@ -94,32 +88,5 @@ impl Drop for NextIndex {
             // If it cannot be removed now, the next update overwrites it.
             let _ = self.own.remove(NAME);
         }
-    }
-}
-
-/// How many bytes are written until they begin to go to the disk.
-const PART: u64 = 512 << 10;
-
-/// A file of which each part goes to the disk while the next one is written. A part that is there already leaves the page
-/// cache, and whoever reads the index next reads it from the disk.
-struct InParts {
-    file: File,
-    written: u64,
-}
-
-impl Write for InParts {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A part that ended within a page would keep the next one waiting until that page is on the disk.
-        let left = usize::try_from(PART - self.written % PART).unwrap_or(usize::MAX);
-        let written = self.file.write(bytes.get(..left).unwrap_or(bytes))?;
-        self.written += written as u64;
-        if written > 0 && self.written.is_multiple_of(PART) {
-            write_out(&self.file, self.written - PART, PART);
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }

@@ -1,16 +1,14 @@
 //! An index that was read, and what a commit changes in it.
 
 use super::entries::{IndexFile, Staged};
-use super::file_bytes::FileBytes;
 use super::next_index::NextIndex;
 use super::side_work::SideWork;
 use super::splice::{Edit, splice};
-use super::untracked;
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::scan::{Directory, FileStamp};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -34,8 +32,6 @@ pub(super) struct ReadIndex {
 
 /// What is to replace an index, written beside it.
 pub(super) struct PreparedIndex {
-    /// What it changes.
-    pub due: Vec<IndexChange>,
     pub file: NextIndex,
     /// What syncs the file.
     pub syncs: SideWork,
@@ -46,10 +42,10 @@ impl ReadIndex {
     /// that: an index without its bytes would block git, and lose what is staged.
     pub(super) fn prepare(
         &self,
-        due: Vec<IndexChange>,
+        due: &[IndexChange],
         own: Arc<Directory>,
     ) -> io::Result<Option<PreparedIndex>> {
-        let Some(content) = splice(&self.index, &edits_of(&due)) else {
+        let Some(content) = splice(&self.index, &edits_of(due)) else {
             return Ok(None);
         };
         let time = self
@@ -58,7 +54,7 @@ impl ReadIndex {
             .and_then(|metadata| time_to_keep(&self.index, metadata));
         let syncs = SideWork::default();
         let file = NextIndex::write(own, &content, self.metadata.as_ref(), time, &syncs)?;
-        Ok(Some(PreparedIndex { due, file, syncs }))
+        Ok(Some(PreparedIndex { file, syncs }))
     }
 
     /// Whether the file at this path is the one that was read, unchanged.
@@ -82,8 +78,10 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
         Err(error) => return Err(error),
     };
     // If it is replaced in between, it is not the file of these metadata, and counts as changed.
-    let file = File::open(path)?;
-    let index = IndexFile::parse(FileBytes::read(&file, metadata.len())?, format);
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let index = IndexFile::parse(bytes, format);
     Ok(index.map(|index| ReadIndex {
         index,
         _file: Some(file),
@@ -95,23 +93,13 @@ pub(super) fn read_index(path: &Path, format: ObjectFormat) -> io::Result<Option
 ///
 /// git considers a file unchanged if its time equals the one in the index. A file that changed twice within
 /// one clock tick also has that time, so git compares its bytes unless the file is older than the index
-/// itself. `orch` compares no bytes and therefore must not make such an index newer. The same holds for directories whose
-/// untracked files it knows.
+/// itself. `orch` compares no bytes and therefore must not make such an index newer.
 fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     let written = metadata.modified().ok()?;
     let seconds = written
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| age.as_secs());
-    let untracked = || {
-        index
-            .extensions()
-            .find(|(signature, _)| *signature == b"UNTR")
-    };
-    let newest =
-        || untracked().and_then(|(_, extension)| untracked::newest(extension, index.format()));
-    let is_racy = u32::try_from(seconds).map_or(true, |seconds| {
-        index.is_racy(seconds) || newest().is_some_and(|newest| newest >= seconds)
-    });
+    let is_racy = u32::try_from(seconds).map_or(true, |seconds| index.is_racy(seconds));
     is_racy.then(|| FileTimes::new().set_modified(written))
 }
 

@@ -2,15 +2,17 @@
 //! files.
 
 use super::entries::IndexFile;
-use super::file_bytes::LARGE;
+use super::extension::{content, cut, with_header};
 use super::index_entry::encode;
-use super::{cache_tree, fsmonitor, untracked};
+use super::{cache_tree, varint};
 use crate::base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::thread;
+
+/// The size of the times, the owner and the size of a file, as an index has them.
+const STAT: usize = 36;
 
 /// An edit of the index: the new blob and mode of a path, or `None` to remove it.
 #[derive(Debug, Clone, Copy)]
@@ -27,53 +29,16 @@ pub(super) struct SplicedIndex<'f> {
 }
 
 impl SplicedIndex<'_> {
-    /// The parts, without the checksum.
-    fn bytes(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().map(AsRef::as_ref)
-    }
-
-    /// How many bytes it is long, with the checksum.
-    pub(super) fn length(&self) -> u64 {
-        let parts: usize = self.bytes().map(<[u8]>::len).sum();
-        (parts + self.format.length()) as u64
-    }
-
-    /// Whether it is written in more than one thread.
-    pub(super) fn is_large(&self) -> bool {
-        self.length() >= LARGE
-    }
-
-    /// The checksum, also where git leaves it out (`index.skipHash`): by it, `git status` finds that the index which it read
-    /// was replaced, and does not write it back.
-    fn checksum(&self) -> Digest {
-        self.format.parts(self.bytes())
-    }
-
-    /// Writes everything, with the checksum, to what `create` returns.
-    pub(super) fn write<W: Write + Send>(
-        &self,
-        create: impl Fn() -> io::Result<W> + Sync,
-    ) -> io::Result<W> {
-        let write_parts = || {
-            let mut file = create()?;
-            self.bytes()
-                .try_for_each(|part| file.write_all(part))
-                .map(|()| file)
-        };
-        let (checksum, written) = thread::scope(|scope| {
-            // The checksum takes longest, and another thread may have to wait for a core.
-            let begin = || thread::Builder::new().spawn_scoped(scope, write_parts).ok();
-            let writer = self.is_large().then(begin).flatten();
-            let lost = |_| Err(io::Error::other("a thread that writes the index panicked"));
-            (
-                self.checksum(),
-                writer.map(|writer| writer.join().unwrap_or_else(lost)),
-            )
-        });
-        // Without a thread it is written here.
-        let mut file = written.unwrap_or_else(write_parts)?;
-        file.write_all(checksum.as_bytes())?;
-        Ok(file)
+    /// Writes everything to a file, with the checksum.
+    ///
+    /// The checksum is there even if git leaves it out (`index.skipHash`): by it, `git status` finds that the index which
+    /// it read was replaced, and does not write it back.
+    pub(super) fn write(&self, file: &mut impl Write) -> io::Result<()> {
+        for part in &self.parts {
+            file.write_all(part)?;
+        }
+        let checksum = self.format.parts(self.parts.iter().map(AsRef::as_ref));
+        file.write_all(checksum.as_bytes())
     }
 }
 
@@ -91,9 +56,6 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
         last: None,
     };
     let mut count = index.len();
-    // The paths that come or go: what is untracked depends on them.
-    let mut moved = Vec::new();
-    let mut replaced = Vec::new();
     for edit in &edits {
         let name = edit.path.as_str().as_bytes();
         let present = index.named(name);
@@ -107,12 +69,8 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
         if present.is_empty() && edit.entry.is_some() && stands_in_the_way(index, edit.path) {
             return None;
         }
-        if present.is_empty() == edit.entry.is_some() {
-            moved.push(edit.path);
-        }
         count = count.checked_sub(present.len())?;
         count += usize::from(edit.entry.is_some());
-        replaced.push((present.clone(), edit.entry.is_some()));
         entries.put(present, name, edit.entry)?;
     }
     entries.copy_to(index.len())?;
@@ -127,16 +85,9 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
                 parts.extend(cache_tree::forget(bytes, index.format(), &edited).map(Cow::Owned));
             }
             b"REUC" => parts.push(Cow::Borrowed(bytes)),
-            b"UNTR" if moved.is_empty() => parts.push(Cow::Borrowed(bytes)),
-            b"UNTR" => {
-                let moved = directories(moved.iter().copied());
-                parts.extend(untracked::forget(bytes, index.format(), &moved).map(Cow::Owned));
-            }
-            b"FSMN" => {
-                parts.extend(fsmonitor::follow(bytes, index.len(), &replaced).map(Cow::Owned))
-            }
-            // The offsets of entries, for parallel readers, which can do without.
-            b"EOIE" | b"IEOT" => {}
+            b"UNTR" => parts.extend(without_directories(bytes, index.format()).map(Cow::Owned)),
+            // What a monitor said of single entries, and the offsets of entries: git looks again, and can do without.
+            b"FSMN" | b"EOIE" | b"IEOT" => {}
             _ => return None,
         }
     }
@@ -144,6 +95,20 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Spl
         parts,
         format: index.format(),
     })
+}
+
+/// An untracked cache without what it knows of directories, header included: which files are untracked depends on the
+/// entries, and on what a file system monitor said. git fills it again, because it is there. `None` if it is malformed.
+fn without_directories(extension: &[u8], format: ObjectFormat) -> Option<Vec<u8>> {
+    let bytes = content(extension)?;
+    let (place, rest) = varint::decode(bytes)?;
+    // After the place of the work tree: the stamps of two files of patterns, flags, the ids of both files, and how such
+    // files are called.
+    let before_name = place.checked_add(2 * STAT + 4 + 2 * format.length())?;
+    let (_, directories) = cut(rest.get(before_name..)?, 0)?;
+    let kept = &bytes[..bytes.len() - directories.len()];
+    let no_directories = varint::encode(0);
+    with_header(b"UNTR", &[kept, &no_directories].concat())
 }
 
 /// Whether [`splice`] supports every extension of an index.

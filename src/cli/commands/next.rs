@@ -37,11 +37,7 @@ pub struct NextArgs {
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let workspace = if args.dry_run {
-        context.workspace(ui)?
-    } else {
-        context.workspace_for_step(ui)?
-    };
+    let workspace = context.workspace(ui)?;
     let task = match args
         .task
         .as_deref()

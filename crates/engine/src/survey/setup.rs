@@ -28,8 +28,6 @@ fn cores() -> usize {
 pub enum Purpose {
     /// To write, and to complete first what a killed process left.
     Work,
-    /// Like [`Purpose::Work`], for a command that probably commits: a large index is read while the task is evaluated.
-    Step,
     /// To read, see [`Workspace::open_to_look`].
     Look,
 }
@@ -67,9 +65,6 @@ impl Workspace {
         let writes = purpose != Purpose::Look;
         if writes {
             found.as_ref().map(Store::refuse_bare).transpose()?;
-        }
-        if purpose == Purpose::Step {
-            found.iter().for_each(Store::read_index_ahead);
         }
         let root = found
             .as_ref()

@@ -1,18 +1,17 @@
 //! Tests of the store against git itself.
 
 pub(super) mod against_git;
-mod ahead;
 mod changed;
 mod discovery;
+mod extensions;
 mod formats;
 mod held_before;
+mod index_update;
 mod large;
 mod last_changes;
-mod monitored;
 mod packed;
 mod placing;
 mod removals;
-mod untracked;
 mod writers;
 
 use super::read_index::IndexChange;

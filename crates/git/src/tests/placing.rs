@@ -31,9 +31,8 @@ fn made_and_moved(
         .build(&planned, false, &|_| false)
         .expect("built");
     made();
-    let changes = transaction.index_changes(&planned).expect("read");
     let mut journal = transaction
-        .journal(&planned, &built.commits, changes)
+        .journal(&planned, &built.commits)
         .expect("a journal");
     let published = transaction
         .publish(&planned, &mut journal, &built.objects, &gc)
@@ -131,9 +130,8 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let built = transaction
         .build(&planned, false, &|_| false)
         .expect("built");
-    let changes = transaction.index_changes(&planned).expect("read");
     let mut journal = transaction
-        .journal(&planned, &built.commits, changes)
+        .journal(&planned, &built.commits)
         .expect("a journal");
     repo.git(&["gc", "-q", "--prune=now", "--force"]);
     let error = transaction
