@@ -8,8 +8,6 @@ pub const VALID: &str = "valid-";
 pub const PROVEN: &str = "proven";
 /// That no object is torn, for a boot of the machine.
 pub const WHOLE: &str = "whole-objects";
-/// Large directories of HEAD.
-pub const LARGE_TREES: &str = "large-trees";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 5] = [LOOKS, VALID, PROVEN, WHOLE, LARGE_TREES];
+pub(super) const ALL: [&str; 4] = [LOOKS, VALID, PROVEN, WHOLE];

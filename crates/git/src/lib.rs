@@ -36,7 +36,6 @@ mod hooks;
 mod index;
 mod index_entry;
 mod journal;
-mod large_trees;
 mod listing;
 mod lock;
 mod lock_wait;
@@ -106,7 +105,6 @@ pub use writers::SeenWriters;
 
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
-use large_trees::LargeTrees;
 use listing::Listing;
 use pack_reader::{PackReader, SharedPacks};
 use recent::Recent;
@@ -135,7 +133,6 @@ pub struct Store {
     packs: RefCell<PackReader>,
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
-    large_trees: LargeTrees,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
@@ -306,7 +303,6 @@ impl Store {
             packs: PackReader::new(SharedPacks::default(), format).into(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
-            large_trees: LargeTrees::default(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),

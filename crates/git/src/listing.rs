@@ -201,33 +201,6 @@ impl Listing {
         }
     }
 
-    /// The numbers of the entries in parts of about so many bytes.
-    pub(super) fn blocks(&self, size: usize) -> Vec<Range<usize>> {
-        let mut blocks: Vec<Range<usize>> = Vec::new();
-        for number in 0..self.starts.len() {
-            match blocks
-                .last_mut()
-                .filter(|last| self.bytes_of(last).len() < size)
-            {
-                Some(last) => last.end = number + 1,
-                None => blocks.push(number..number + 1),
-            }
-        }
-        blocks
-    }
-
-    /// The number of the last entry that is not after the file, or directory, with this name; `None` if all are.
-    pub(super) fn last_until(&self, name: &[u8], is_tree: bool) -> Option<usize> {
-        self.search(name, is_tree)
-            .or_else(|next| next.checked_sub(1).ok_or(()))
-            .ok()
-    }
-
-    /// The file, or directory, with this name.
-    pub(super) fn entry(&self, name: &[u8], is_tree: bool) -> Option<ListingEntry<'_>> {
-        self.numbered(self.search(name, is_tree).ok()?)
-    }
-
     fn numbered(&self, number: usize) -> Option<ListingEntry<'_>> {
         self.at(*self.starts.get(number)?)
     }
@@ -385,15 +358,18 @@ impl Store {
         tree: Oid,
         names: impl Iterator<Item = &'p str>,
     ) -> Result<Option<(Digest, u32)>, Error> {
-        let (mut id, mut mode) = (tree, TREE);
+        let mut id = tree;
+        let mut mode = TREE;
         for name in names {
             if mode != TREE {
                 return Ok(None);
             }
-            let Some(entry) = self.entry_of(tree, id, name.as_bytes())? else {
+            let tree = self.listing(id)?;
+            let Some(entry) = tree.get(name.as_bytes()) else {
                 return Ok(None);
             };
-            (id, mode) = entry;
+            id = entry.id;
+            mode = entry.mode;
         }
         Ok(Some((digest(id), mode)))
     }

@@ -20,7 +20,6 @@ pub struct ExplainArgs {
 
 pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
-    workspace.reader().look_at_few();
     let tasks = if args.tasks.is_empty() {
         vec![report::meant(&workspace, context, None)?]
     } else {

@@ -87,9 +87,6 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }) => (None, Some(error)),
         around => (around?, None),
     };
-    if around.is_some() || !args.tasks.is_empty() {
-        workspace.reader().look_at_few();
-    }
     let mut answer = answer(&workspace, args, around.as_ref())?;
     if let Some(fault) = fault {
         answer.problems.push(unjudged(&fault));

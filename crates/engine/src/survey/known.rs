@@ -301,17 +301,6 @@ impl Workspace {
     }
 }
 
-impl Reader {
-    /// Lets looks at few tasks find what HEAD holds of them without reading large directories as a whole, unless the
-    /// workspace reads a commit, and so writes nothing. Nothing that is recorded may rest on such a look.
-    pub fn look_at_few(&self) {
-        self.store
-            .iter()
-            .filter(|_| self.reads_work_dir())
-            .for_each(Store::ask_for_few);
-    }
-}
-
 fn knew(reader: &Reader, task: &TaskRef) {
     tracing::debug!(task = %task.id, "unchanged since an earlier look");
     reader.costs.knew();

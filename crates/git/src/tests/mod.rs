@@ -7,7 +7,6 @@ mod extensions;
 mod formats;
 mod held_before;
 mod index_update;
-mod large;
 mod last_changes;
 mod packed;
 mod placing;
