@@ -6,8 +6,6 @@ pub const LOOKS: &str = "looks";
 pub const VALID: &str = "valid-";
 /// The histories that an audit has accepted.
 pub const PROVEN: &str = "proven";
-/// That no object is torn, for a boot of the machine.
-pub const WHOLE: &str = "whole-objects";
 
 /// How the names of all of them begin.
-pub(super) const ALL: [&str; 4] = [LOOKS, VALID, PROVEN, WHOLE];
+pub(super) const ALL: [&str; 3] = [LOOKS, VALID, PROVEN];

@@ -1,10 +1,10 @@
 //! Differences between two trees or between a tree and the index, and the commits of a range.
 
 use super::listing::{Listing, ListingEntry, TREE};
+use super::walk::WalkOrder;
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
-use crate::error::libgit2;
-use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
+use git2::{ObjectType, Oid, Tree, TreeEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -81,11 +81,11 @@ impl Store {
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Arc<Visited>>, Error> {
-        let mut walk = self.revwalk(&[range.to], range.from.as_slice())?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
-            .map_err(libgit2)?;
+        let walk = self.sorted_walk(&[range.to], range.from.as_slice(), WalkOrder::ByLine)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id.map_err(libgit2)?, &boundary)?)))
+        walk.into_iter()
+            .rev()
+            .map(|id| Ok(Arc::new(self.visited(id, &boundary)?)))
             .collect()
     }
 
@@ -139,11 +139,11 @@ impl Store {
                 hidden.push(digest(commit));
             }
         }
-        let mut walk = self.revwalk(&[to], &hidden)?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
-            .map_err(libgit2)?;
+        let walk = self.sorted_walk(&[to], &hidden, WalkOrder::ByLine)?;
         let boundary = self.boundary()?;
-        walk.map(|id| Ok(Arc::new(self.visited(id.map_err(libgit2)?, &boundary)?)))
+        walk.into_iter()
+            .rev()
+            .map(|id| Ok(Arc::new(self.visited(id, &boundary)?)))
             .collect()
     }
 

@@ -116,14 +116,14 @@ impl Store {
             (Some(commit), Start::Was(_)) => vec![digest(commit.id())],
             (None, _) => Vec::new(),
         };
-        let walk = self.revwalk(&[head], &hidden)?;
+        let walk = self.walk_from(&[head], &hidden)?;
         let mut since = Since {
             commits: Vec::new(),
             files: Vec::new(),
         };
         let mut oldest = None;
         for id in walk.take(MOST_COMMITS) {
-            let id = id.map_err(libgit2)?;
+            let id = id?;
             if boundary.contains(&digest(id)) {
                 return Ok(None);
             }
@@ -167,10 +167,10 @@ impl Store {
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         // Any other order than the default would require reading the whole history first.
-        let walk = self.revwalk(&[from], &[])?;
+        let walk = self.walk_from(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+            let Some(commit) = self.commit_if_held(id?)? else {
                 break;
             };
             if is_meant(&commit)? {
@@ -190,8 +190,8 @@ impl Store {
         let mut newest = self.find(head, |commit| self.is_changed_by(commit, path))?;
         while let Some(known) = newest {
             let mut later = None;
-            for id in self.revwalk(&[head], &[known])?.take(10 * MOST_COMMITS) {
-                let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+            for id in self.walk_from(&[head], &[known])?.take(10 * MOST_COMMITS) {
+                let Some(commit) = self.commit_if_held(id?)? else {
                     break;
                 };
                 if self.is_changed_by(&commit, path)? {

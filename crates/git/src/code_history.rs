@@ -393,8 +393,8 @@ impl<'a> CodeWalk<'a> {
             hidden.extend(self.store.find_commit(first)?.parent_ids().map(digest));
         }
         let mut found = Vec::new();
-        for id in self.store.revwalk(&[from], &hidden)? {
-            let id = id.map_err(libgit2)?;
+        for id in self.store.walk_from(&[from], &hidden)? {
+            let id = id?;
             self.reach(id, found.len())?;
             found.push(id);
         }
@@ -404,8 +404,12 @@ impl<'a> CodeWalk<'a> {
     /// The commit with which the task begins; `None` if the branch does not have it.
     fn find_first(&self) -> Result<Option<Oid>, Failed> {
         let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
-        for (walked, id) in self.store.revwalk(&[self.asked.head], &hidden)?.enumerate() {
-            let id = id.map_err(libgit2)?;
+        for (walked, id) in self
+            .store
+            .walk_from(&[self.asked.head], &hidden)?
+            .enumerate()
+        {
+            let id = id?;
             self.reach(id, walked)?;
             if self.is_first(id)? {
                 return Ok(Some(id));
@@ -496,8 +500,8 @@ impl<'a> CodeWalk<'a> {
         let mut found = Vec::new();
         let mut others = 0;
         let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
-        for (walked, id) in self.store.revwalk(&[head], &own_hidden)?.enumerate() {
-            let id = id.map_err(libgit2)?;
+        for (walked, id) in self.store.walk_from(&[head], &own_hidden)?.enumerate() {
+            let id = id?;
             self.reach(id, walked)?;
             let is_own = self.is_own(id)?;
             others += usize::from(!is_own);
@@ -506,8 +510,8 @@ impl<'a> CodeWalk<'a> {
             }
         }
         if let Some(base) = base {
-            for id in self.store.revwalk(&[base], &[judged])?.take(MOST_NAMED) {
-                found.extend(self.change(id.map_err(libgit2)?, false)?);
+            for id in self.store.walk_from(&[base], &[judged])?.take(MOST_NAMED) {
+                found.extend(self.change(id?, false)?);
             }
         }
         Ok(found)

@@ -147,12 +147,10 @@ impl Store {
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
     /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
-        self.refuse_torn_history(&[one, another])?;
-        match self.repo.merge_bases(self.oid(one)?, self.oid(another)?) {
-            Ok(bases) => Ok(bases.iter().copied().map(digest).collect()),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(Vec::new()),
-            Err(error) => Err(libgit2(error)),
-        }
+        let bases = self
+            .commit_graph()
+            .merge_bases(self.oid(one)?, self.oid(another)?)?;
+        Ok(bases.into_iter().map(digest).collect())
     }
 
     /// Merges three files into `ours` as git does without a merge driver. Returns whether there was no
@@ -171,10 +169,10 @@ impl Store {
     /// Registers a command as a merge driver in the configuration of this clone, in one write: the driver gets no name in
     /// words, which git does not need. Returns an error if it cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
-        Ok(settings_of_clone(&self.repo)
+        settings_of_clone(&self.repo)
             .map_err(libgit2)?
             .set_str(&format!("merge.{driver}.driver"), command)
-            .map_err(libgit2)?)
+            .map_err(libgit2)
     }
 
     /// Defines a git alias in the configuration of this clone. Returns false, and changes nothing, if the name

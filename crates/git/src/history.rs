@@ -1,9 +1,9 @@
 //! The history of paths, read from commits. The cost depends on the commits walked, not on the repository.
 
+use super::walk::WalkOrder;
 use super::{Error, Store, TreeSource, digest};
 use crate::base::{Digest, RepoPath, Timestamp};
-use crate::error::libgit2;
-use git2::{Commit as GitCommit, Sort};
+use git2::Commit as GitCommit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A commit that changes a file.
@@ -194,11 +194,7 @@ impl Store {
     /// Whether the history of `newer` contains `older`, which is another commit. Returns an error if git cannot
     /// read it.
     pub fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
-        self.refuse_torn_history(&[newer, older])?;
-        Ok(self
-            .repo
-            .graph_descendant_of(self.oid(newer)?, self.oid(older)?)
-            .map_err(libgit2)?)
+        Ok(older != newer && self.merge_bases(newer, older)?.contains(&older))
     }
 
     /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
@@ -251,11 +247,9 @@ impl Store {
         since: Option<Timestamp>,
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        let mut walk = self.revwalk(from, &[])?;
-        walk.set_sorting(Sort::TIME).map_err(libgit2)?;
-        for id in walk {
+        for id in self.walk_from(from, &[])? {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+            let Some(commit) = self.commit_if_held(id?)? else {
                 break;
             };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
@@ -295,9 +289,9 @@ impl Store {
         from: Digest,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        for id in self.revwalk(&[from], &[])? {
+        for id in self.walk_from(&[from], &[])? {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+            let Some(commit) = self.commit_if_held(id?)? else {
                 break;
             };
             if !visit(commit)? {
@@ -314,12 +308,9 @@ impl Store {
         until: Option<Digest>,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let mut walk = self.revwalk(&[from], until.as_slice())?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
-            .map_err(libgit2)?;
-        for id in walk {
+        for id in self.sorted_walk(&[from], until.as_slice(), WalkOrder::ByDate)? {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id.map_err(libgit2)?)? else {
+            let Some(commit) = self.commit_if_held(id)? else {
                 break;
             };
             if !visit(commit)? {

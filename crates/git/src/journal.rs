@@ -180,8 +180,8 @@ impl Store {
         } in &journal.files
         {
             let disk = self.blob_on_disk(path)?;
-            let committed = self.blob_in(head.as_ref(), &journal.after_moves(path))?;
-            let held = self.blob_in(head.as_ref(), path)?;
+            let committed = self.blob_in(head, &journal.after_moves(path))?;
+            let held = self.blob_in(head, path)?;
             if disk == *before && committed == Some(*after) {
                 files.push((
                     path.under(&self.root),
@@ -210,8 +210,8 @@ impl Store {
         for moved in &journal.moves {
             let is_committed = match &head {
                 Some(tree) => {
-                    self.entry_at(tree, &moved.to)?.is_some()
-                        && self.entry_at(tree, &moved.from)?.is_none()
+                    self.entry_at(*tree, &moved.to)?.is_some()
+                        && self.entry_at(*tree, &moved.from)?.is_none()
                 }
                 None => false,
             };
@@ -227,7 +227,7 @@ impl Store {
             after,
         } in &journal.index
         {
-            let held = self.blob_in(head.as_ref(), path)?;
+            let held = self.blob_in(head, path)?;
             let is = |side: &Option<(Digest, i32)>| held == side.map(|(blob, _)| blob);
             if is(after) {
                 changes.push(IndexChange {

@@ -42,16 +42,12 @@ mod lock_wait;
 mod log_file;
 mod loose;
 mod ls_files;
-mod mapped_file;
 mod message;
 mod new_commits;
 mod new_pack;
 mod next_index;
 mod objects;
-mod open_pack;
 mod pack;
-mod pack_entry;
-mod pack_reader;
 mod patch;
 mod places;
 mod read_index;
@@ -70,6 +66,7 @@ mod tree;
 mod update_index;
 mod varint;
 mod vet;
+mod walk;
 mod writers;
 
 #[cfg(test)]
@@ -106,7 +103,6 @@ pub use writers::SeenWriters;
 use differences::{CommitDifference, DifferenceKey};
 use git2::{Oid, Repository};
 use listing::Listing;
-use pack_reader::{PackReader, SharedPacks};
 use recent::Recent;
 use references::RefStorage;
 use sign::Person;
@@ -130,7 +126,6 @@ pub struct Store {
     converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,
-    packs: RefCell<PackReader>,
     blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
     trees: RefCell<Recent<Oid, Arc<Listing>>>,
     trees_of_commits: RefCell<Recent<Oid, Oid>>,
@@ -144,7 +139,8 @@ pub struct Store {
     listed: Cell<u64>,
     /// The repository opened once more, to make sure that a missing object is missing.
     anew: OnceCell<Repository>,
-    torn: torn::KnownTorn,
+    /// The directories of objects, of this repository and those that it borrows from.
+    directories: OnceCell<Vec<PathBuf>>,
     costs: Arc<StoreCosts>,
 }
 
@@ -166,8 +162,6 @@ pub struct StoreCounts {
     pub trees: u64,
     /// How many entries these directories have.
     pub tree_entries: u64,
-    /// How many files of objects were looked at because one may be torn.
-    pub searched: u64,
 }
 
 #[derive(Debug, Default)]
@@ -178,7 +172,6 @@ struct StoreCosts {
     attributes: AtomicU64,
     trees: AtomicU64,
     tree_entries: AtomicU64,
-    searched: AtomicU64,
 }
 
 /// The version of the library that reads and writes repositories.
@@ -235,8 +228,6 @@ pub struct Location {
     environment: Environment,
     options: StoreOptions,
     costs: Arc<StoreCosts>,
-    torn: torn::KnownTorn,
-    packs: SharedPacks,
 }
 
 impl Location {
@@ -247,14 +238,10 @@ impl Location {
         let store = Store::discover(&self.root, &self.environment).ok()??;
         let options = self.options.clone();
         let costs = Arc::clone(&self.costs);
-        let torn = Arc::clone(&self.torn);
-        let packs = PackReader::new(self.packs.clone(), store.format).into();
         let is_same = store.repo.path() == self.git_directory;
         is_same.then_some(Store {
             options,
             costs,
-            torn,
-            packs,
             ..store
         })
     }
@@ -300,7 +287,6 @@ impl Store {
             conversions: RefCell::default(),
             converted: Cell::default(),
             parts: code::Parts::default(),
-            packs: PackReader::new(SharedPacks::default(), format).into(),
             blobs: Recent::at_most(RECENT_BLOBS).into(),
             trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
             trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
@@ -309,7 +295,7 @@ impl Store {
             removed: RefCell::default(),
             set_aside: RefCell::default(),
             anew: OnceCell::new(),
-            torn: torn::KnownTorn::default(),
+            directories: OnceCell::new(),
             listed: Cell::new(0),
             costs: Arc::default(),
         };
@@ -324,15 +310,12 @@ impl Store {
         let (root, environment) = (self.root.clone(), self.environment.clone());
         let options = self.options.clone();
         let costs = Arc::clone(&self.costs);
-        let (torn, packs) = (Arc::clone(&self.torn), self.packs.borrow().shared());
         Location {
             root,
             git_directory,
             environment,
             options,
             costs,
-            torn,
-            packs,
         }
     }
 
@@ -414,7 +397,7 @@ impl Store {
             );
             return Err(Error::new(Code::Git, message));
         }
-        Ok(Oid::from_bytes(digest.as_bytes()).map_err(libgit2)?)
+        Oid::from_bytes(digest.as_bytes()).map_err(libgit2)
     }
 
     /// The path of a file of `orch` for this work tree, inside the git directory.
@@ -471,7 +454,6 @@ impl Store {
             attributes,
             trees,
             tree_entries,
-            searched,
         } = &*self.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
@@ -480,7 +462,6 @@ impl Store {
             attributes: attributes.load(Relaxed),
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
-            searched: searched.load(Relaxed),
         }
     }
 

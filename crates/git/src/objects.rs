@@ -3,13 +3,12 @@
 //! libgit2 takes an object file that it cannot look up for a missing one. In a shallow or partial clone a missing
 //! object is normal, so that an unreadable one would pass for it and hide what it contains.
 
+use super::walk::{CommitGraph, CommitNode, WalkOrder};
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest};
 use crate::error::libgit2;
 use crate::scan::io_error;
-use git2::{
-    Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Revwalk, Tree,
-};
+use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,9 +37,9 @@ impl Store {
         id: Oid,
         wanted: ObjectType,
     ) -> Result<Option<(ObjectType, Vec<u8>)>, Error> {
-        self.refuse_torn(id)?;
-        if let Some(content) = self.packed(id, wanted) {
-            return Ok(Some((wanted, content)));
+        if let Some((kind, content)) = self.loose(id)? {
+            self.refuse_unlike(id, kind, &content)?;
+            return Ok(Some((kind, content)));
         }
         let odb = self.repo.odb().map_err(libgit2)?;
         let Some(found) = self.found_or_missing((id, ObjectType::Any), odb.read(id))? else {
@@ -50,16 +49,6 @@ impl Store {
             self.refuse_other(id, wanted, found.data())?;
         }
         Ok(Some((found.kind(), found.data().to_vec())))
-    }
-
-    /// The content of an object of a kind, from a pack; `None` where libgit2 is to read it.
-    pub(super) fn packed(&self, id: Oid, kind: ObjectType) -> Option<Vec<u8>> {
-        if self.environment.moves_objects {
-            return None;
-        }
-        let directories = || self.object_directories().ok();
-        let (held, content) = self.packs.borrow_mut().read(id.as_bytes(), directories)?;
-        (held == kind && self.id_of(kind, &content) == Some(digest(id))).then_some(content)
     }
 
     /// The id of an object; `None` for kinds that are not read.
@@ -72,16 +61,22 @@ impl Store {
         }
     }
 
-    /// Returns an error if an object that was read is not the one that its id names, unless libgit2 sees to it.
+    /// Returns an error if an object that libgit2 has read is not the one that its id names, unless libgit2 sees to it.
     pub(super) fn refuse_other(
         &self,
         id: Oid,
         kind: ObjectType,
         content: &[u8],
     ) -> Result<(), Error> {
-        if !CHECKED_HERE.load(Relaxed) {
-            return Ok(());
+        if CHECKED_HERE.load(Relaxed) {
+            self.refuse_unlike(id, kind, content)
+        } else {
+            Ok(())
         }
+    }
+
+    /// Returns an error if an object is not the one that its id names.
+    fn refuse_unlike(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
         match self.id_of(kind, content) {
             Some(held) if held != digest(id) => Err(damaged(
                 id,
@@ -189,19 +184,13 @@ impl Store {
     /// The commit with this id. Returns an error if git cannot read it.
     pub(super) fn find_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
         self.refuse_torn(id)?;
-        Ok(self.repo.find_commit(id).map_err(libgit2)?)
-    }
-
-    /// The tree with this id. Returns an error if git cannot read it.
-    pub(super) fn find_tree(&self, id: Oid) -> Result<Tree<'_>, Error> {
-        self.refuse_torn(id)?;
-        Ok(self.repo.find_tree(id).map_err(libgit2)?)
+        self.repo.find_commit(id).map_err(libgit2)
     }
 
     /// The blob with this id. Returns an error if git cannot read it.
     pub(super) fn find_blob(&self, id: Oid) -> Result<Blob<'_>, Error> {
         self.refuse_torn(id)?;
-        Ok(self.repo.find_blob(id).map_err(libgit2)?)
+        self.repo.find_blob(id).map_err(libgit2)
     }
 
     /// The parents of a commit that this clone has. Returns an error if git cannot read one.
@@ -212,18 +201,41 @@ impl Store {
             .collect()
     }
 
-    /// A walk over the commits that are reachable from some and not from others. Returns an error if one is not there,
-    /// or if a commit that the walk may read is torn.
-    pub(super) fn revwalk(&self, from: &[Digest], hidden: &[Digest]) -> Result<Revwalk<'_>, Error> {
-        self.refuse_torn_history(&[from, hidden].concat())?;
-        let mut walk = self.repo.revwalk().map_err(libgit2)?;
-        for commit in from {
-            walk.push(self.oid(*commit)?).map_err(libgit2)?;
-        }
-        for commit in hidden {
-            walk.hide(self.oid(*commit)?).map_err(libgit2)?;
-        }
-        Ok(walk)
+    /// The commits that are reachable from some and not from others, by date; each is read when it is needed if none is left
+    /// out. Returns an error if one cannot be read.
+    pub(super) fn walk_from<'s>(
+        &'s self,
+        from: &[Digest],
+        hidden: &[Digest],
+    ) -> Result<impl Iterator<Item = Result<Oid, Error>> + use<'s>, Error> {
+        self.commit_graph()
+            .walk(&self.oids(from)?, &self.oids(hidden)?)
+    }
+
+    /// The same commits in an order of git. Returns an error if one cannot be read.
+    pub(super) fn sorted_walk(
+        &self,
+        from: &[Digest],
+        hidden: &[Digest],
+        order: WalkOrder,
+    ) -> Result<Vec<Oid>, Error> {
+        let graph = self.commit_graph();
+        graph.sorted(&self.oids(from)?, &self.oids(hidden)?, order)
+    }
+
+    /// The commits of this clone.
+    pub(super) fn commit_graph(&self) -> CommitGraph<impl FnMut(Oid) -> Result<CommitNode, Error>> {
+        CommitGraph::new(|id| {
+            let commit = self.find_commit(id)?;
+            Ok(CommitNode {
+                time: commit.time().seconds(),
+                parents: commit.parent_ids().collect(),
+            })
+        })
+    }
+
+    fn oids(&self, digests: &[Digest]) -> Result<Vec<Oid>, Error> {
+        digests.iter().map(|digest| self.oid(*digest)).collect()
     }
 
     /// Returns an error unless an object that libgit2 did not find is certainly missing.
@@ -247,6 +259,15 @@ impl Store {
     /// The directory of the objects of this repository.
     pub(super) fn objects(&self) -> PathBuf {
         self.repo.commondir().join("objects")
+    }
+
+    /// The directories of objects as they were when the first object was read. Returns an error as
+    /// [`Self::object_directories`] does.
+    pub(super) fn known_directories(&self) -> Result<&[PathBuf], Error> {
+        if self.directories.get().is_none() {
+            let _ = self.directories.set(self.object_directories()?);
+        }
+        Ok(self.directories.get().map_or(&[], Vec::as_slice))
     }
 
     /// The directories of objects: that of the repository and its alternates. Returns an error if a list of

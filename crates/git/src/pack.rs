@@ -3,7 +3,6 @@
 use super::deflate::Deflate;
 use super::delta;
 use super::listing::Listing;
-use super::pack_entry::{BLOB, COMMIT, DELTA, TREE, head};
 use super::varint;
 use crate::base::{Digest, ObjectFormat};
 use flate2::Crc;
@@ -13,13 +12,19 @@ use std::io;
 use std::sync::Arc;
 
 /// How a pack begins; the number of its objects follows.
-pub(super) const PACK_BEGIN: &[u8] = b"PACK\0\0\0\x02";
+const PACK_BEGIN: &[u8] = b"PACK\0\0\0\x02";
 /// How an index of a pack begins.
-pub(super) const INDEX_BEGIN: &[u8] = b"\xfftOc\0\0\0\x02";
+const INDEX_BEGIN: &[u8] = b"\xfftOc\0\0\0\x02";
+/// The kinds of objects that are written as a whole.
+const COMMIT: u8 = 1;
+const TREE: u8 = 2;
+const BLOB: u8 = 3;
+/// The kind of an object that is written as what differs from an object before it, of which the offset is known.
+const DELTA: u8 = 6;
 /// How many versions of one tree follow each other until one is written as a whole again.
 const LONGEST: usize = 128;
-/// Offsets from here on need a table of their own in the index.
-pub(super) const LARGE: usize = 1 << 31;
+/// Offsets from here on would need a table of their own in the index.
+const LARGE: usize = 1 << 31;
 
 /// A pack in memory, to which objects are added.
 pub(super) struct Pack {
@@ -211,99 +216,13 @@ impl Pack {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::deflate::Inflate;
-    use crate::delta::tests::{files, tree};
-    use crate::pack_entry::{Base, PackEntry};
-
-    #[test]
-    fn an_object_is_as_it_was_after_it_is_compressed() {
-        let mut seed = 1u32;
-        let noise: Vec<u8> = (0..1 << 20)
-            .map(|_| {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                seed.to_be_bytes()[0]
-            })
-            .collect();
-        let mut pack = Pack::new(ObjectFormat::Sha1);
-        for content in [&noise[..], b"", b"a", &noise[7..], &[0; 1 << 20]] {
-            let begin = pack.bytes.len();
-            let id = ObjectFormat::Sha1.blob(content);
-            pack.add(ObjectType::Blob, id, content).expect("compressed");
-            assert!(
-                read_at(&pack.bytes, begin) == (content.to_vec(), 1),
-                "{} bytes",
-                content.len()
-            );
-            let end = begin + head(BLOB, content.len()).len();
-            let mut decoder = flate2::read::ZlibDecoder::new(&pack.bytes[end..]);
-            std::io::copy(&mut decoder, &mut std::io::sink()).expect("whole");
-            assert_eq!(
-                end + usize::try_from(decoder.total_in()).expect("few"),
-                pack.bytes.len()
-            );
-        }
+/// The kind and the size before compression, as an object begins: four bits of the size, then the rest of it.
+fn head(kind: u8, size: usize) -> Vec<u8> {
+    let rest = size >> 4;
+    let more = if rest > 0 { 0x80 } else { 0 };
+    let mut bytes = vec![more | kind << 4 | size.to_le_bytes()[0] & 0x0f];
+    if rest > 0 {
+        bytes.extend(delta::encode_size(rest));
     }
-
-    /// Reads the object that begins at this offset. Also returns of how many objects it was made.
-    fn read_at(pack: &[u8], offset: usize) -> (Vec<u8>, usize) {
-        let entry =
-            PackEntry::decode(&pack[offset..], offset, ObjectFormat::Sha1).expect("an object");
-        let content = Inflate::default()
-            .whole(entry.stream, entry.size)
-            .expect("whole");
-        match entry.base {
-            Base::Nothing(_) => (content, 1),
-            Base::Offset(base) => {
-                let (base, read) = read_at(pack, base);
-                (
-                    delta::applied(&base, &content, usize::MAX).expect("a delta"),
-                    read + 1,
-                )
-            }
-            Base::Object(id) => panic!("the pack does not rest on {id:x?}"),
-        }
-    }
-
-    #[test]
-    fn the_newest_of_many_versions_is_made_of_few() {
-        let mut pack = Pack::new(ObjectFormat::Sha1);
-        let mut add = |files: &BTreeMap<String, u8>, before| {
-            let tree = Arc::new(tree(files));
-            let id = ObjectFormat::Sha1.tree(tree.bytes());
-            pack.add_tree(id, &tree, before).expect("compressed");
-            let (read, made_of) = read_at(&pack.bytes, pack.objects[&id].offset);
-            assert!(read == tree.bytes());
-            (id, made_of)
-        };
-        let mut files = files(600);
-        let mut before = None;
-        let mut most = 0;
-        for number in 0..2 * LONGEST + 9 {
-            files.insert(
-                format!("t-{:05}", number * 7 % 400),
-                u8::try_from(20 + number % 200).expect("a byte"),
-            );
-            if number % 9 == 4 {
-                files.insert(format!("t-{number:05}-2"), 1);
-            }
-            let (id, made_of) = add(&files, before);
-            assert_eq!(made_of == 1, number % LONGEST == 0, "version {number}");
-            most = most.max(made_of);
-            before = Some(id);
-        }
-        assert_eq!(most, 8);
-        // A version comes back, and another follows it.
-        let newest = before;
-        files.extend([("b".to_owned(), 1)]);
-        let (other, _) = add(&files, newest);
-        files.remove("b");
-        assert_eq!(add(&files, Some(other)).0, newest.expect("a version"));
-        files.extend([("c".to_owned(), 1)]);
-        assert_eq!(add(&files, newest).1, 1, "it begins anew");
-        files.values_mut().for_each(|id| *id = 8);
-        assert_eq!(add(&files, before).1, 1, "nothing is alike");
-    }
+    bytes
 }

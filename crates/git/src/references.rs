@@ -10,7 +10,7 @@ use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Store, digest, durable, side_work};
 use crate::base::{Code, Digest};
-use crate::error::libgit2;
+use crate::error::{GitFault, libgit2};
 use crate::scan::Directory;
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
@@ -66,6 +66,15 @@ impl RefLock<'_> {
             Self::Table(lock) => lock.commit(),
         }
     }
+}
+
+/// Who follows a revision.
+#[derive(PartialEq, Eq)]
+enum Notation {
+    /// libgit2: it is a name, and steps to ancestors.
+    Steps,
+    /// git.
+    Other,
 }
 
 /// The maximum number of generations that a revision is followed to find an unreadable commit.
@@ -137,7 +146,7 @@ impl Store {
         if revision.starts_with(':') && !revision.starts_with(":/") {
             return Err(unknown_revision(revision));
         }
-        if self.has_torn_history() {
+        if self.refuse_unread_on_way(revision)? == Notation::Other {
             return self.resolve_by_git(revision);
         }
         let object = match &self.references {
@@ -163,7 +172,6 @@ impl Store {
                 if error.code() == ErrorCode::NotFound
                     || error.code() == ErrorCode::InvalidSpec =>
             {
-                self.refuse_unread_ancestor(revision)?;
                 Err(unknown_revision(revision))
             }
             // Two or three hexadecimal digits are too few for a name of an object.
@@ -193,42 +201,38 @@ impl Store {
             .id())
     }
 
-    /// Like [`Self::resolve`], where libgit2 may meet a torn object, which it reads for ever. git tells.
+    /// Like [`Self::resolve`], where libgit2 would search the history, and may meet a torn object. git tells.
     fn resolve_by_git(&self, revision: &str) -> Result<Digest, Error> {
         let commit = format!("{revision}^{{commit}}");
         let answer = self.git(&["rev-parse", "--verify", "--end-of-options", &commit], &[]);
-        let found = git_id(&answer.map_err(|fault| self.torn_in(&Error::from(fault)))?)?;
+        let answer = match answer {
+            Err(GitFault::Refused { message, .. }) => {
+                let is_named = |torn: &Digest| message.contains(&torn.to_string()[2..]);
+                let torn = self.torn_objects()?.into_iter().find(is_named);
+                return Err(torn.map_or_else(|| unknown_revision(revision), Self::torn));
+            }
+            answer => answer?,
+        };
+        let found = git_id(&answer)?;
         self.refuse_torn(self.oid(found)?).map(|()| found)
     }
 
-    /// The error for the torn object that git names, as an id or as a file; else git's own.
-    fn torn_in(&self, error: &Error) -> Error {
-        let said = error.to_string();
-        let is_named = |torn: &Digest| said.contains(&torn.to_string()[2..]);
-        let torn = self
-            .torn_objects()
-            .unwrap_or_default()
-            .into_iter()
-            .find(is_named);
-        torn.map_or_else(
-            || error.clone().with_hint("git fsck".to_owned()),
-            Self::torn,
-        )
-    }
-
     /// Returns an error if a revision such as `HEAD~2^` leads to a commit, or past one, that is in this repository and
-    /// cannot be read: libgit2 takes it for a missing one.
-    fn refuse_unread_ancestor(&self, revision: &str) -> Result<(), Error> {
-        let Some(at) = revision.find(['~', '^']) else {
-            return Ok(());
-        };
+    /// cannot be read: libgit2 takes it for a missing one, or reads a torn one for ever.
+    fn refuse_unread_on_way(&self, revision: &str) -> Result<Notation, Error> {
+        let at = revision.find(['~', '^']).unwrap_or(revision.len());
         let (base, mut steps) = revision.split_at(at);
-        let base = self
-            .repo
-            .revparse_single(base)
-            .and_then(|object| object.peel(ObjectType::Commit));
-        let Ok(Ok(mut commit)) = base.map(Object::into_commit) else {
-            return Ok(());
+        if revision.contains(['{', ':']) || base.contains("-g") {
+            return Ok(Notation::Other);
+        }
+        let Some(id) = self.id_named(base) else {
+            return Ok(Notation::Steps);
+        };
+        self.refuse_torn_tags(id)?;
+        let found = self.repo.find_object(id, None);
+        let peeled = found.and_then(|object| object.peel(ObjectType::Commit));
+        let Ok(Ok(mut commit)) = peeled.map(Object::into_commit) else {
+            return Ok(Notation::Steps);
         };
         while let Some(step) = steps.strip_prefix(['~', '^']) {
             let digits = step
@@ -247,16 +251,34 @@ impl Store {
             };
             for nth in parents {
                 let Ok(parent) = commit.parent_id(nth) else {
-                    return Ok(());
+                    return Ok(Notation::Steps);
                 };
                 match self.commit_if_held(parent)? {
                     Some(held) => commit = held,
-                    None => return Ok(()),
+                    None => return Ok(Notation::Steps),
                 }
             }
             steps = rest;
         }
-        Ok(())
+        Ok(Notation::Steps)
+    }
+
+    /// The id of the object with this name: a reference, or the beginning of an id. Reads no object.
+    fn id_named(&self, name: &str) -> Option<Oid> {
+        let name = match name {
+            "" | "@" => "HEAD",
+            name => name,
+        };
+        if let Some(id) = Digest::parse(name) {
+            return self.oid(id).ok();
+        }
+        let found = self.repo.resolve_reference_from_short_name(name);
+        if let Ok(reference) = found.and_then(|found| found.resolve()) {
+            return reference.target();
+        }
+        let short = Oid::from_str_ext(name, self.repo.object_format()).ok()?;
+        let objects = self.repo.odb().ok()?;
+        objects.exists_prefix(short, name.len()).ok()
     }
 
     /// The commit that a reference points to; `None` if it does not exist.

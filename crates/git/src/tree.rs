@@ -1,21 +1,18 @@
 //! Reads trees: blobs and files by path.
 
 use super::environment::settings;
-use super::{Error, Store, digest};
+use super::listing::{SUBMODULE, TREE};
+use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
 use crate::error::libgit2;
-use git2::{ErrorCode, ObjectType, Oid, Tree, TreeEntry};
+use git2::{ErrorCode, Oid};
 use std::path::Path;
 
 impl Store {
-    /// The tree of HEAD; `None` on a branch without commits.
-    pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
-        match self.head()?.commit {
-            Some(commit) => Ok(Some(
-                self.find_tree(self.find_commit(self.oid(commit)?)?.tree_id())?,
-            )),
-            None => Ok(None),
-        }
+    /// The id of the tree of HEAD; `None` on a branch without commits.
+    pub(super) fn head_tree(&self) -> Result<Option<Oid>, Error> {
+        let head = self.head()?.commit;
+        head.map(|commit| self.tree_of(commit)).transpose()
     }
 
     /// The id of the tree of a commit. Returns an error if git cannot read the commit, with a code of its own if this
@@ -48,8 +45,8 @@ impl Store {
         for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
             if !step.as_str().is_empty()
                 && self
-                    .entry_at(&tree, &step)?
-                    .is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
+                    .entry_at(tree, &step)?
+                    .is_some_and(|(_, mode)| mode == SUBMODULE)
             {
                 return Ok(Some(step));
             }
@@ -65,48 +62,32 @@ impl Store {
             .map_or(Ok(None), |blob| self.blob(blob))
     }
 
-    /// The entry of a tree at a path. Returns an error if git cannot read a tree.
+    /// The id and the mode of what a tree has at a path. Returns an error if git cannot read a tree.
     pub(super) fn entry_at(
         &self,
-        tree: &Tree<'_>,
+        tree: Oid,
         path: &RepoPath,
-    ) -> Result<Option<TreeEntry<'static>>, Error> {
-        self.refuse_torn_above(tree, [path].into_iter())?;
-        named_in(tree, path)
+    ) -> Result<Option<(Digest, u32)>, Error> {
+        self.object_below(tree, path.as_str().split('/'))
     }
 
     /// The blob id at a path in a tree. Returns an error if git cannot read a tree.
     pub(super) fn blob_in(
         &self,
-        tree: Option<&Tree<'_>>,
+        tree: Option<Oid>,
         path: &RepoPath,
     ) -> Result<Option<Digest>, Error> {
         let entry = tree.map_or(Ok(None), |tree| self.entry_at(tree, path))?;
-        Ok(entry.filter(is_blob).map(|entry| digest(entry.id())))
+        Ok(entry
+            .filter(|(_, mode)| *mode != TREE && *mode != SUBMODULE)
+            .map(|(blob, _)| blob))
     }
 
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
         self.refuse_special(path, ".gitignore")?;
-        Ok(self
-            .repo
+        self.repo
             .is_path_ignored(Path::new(path.as_str()))
-            .map_err(libgit2)?)
+            .map_err(libgit2)
     }
-}
-
-/// The entry of a tree at a path; the files of the trees above it are whole.
-pub(super) fn named_in(
-    tree: &Tree<'_>,
-    path: &RepoPath,
-) -> Result<Option<TreeEntry<'static>>, Error> {
-    match tree.get_path(Path::new(path.as_str())) {
-        Ok(entry) => Ok(Some(entry)),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(libgit2(error)),
-    }
-}
-
-fn is_blob(entry: &TreeEntry<'_>) -> bool {
-    entry.kind() == Some(ObjectType::Blob)
 }

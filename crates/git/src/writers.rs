@@ -7,7 +7,6 @@
 use super::{Error, Store, digest, durable, trailers};
 use crate::base::{AgentMark, Digest, RepoPath, trailer};
 use crate::decide::{ActorKind, FileWriter};
-use crate::error::libgit2;
 use crate::scan::{Directory, FileStamp};
 use git2::Commit as GitCommit;
 use std::collections::BTreeSet;
@@ -151,8 +150,8 @@ impl Store {
     pub fn commits_since(&self, from: Option<Digest>, to: Digest) -> Result<Vec<Digest>, Error> {
         let hidden: Vec<Digest> = from.into_iter().collect();
         let mut found = Vec::new();
-        for id in self.revwalk(&[to], &hidden)?.take(MOST_COMMITS) {
-            let commit = self.find_commit(id.map_err(libgit2)?)?;
+        for id in self.walk_from(&[to], &hidden)?.take(MOST_COMMITS) {
+            let commit = self.find_commit(id?)?;
             if !made_by(&commit).is_empty() {
                 found.push(digest(commit.id()));
             }

@@ -433,8 +433,7 @@ impl Scene<'_> {
 }
 
 /// Everything that a run has left, but for times and numbers of files: the bytes and the mode of each file, and what
-/// the index says of each path and of whether it is as the index has it. The index and the note of whole objects hold
-/// such numbers.
+/// the index says of each path and of whether it is as the index has it. The index holds such numbers.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Left {
     files: BTreeMap<PathBuf, (u32, usize, u64)>,
@@ -451,11 +450,8 @@ impl Left {
     fn of(world: &World) -> Self {
         let root = world.root();
         let mut files = BTreeMap::new();
-        let has_numbers = [".git/index", ".git/orch/whole-objects"].map(|name| root.join(name));
-        for entry in world
-            .everything()
-            .filter(|entry| !has_numbers.iter().any(|it| it == entry.path()))
-        {
+        let index = root.join(".git/index");
+        for entry in world.everything().filter(|entry| entry.path() != index) {
             let path = entry.path();
             let mode = entry.metadata().expect("nobody else is at work").mode();
             let bytes = if path.is_dir() {

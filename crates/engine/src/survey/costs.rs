@@ -45,8 +45,6 @@ pub struct Counted {
     pub trees: u64,
     /// How many entries these directories have.
     pub tree_entries: u64,
-    /// Files of objects that were looked at because one may be torn.
-    pub searched: u64,
     /// Lines of logs that were parsed by looks, and to record steps, outside of helper threads.
     pub log_lines: u64,
 }
@@ -111,7 +109,6 @@ impl Counted {
             attributes: self.attributes - earlier.attributes,
             trees: self.trees - earlier.trees,
             tree_entries: self.tree_entries - earlier.tree_entries,
-            searched: self.searched - earlier.searched,
             log_lines: self.log_lines - earlier.log_lines,
         }
     }

@@ -70,7 +70,6 @@ impl Workspace {
             .as_ref()
             .map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = found.as_ref().filter(|_| writes) {
-            store.keep_whole();
             // A killed process may have left a transition half done; every command completes it. If that
             // fails now, the next command tries again.
             let _ = store.recover_leftovers();

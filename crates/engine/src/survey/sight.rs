@@ -651,7 +651,6 @@ impl Reader {
             attributes,
             trees,
             tree_entries,
-            searched,
             ..
         } = store;
         let log_lines = self.known_log.borrow().lines_read();
@@ -662,7 +661,6 @@ impl Reader {
             bytes,
             trees,
             tree_entries,
-            searched,
             log_lines,
             ..own
         }
