@@ -7,9 +7,9 @@ use crate::core::world::shipped;
 use crate::harness::{World, started};
 use orch::base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
 use orch::decide::{
-    ActorKind, By, CodeFacts, Detail, Facts, Holder, Lapse, Migration, OtherTask, OwnFile,
-    Priority, RecordVersion, Relations, Stamp, State, Transition, Verification, VerifiedCode,
-    VerifiedOutcome, VerifiedResult, WorkflowRef, apply, detailed,
+    ActorKind, By, CodeFacts, Detail, DetailStep, Facts, Holder, Lapse, Migration, OtherTask,
+    OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, Verification,
+    VerifiedCode, VerifiedOutcome, VerifiedResult, WorkflowRef, apply, detailed,
 };
 use orch::workflow::{System, Workflow};
 use serde_json::{Value, json};
@@ -61,13 +61,13 @@ impl Said {
     fn honest(&self, before: &State) -> Result<Transition, String> {
         let task = before.task.as_deref().expect("an id");
         let task = TaskId::new(task).expect("valid");
-        detailed(
-            &LIFECYCLE,
-            before,
-            &task,
-            self.detail.clone(),
-            (self.at(before), self.to.as_ref(), None),
-        )
+        let step = DetailStep {
+            detail: self.detail.clone(),
+            at: self.at(before),
+            to: self.to.as_ref(),
+            why: None,
+        };
+        detailed(&LIFECYCLE, before, &task, step)
     }
 
     /// The transition whether it is possible or not.

@@ -191,13 +191,13 @@ impl Told {
                     .expect("an answer")
             },
             &|world| {
-                let of = (&rule("find"), &action("find"));
                 let found = patch(&json!({"found": 2}));
                 accept(
                     &world.workflow,
                     &world.known(),
                     &world.facts(),
-                    of,
+                    &rule("find"),
+                    &action("find"),
                     &found,
                     "two",
                 )
@@ -208,12 +208,12 @@ impl Told {
                 pick(workflow, &state, &facts, &action("check"), "that one").expect("a choice")
             },
             &|world| {
-                let of = (&rule("menu"), &action("check"));
                 accept(
                     &world.workflow,
                     &world.known(),
                     &world.facts(),
-                    of,
+                    &rule("menu"),
+                    &action("check"),
                     &[],
                     "fine",
                 )
@@ -224,7 +224,6 @@ impl Told {
                 pick(workflow, &state, &facts, &action("find"), "the other").expect("a choice")
             },
             &|world| {
-                let of = (&rule("menu"), &action("find"));
                 let trace = ExecutorTrace {
                     exit: Some(3),
                     ..ExecutorTrace::default()
@@ -233,7 +232,8 @@ impl Told {
                     &world.workflow,
                     &world.known(),
                     &world.facts(),
-                    of,
+                    &rule("menu"),
+                    &action("find"),
                     "no luck",
                     trace,
                 )
@@ -709,12 +709,12 @@ fn a_success_that_the_files_contradict_is_refused_with_what_is_wrong_with_them()
                 .for_each(|text| told.world.write(path, text));
         }
         let (before, _) = &told.steps[4];
-        let of = (&rule("menu"), &action("check"));
         let accepted = accept(
             &told.world.workflow,
             before,
             &told.world.facts(),
-            of,
+            &rule("menu"),
+            &action("check"),
             &[],
             "fine",
         );

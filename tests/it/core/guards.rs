@@ -254,11 +254,11 @@ fn an_action_is_refused_only_for_what_no_file_could_have_changed() {
         for world in [&world, &reported] {
             let mut state = world.known();
             state.extra.insert("n".to_owned(), json!(n));
-            let of = (
-                &RuleId::new("work").expect("valid"),
-                &ActionName::new("work").expect("valid"),
-            );
-            let told = accept(&world.workflow, &state, &world.facts(), of, &[], "done").map(drop);
+            let rule = RuleId::new("work").expect("valid");
+            let action = ActionName::new("work").expect("valid");
+            let facts = world.facts();
+            let told = accept(&world.workflow, &state, &facts, &rule, &action, &[], "done");
+            let told = told.map(drop);
             let expected = refused.map(|why| format!("the rules do not run `work` here: {why}"));
             assert_eq!(
                 told.err().map(|why| why.as_str().to_owned()),
@@ -273,7 +273,7 @@ fn an_action_is_refused_only_for_what_no_file_could_have_changed() {
                     skipped: true,
                 },
             );
-            let told = accept(&world.workflow, &state, &world.facts(), of, &[], "done").map(drop);
+            let told = accept(&world.workflow, &state, &facts, &rule, &action, &[], "done");
             assert!(told.is_err(), "it was given up");
         }
     }

@@ -737,9 +737,9 @@ fn the_base_of_branches_that_joined_crosswise_is_what_their_bases_come_to() {
             (&joined.heads[..], seqs(&joined)),
             (&[one, other][..], vec![1, 2, 3])
         );
-        let sides = (&heads[..1], &heads[1..]);
+        let at = stamp(300);
         let chosen = log
-            .choose(workflow, sides, "this one", &stamp(300), cache)
+            .choose(workflow, &heads[..1], &heads[1..], "this one", &at, cache)
             .expect("folded")
             .expect("chosen");
         assert_eq!(

@@ -120,7 +120,8 @@ fn a_task_goes_back_to_where_it_ended_however_much_was_recorded_since() {
     let stamp = world.stamp();
     let chosen = log.choose(
         &world.workflow,
-        (&heads[..1], &heads[1..]),
+        &heads[..1],
+        &heads[1..],
         "this one",
         &stamp,
         &mut cache,

@@ -135,7 +135,8 @@ fn pick(world: &mut World, ours: &World, heads: &[Digest], seed: u64) {
         .collect();
     let state = log.choose(
         &LIFECYCLE,
-        (&own, &others),
+        &own,
+        &others,
         "it is the better one",
         &world.stamp(),
         cache,

@@ -10,8 +10,7 @@ use super::not_enabled::not_enabled;
 use super::rules::computed;
 use super::scope::TaskScope;
 use super::{
-    Change, Ending, ExecutorTrace, Facts, FileFact, Kind, Mode, Recorded, State, Transition, data,
-    evaluate,
+    Change, Ending, ExecutorTrace, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate,
 };
 use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
@@ -23,7 +22,8 @@ pub fn accept(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    (rule, action): (&RuleId, &ActionName),
+    rule: &RuleId,
+    action: &ActionName,
     patch: &[PatchOp],
     reason: &str,
 ) -> Result<Transition, Reason> {
@@ -42,7 +42,7 @@ pub fn accept(
         );
     }
     let own = patched(workflow, state, patch)?;
-    result(workflow, state, facts, (rule, action), own, reason)
+    result(workflow, state, facts, rule, action, own, reason)
 }
 
 /// The step that accepts a result whose data is known.
@@ -50,12 +50,13 @@ pub(super) fn result(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    (rule, action): (&RuleId, &ActionName),
+    rule: &RuleId,
+    action: &ActionName,
     own: Map<String, Value>,
     reason: &str,
 ) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
-    let rule = running(workflow, state, facts, (phase, rule, action))?;
+    let rule = running(workflow, state, facts, phase, rule, action)?;
     if let Some(action) = workflow.action(action) {
         refuse_undone(workflow, state, facts, phase, &own, action)?;
     }
@@ -73,16 +74,13 @@ pub fn give_up(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    (rule, action): (&RuleId, &ActionName),
+    rule: &RuleId,
+    action: &ActionName,
     reason: &str,
     trace: ExecutorTrace,
 ) -> Result<Transition, Reason> {
-    let rule = running(
-        workflow,
-        state,
-        facts,
-        (phase_of(workflow, state)?, rule, action),
-    )?;
+    let phase = phase_of(workflow, state)?;
+    let rule = running(workflow, state, facts, phase, rule, action)?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
     transition.change = Some(Change::Failed(trace));
     transition.rule = Some(rule.id.clone());
@@ -280,7 +278,9 @@ pub(super) fn running<'w>(
     workflow: &'w Workflow,
     state: &State,
     facts: &Facts,
-    (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
+    phase: &'w Phase,
+    rule: &RuleId,
+    action: &ActionName,
 ) -> Result<&'w Rule, Reason> {
     let found = workflow
         .rules_from(&phase.id)
@@ -288,7 +288,7 @@ pub(super) fn running<'w>(
     let found = found
         .filter(|rule| rule.outcome.actions().contains(action))
         .ok_or_else(|| format!("rule `{rule}` does not run `{action}` in `{}`", phase.id))?;
-    match not_enabled(workflow, state, facts, (phase, found, action)) {
+    match not_enabled(workflow, state, facts, phase, found, action) {
         Some(why) => Err(format!("the rules do not run `{action}` here: {why}").into()),
         None => Ok(found),
     }
@@ -396,14 +396,14 @@ fn refuse_undone(
                 action.name
             );
             let read = workflow.reads(&action.ensures);
-            let is_read = |seen: &&SeenArtifact<'_>| {
-                read.iter().any(|chain| {
-                    chain
-                        .first()
-                        .is_some_and(|name| seen.derived.name.as_str() == name)
-                })
-            };
-            let faults: Vec<String> = seen.iter().filter(is_read).filter_map(fault).collect();
+            let mut faults = Vec::new();
+            for seen in &seen {
+                let name = seen.derived.name.as_str();
+                let mut roots = read.iter().filter_map(|chain| chain.first());
+                if roots.any(|root| root == name) {
+                    faults.extend(fault(seen));
+                }
+            }
             Err(if faults.is_empty() {
                 told
             } else {
@@ -421,10 +421,6 @@ fn refuse_undone(
 
 /// Why an artifact is not ready; `None` if it is.
 fn fault(seen: &SeenArtifact<'_>) -> Option<String> {
-    let problem = |file: &&FileFact| {
-        let problem = file.problems.iter().find(|problem| problem.is_error())?;
-        Some(format!("{}: {}", file.path, problem.message))
-    };
     if seen.derived.ready() {
         None
     } else if !seen.derived.present {
@@ -435,7 +431,10 @@ fn fault(seen: &SeenArtifact<'_>) -> Option<String> {
             .as_ref()
             .map(|why| format!("`{}` is stale: {why}", seen.derived.name))
     } else {
-        seen.files.iter().find_map(problem)
+        seen.files.iter().find_map(|file| {
+            let problem = file.problems.iter().find(|problem| problem.is_error())?;
+            Some(format!("{}: {}", file.path, problem.message))
+        })
     }
 }
 

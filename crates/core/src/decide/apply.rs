@@ -246,8 +246,11 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
 fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut State) {
     match detail {
         Detail::Verify(run) => {
-            let (code, table, rules) = (run.code, run.table, run.rules);
-            let (outcome, result) = (run.result.outcome, run.result.digest);
+            let code = run.code;
+            let table = run.table;
+            let rules = run.rules;
+            let outcome = run.result.outcome;
+            let result = run.result.digest;
             let verified = Verified {
                 seq,
                 code,
@@ -483,18 +486,16 @@ fn step(
     target.lapsed.clear();
     target.status = ActorStatus::Active;
     target.attempt = target.attempt.saturating_add(1);
-    let ready = |artifact: &ArtifactName| {
-        seen.iter()
-            .any(|seen| seen.derived.name == *artifact && seen.derived.ready())
-    };
-    let undone = |artifact: &ArtifactName| {
-        is_back
+    next.waived.retain(|artifact, _| {
+        let is_ready = seen
+            .iter()
+            .any(|seen| seen.derived.name == *artifact && seen.derived.ready());
+        let is_undone = is_back
             && workflow
                 .producers(artifact)
-                .any(|phase| workflow.position(&phase.id) >= Some(end))
-    };
-    next.waived
-        .retain(|artifact, _| !ready(artifact) && !undone(artifact));
+                .any(|phase| workflow.position(&phase.id) >= Some(end));
+        !is_ready && !is_undone
+    });
     for artifact in &transition.waive {
         next.waived.insert(artifact.clone(), seq);
     }
@@ -634,6 +635,18 @@ impl Stepping<'_> {
         }
     }
 
+    /// Whether a verdict names the present version of an artifact.
+    fn is_named_as_it_is(&self, verdict: &SeenArtifact<'_>, artifact: &ArtifactName) -> bool {
+        let Some(digest) = present(self.seen, artifact) else {
+            return false;
+        };
+        verdict.derived.of.iter().any(|(name, version)| {
+            let named = self.workflow.artifact_named(name);
+            named.is_some_and(|named| named.name == *artifact)
+                && *version == NamedVersion::Digest(digest)
+        })
+    }
+
     /// The versions that a verdict or report judged which counts, or which names all of them as they are.
     fn judged_by(
         &self,
@@ -642,29 +655,17 @@ impl Stepping<'_> {
         if self.version == RecordVersion::First {
             return None;
         }
-        let (declared, seen) = (self.workflow.artifact(artifact)?, self.seen_of(artifact)?);
-        let of = || {
-            seen.derived
-                .of
-                .keys()
-                .filter_map(|name| Some(&self.workflow.artifact_named(name)?.name))
-        };
-        let is_of_now = || {
-            let names = |name: &ArtifactName| match present(self.seen, name) {
-                Some(digest) => seen.derived.of.iter().any(|(named, version)| {
-                    self.workflow
-                        .artifact_named(named)
-                        .is_some_and(|named| named.name == *name)
-                        && *version == NamedVersion::Digest(digest)
-                }),
-                None => false,
-            };
-            !declared.judges.is_empty() && declared.judges.iter().all(names) && of().all(names)
-        };
-        if !(seen.derived.ready() || (seen.derived.holds() && is_of_now())) {
+        let declared = self.workflow.artifact(artifact)?;
+        let seen = self.seen_of(artifact)?;
+        let mut names: BTreeSet<&ArtifactName> = declared.judges.iter().collect();
+        for name in seen.derived.of.keys() {
+            names.extend(self.workflow.artifact_named(name).map(|named| &named.name));
+        }
+        let is_of_now = !declared.judges.is_empty()
+            && names.iter().all(|name| self.is_named_as_it_is(seen, name));
+        if !(seen.derived.ready() || (seen.derived.holds() && is_of_now)) {
             return None;
         }
-        let names: BTreeSet<&ArtifactName> = declared.judges.iter().chain(of()).collect();
         let judged: BTreeMap<ArtifactName, Digest> = names
             .into_iter()
             .filter(|name| *name != artifact)
@@ -702,6 +703,22 @@ impl Stepping<'_> {
     }
 }
 
+/// Whether a step records a version of an artifact that no phase knows yet.
+fn records_anew(
+    workflow: &Workflow,
+    before: &State,
+    next: &State,
+    artifact: &ArtifactName,
+) -> bool {
+    left_with(next, artifact).any(|digest| {
+        let left = Some(&Some(digest));
+        let is_recorded = before.actors.values().any(|actor| {
+            actor.left_with.get(artifact) == left || actor.entered_with.get(artifact) == left
+        });
+        !is_recorded && !is_spent(workflow, before, artifact, digest)
+    })
+}
+
 /// Notes the files that were there before what they judge was recorded by this step, each with its artifact.
 ///
 /// A version is recorded by a step if no phase knows it yet: neither as what it was left or entered with, nor as used up.
@@ -714,32 +731,13 @@ fn note_early(
     if facts.version == RecordVersion::First {
         return Vec::new();
     }
-    let is_new = |judged: &ArtifactName| {
-        let records = |state: &'_ State| -> Vec<Digest> {
-            let judged_by = |actor: &'_ Actor| {
-                [
-                    actor.left_with.get(judged).copied(),
-                    actor.entered_with.get(judged).copied(),
-                ]
-            };
-            state
-                .actors
-                .values()
-                .flat_map(judged_by)
-                .flatten()
-                .flatten()
-                .collect()
-        };
-        let known = records(before);
-        let is_known =
-            |digest: &Digest| known.contains(digest) || is_spent(workflow, before, judged, *digest);
-        left_with(next, judged).any(|digest| !is_known(&digest))
-    };
-    let judges: Vec<&Artifact> = workflow
-        .artifacts
-        .iter()
-        .filter(|artifact| artifact.judges.iter().any(is_new))
-        .collect();
+    let mut judges = Vec::new();
+    for artifact in &workflow.artifacts {
+        let mut judged = artifact.judges.iter();
+        if judged.any(|judged| records_anew(workflow, before, next, judged)) {
+            judges.push(artifact);
+        }
+    }
     let mut noted = Vec::new();
     for artifact in judges {
         let Some(phase) = workflow.producers(&artifact.name).next() else {
@@ -787,10 +785,9 @@ fn noted_files(
             let early = early
                 .iter()
                 .any(|(name, noted)| name == artifact && *noted == digest);
-            let is_of = |new: &&NewWriters| {
+            let new = writers.iter().find(|new| {
                 new.artifact == *artifact && new.path == file.path && new.is_tree == file.is_tree
-            };
-            let new = writers.iter().find(is_of);
+            });
             if !early && new.is_none() {
                 continue;
             }

@@ -98,15 +98,16 @@ fn has_written(phase: &Phase, seen: &[SeenArtifact<'_>], person: &str) -> bool {
 /// The teams for which one of these people can stand, each person for one team, as many teams as possible; earlier ones
 /// first.
 fn assigned<'t>(asked: &'t [String], people: &[String], teams: &Teams) -> Vec<&'t String> {
-    let is_in = |team: usize, person: usize| {
-        let members = teams
-            .get(&asked[team])
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        members
-            .iter()
-            .any(|member| member.eq_ignore_ascii_case(&people[person]))
-    };
+    let mut is_in: Vec<Vec<bool>> = Vec::new();
+    for team in asked {
+        let members = teams.get(team).map(Vec::as_slice).unwrap_or_default();
+        let of_team = people.iter().map(|person| {
+            members
+                .iter()
+                .any(|member| member.eq_ignore_ascii_case(person))
+        });
+        is_in.push(of_team.collect());
+    }
     let mut of_person: Vec<Option<usize>> = vec![None; people.len()];
     for team in 0..asked.len() {
         let mut tried = vec![false; people.len()];
@@ -121,12 +122,12 @@ fn assigned<'t>(asked: &'t [String], people: &[String], teams: &Teams) -> Vec<&'
 /// Finds a person for a team, moving others to other teams where that helps.
 fn place(
     team: usize,
-    is_in: &impl Fn(usize, usize) -> bool,
+    is_in: &[Vec<bool>],
     of_person: &mut [Option<usize>],
     tried: &mut [bool],
 ) -> bool {
     for person in 0..of_person.len() {
-        if tried[person] || !is_in(team, person) {
+        if tried[person] || !is_in[team][person] {
             continue;
         }
         tried[person] = true;
@@ -221,11 +222,12 @@ impl Judge<'_> {
         let known = self
             .state
             .actor(&self.phase.id)
-            .into_iter()
-            .flat_map(|actor| &actor.approvals);
-        let mut own =
-            known.filter(|known| known.person == said.person && known.ruling == said.ruling);
-        if own.any(|known| self.still_stands(known)) {
+            .map(|actor| actor.approvals.as_slice())
+            .unwrap_or_default();
+        let is_said = known.iter().any(|known| {
+            known.person == said.person && known.ruling == said.ruling && self.still_stands(known)
+        });
+        if is_said {
             let message = format!(
                 "{} did so already, and all that it rests on is as it was",
                 said.person

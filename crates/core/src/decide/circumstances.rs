@@ -6,12 +6,11 @@ use super::decision::is_order;
 use super::judge::choice;
 use super::settle::endless;
 use super::{
-    Choice, Decision, Ending, ExpectState, Expectation, Facts, Kind, Recorded, Runner, Stamp,
-    State, Verdict, evaluate, fingerprint, settle,
+    Choice, Decision, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
+    evaluate, fingerprint, settle,
 };
-use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command, trailer};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
-use serde_json::Value;
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
@@ -127,12 +126,7 @@ pub fn conclude(
 ) -> Judgement {
     let runner = match circumstances.past {
         true => None,
-        false => runner(
-            workflow,
-            recorded,
-            facts,
-            (&decision, circumstances.last_run),
-        ),
+        false => runner(workflow, recorded, facts, &decision, circumstances.last_run),
     };
     let restores = if circumstances.past {
         Vec::new()
@@ -274,7 +268,8 @@ fn runner(
     workflow: &Workflow,
     recorded: &Recorded,
     facts: &Facts,
-    (decision, last_run): (&Decision, &LastRun),
+    decision: &Decision,
+    last_run: &LastRun,
 ) -> Option<Runner> {
     match (last_run, recorded) {
         (LastRun::Driven, _) => Some(Runner::Running),
@@ -291,10 +286,11 @@ fn runner(
 /// no task: by amending that commit if it is checked out, else in an empty commit, because what would be amended
 /// is the commit of something else.
 fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
-    let is_awaited = |expected: &Expectation| {
-        expected.state == ExpectState::Unmet && is_tree_name(&expected.path)
-    };
-    if !decision.expects.iter().any(is_awaited) {
+    let is_awaited = decision
+        .expects
+        .iter()
+        .any(|expected| expected.state == ExpectState::Unmet && is_tree_name(&expected.path));
+    if !is_awaited {
         return;
     }
     let code = facts
@@ -304,8 +300,8 @@ fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circums
         .filter(|file| file.is_tree);
     // The newest commit is first.
     let mut newest = code.filter_map(|code| code.data.as_ref()?.pointer("/commits/0").cloned());
-    let is_nameless = |commit: &Value| commit["tasks"].as_array().is_some_and(Vec::is_empty);
-    let Some(nameless) = newest.find(is_nameless) else {
+    let nameless = newest.find(|commit| commit["tasks"].as_array().is_some_and(Vec::is_empty));
+    let Some(nameless) = nameless else {
         return;
     };
     let Some(head) = (circumstances.head)().map(|head| head.to_string()) else {
@@ -393,38 +389,36 @@ fn tell_lost(
         .filter(|finding| finding.code == Code::EvidenceGone)
     {
         gone.push(finding.message.clone());
-        let is_of = |path: &RepoPath| {
-            finding
-                .place
-                .as_ref()
-                .is_some_and(|place| place.path == path.as_str())
+        let Some(place) = &finding.place else {
+            continue;
         };
-        if let Some((_, restore)) = restores.iter().find(|(path, _)| is_of(path)) {
+        let restore = restores
+            .iter()
+            .find(|(path, _)| place.path == path.as_str());
+        if let Some((_, restore)) = restore {
             finding.hint = Some(format!(
                 "{}; the task cannot be finished without it",
                 command(&restore.argv)
             ));
         }
     }
-    let ends = |to: &PhaseId| workflow.phase(to).is_some_and(Phase::is_good_end);
-    let phase = decision
+    let mut rules = decision
         .phase
-        .as_ref()
-        .map(|phase| workflow.rules_from(phase));
-    let may_end = phase.is_some_and(|mut rules| {
-        rules.any(|rule| matches!(&rule.outcome, Outcome::To(to) if ends(to)))
+        .iter()
+        .flat_map(|phase| workflow.rules_from(phase));
+    let may_end = rules.any(|rule| {
+        matches!(&rule.outcome, Outcome::To(to) if workflow.phase(to).is_some_and(Phase::is_good_end))
     });
     if gone.is_empty() || !may_end {
         return;
     }
-    let is_lost = |path: &RepoPath| {
-        decision
-            .lost
-            .iter()
-            .any(|lost| facts.place.path(&lost.path).as_ref() == Ok(path))
-    };
-    let lost = restores.iter().filter(|(path, _)| is_lost(path));
-    let commands: Vec<String> = lost.map(|(_, restore)| command(&restore.argv)).collect();
+    let mut commands = Vec::new();
+    for (path, restore) in restores {
+        let mut lost = decision.lost.iter();
+        if lost.any(|lost| facts.place.path(&lost.path).as_ref() == Ok(path)) {
+            commands.push(command(&restore.argv));
+        }
+    }
     let how = if commands.is_empty() {
         String::new()
     } else {
@@ -451,21 +445,30 @@ fn restores(
         Verdict::Inconsistent { broken, .. } => broken.as_slice(),
         _ => &[],
     };
-    let is_new = |lost: &&super::BrokenNeed| broken.iter().all(|one| one.artifact != lost.artifact);
-    let lost = decision.lost.iter().filter(is_new);
-    let restore = |need: &super::BrokenNeed| {
-        let path = facts.place.path(&need.path).ok()?;
-        let argv = restoring(&path, &(circumstances.remembered)(&path, need.recorded?)?)?;
-        let effect = format!("restore the previous {}", need.artifact);
-        let restore = choice(
-            "restore",
-            argv.iter().map(String::as_str),
-            Owner::Human,
-            effect,
-        );
-        Some((path, restore))
-    };
-    broken.iter().chain(lost).filter_map(restore).collect()
+    let lost = decision
+        .lost
+        .iter()
+        .filter(|lost| broken.iter().all(|one| one.artifact != lost.artifact));
+    let mut restores = Vec::new();
+    for need in broken.iter().chain(lost) {
+        if let Some(restore) = restore(facts, need, circumstances) {
+            restores.push(restore);
+        }
+    }
+    restores
+}
+
+/// The path of a need that git has, and the command that restores it.
+fn restore(
+    facts: &Facts,
+    need: &super::BrokenNeed,
+    circumstances: &Circumstances<'_>,
+) -> Option<(RepoPath, Choice)> {
+    let path = facts.place.path(&need.path).ok()?;
+    let argv = restoring(&path, &(circumstances.remembered)(&path, need.recorded?)?)?;
+    let effect = format!("restore the previous {}", need.artifact);
+    let argv = argv.iter().map(String::as_str);
+    Some((path, choice("restore", argv, Owner::Human, effect)))
 }
 
 /// The command that writes to `path` what a commit has; `None` if the path there has another name, because git restores
@@ -478,10 +481,8 @@ fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<
                 .to_vec(),
         );
     }
-    let (now, then): (Vec<&str>, Vec<&str>) = (
-        path.as_str().split('/').collect(),
-        at.as_str().split('/').collect(),
-    );
+    let now: Vec<&str> = path.as_str().split('/').collect();
+    let then: Vec<&str> = at.as_str().split('/').collect();
     let same = now
         .iter()
         .rev()
@@ -495,7 +496,8 @@ fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<
     }
     // The tree of the former directory, as if the present one were the whole work tree.
     let tree = format!("{commit}:{}", former.join("/"));
-    let (directory, name) = (directory.join("/"), format!(":/{}", name.join("/")));
+    let directory = directory.join("/");
+    let name = format!(":/{}", name.join("/"));
     let words = [
         "git",
         "--work-tree",

@@ -238,29 +238,35 @@ fn differs(
     allowed: &[String],
 ) -> Option<String> {
     let added = b.keys().filter(|key| !a.contains_key(*key));
-    a.keys().chain(added).find_map(|key| {
+    for key in a.keys().chain(added) {
         let pointer = child(above, key);
         if is_within(&pointer, allowed) {
-            return None;
+            continue;
         }
-        match (a.get(key), b.get(key)) {
+        let found = match (a.get(key), b.get(key)) {
             (Some(a), Some(b)) if a == b => None,
             (Some(Value::Object(a)), Some(Value::Object(b))) => differs(a, b, &pointer, allowed),
             (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
-                let keyed = |items: &[Value]| {
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(at, item)| (at.to_string(), item.clone()))
-                        .collect()
-                };
                 differs(&keyed(a), &keyed(b), &pointer, allowed)
             }
             // An object that a patch created on the way to an allowed place is not a difference.
             (None, Some(Value::Object(b))) => differs(&Map::new(), b, &pointer, allowed),
             _ => Some(pointer),
+        };
+        if found.is_some() {
+            return found;
         }
-    })
+    }
+    None
+}
+
+/// The items of a list by their indexes.
+fn keyed(items: &[Value]) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (at, item) in items.iter().enumerate() {
+        members.insert(at.to_string(), item.clone());
+    }
+    members
 }
 
 /// Cuts every bounded list to its last items.

@@ -204,38 +204,28 @@ fn select<'f>(
         .get(&artifact.name)
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let is_there =
-        |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
-    let mut groups: Vec<Vec<&FileFact>> = (0..=artifact.paths.len())
-        .map(|pattern| {
-            observed
-                .iter()
-                .filter(|file| file.pattern == pattern && is_there(file))
-                .collect()
-        })
-        .filter(|group: &Vec<&FileFact>| !group.is_empty())
+    let mut groups = Vec::new();
+    for pattern in 0..=artifact.paths.len() {
+        let mut group: Vec<&FileFact> = observed
+            .iter()
+            .filter(|file| file.pattern == pattern)
+            .filter(|file| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest))
+            .collect();
+        group.sort_by(|a, b| a.path.cmp(&b.path));
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    let unspent: Vec<bool> = groups
+        .iter()
+        .map(|group| is_unspent(workflow, state, artifact, facts.version, group))
         .collect();
-    groups
-        .iter_mut()
-        .for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
-    let unspent = |group: &Vec<&FileFact>| match facts.version {
-        RecordVersion::First => {
-            digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
-        }
-        RecordVersion::Second => {
-            let is_set_spent = is_set_spent(workflow, state, &artifact.name, group);
-            let is_unspent = |file: &&FileFact| {
-                file.digest
-                    .is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
-            };
-            !is_set_spent && group.iter().any(is_unspent)
-        }
-    };
-    let chosen = groups.iter().position(&unspent).unwrap_or(0);
+    let chosen = unspent.iter().position(|is_unspent| *is_unspent);
+    let chosen = chosen.unwrap_or(0);
     let elsewhere = groups
         .iter()
         .enumerate()
-        .filter(|(index, group)| *index != chosen && unspent(group))
+        .filter(|(index, _)| *index != chosen && unspent[*index])
         .flat_map(|(_, group)| group.iter().copied())
         .filter(|file| !file.is_tree)
         .collect();
@@ -385,16 +375,37 @@ fn written_by(files: &[&FileFact]) -> Vec<FileWriter> {
     writers
 }
 
+/// Whether the files of one path are not used up: they as a set, and at least one of them.
+fn is_unspent(
+    workflow: &Workflow,
+    state: &State,
+    artifact: &Artifact,
+    version: RecordVersion,
+    files: &[&FileFact],
+) -> bool {
+    let name = &artifact.name;
+    match version {
+        RecordVersion::First => {
+            digest_of(files).is_none_or(|digest| !is_spent(workflow, state, name, digest))
+        }
+        RecordVersion::Second => {
+            let is_one_unspent = files.iter().any(|file| {
+                file.digest
+                    .is_none_or(|digest| !is_spent(workflow, state, name, digest))
+            });
+            is_one_unspent && !is_set_spent(workflow, state, name, files)
+        }
+    }
+}
+
 /// The `of` maps of all files. If two files name different digests for one artifact, none of them counts.
 fn judged_by(files: &[&FileFact]) -> BTreeMap<String, NamedVersion> {
     let mut all: BTreeMap<String, NamedVersion> = BTreeMap::new();
     for (name, version) in files.iter().filter_map(|file| judged(file)).flatten() {
-        let disagrees = |known: &mut NamedVersion| {
-            if *known != version {
-                *known = NamedVersion::Unreadable;
-            }
-        };
-        all.entry(name).and_modify(disagrees).or_insert(version);
+        let known = all.entry(name).or_insert(version);
+        if *known != version {
+            *known = NamedVersion::Unreadable;
+        }
     }
     all
 }
@@ -422,14 +433,13 @@ fn derive_freshness(
 
 /// The file that makes an artifact invalid or stale. Rewriting any other file would not help.
 fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
-    let is_faulty = |file: &&FileFact| {
+    seen.files.iter().copied().find(|file| {
         let of = judged(file).unwrap_or_default();
         !file.is_valid()
             || of
                 .iter()
                 .any(|(name, digest)| outdated_because(present, name, *digest).is_some())
-    };
-    seen.files.iter().copied().find(is_faulty)
+    })
 }
 
 /// The latest record of an artifact, as seen from a phase; the outer `None` means that there is no record.
@@ -442,34 +452,41 @@ pub(super) fn record_of(
     phase: &PhaseId,
     derived: &Derived,
 ) -> Option<Option<Digest>> {
-    let artifact = &derived.name;
-    // The recorded code of a phase says nothing about a file that takes its place.
-    let is_of_code = |phase: &PhaseId| {
-        derived.tree.is_none()
-            && workflow
-                .artifact(artifact)
-                .is_some_and(|artifact| artifact.tree.is_some())
-            && workflow
-                .producers(artifact)
-                .any(|producer| producer.id == *phase)
-    };
-    let entered_with = |phase: &PhaseId| {
-        state
-            .actor(phase)
-            .and_then(|actor| actor.entered_with.get(artifact))
-            .filter(|_| !is_of_code(phase))
-    };
-    if let Some(entered) = entered_with(phase) {
+    if let Some(entered) = entered_with(workflow, state, phase, derived) {
         return Some(*entered);
     }
     let position = workflow.position(phase)?;
-    workflow.phases[..position]
-        .iter()
-        .rev()
-        .find_map(|earlier| {
-            let left_with = state.actor(&earlier.id)?.left_with.get(artifact);
-            left_with.or_else(|| entered_with(&earlier.id)).copied()
-        })
+    for earlier in workflow.phases[..position].iter().rev() {
+        let Some(actor) = state.actor(&earlier.id) else {
+            continue;
+        };
+        let left_with = actor.left_with.get(&derived.name);
+        let recorded = left_with.or_else(|| entered_with(workflow, state, &earlier.id, derived));
+        if recorded.is_some() {
+            return recorded.copied();
+        }
+    }
+    None
+}
+
+/// The digest of an artifact with which a phase was entered.
+fn entered_with<'s>(
+    workflow: &Workflow,
+    state: &'s State,
+    phase: &PhaseId,
+    derived: &Derived,
+) -> Option<&'s Option<Digest>> {
+    let name = &derived.name;
+    let entered = state.actor(phase)?.entered_with.get(name)?;
+    // The recorded code of a phase says nothing about a file that takes its place.
+    let is_of_code = derived.tree.is_none()
+        && workflow
+            .artifact(name)
+            .is_some_and(|artifact| artifact.tree.is_some())
+        && workflow
+            .producers(name)
+            .any(|producer| producer.id == *phase);
+    if is_of_code { None } else { Some(entered) }
 }
 
 /// The digest last recorded of an artifact, by which git may find it again.
@@ -503,40 +520,48 @@ pub(super) fn recorded_files(
     artifact: &Artifact,
     recorded: Digest,
 ) -> Vec<(String, Digest)> {
-    let kept = state
-        .actors
-        .values()
-        .filter_map(|actor| actor.left_files.get(&artifact.name));
-    let kept = kept.map(|files| {
-        files
-            .iter()
-            .map(|(path, digest)| (path.clone(), *digest))
-            .collect()
-    });
+    for actor in state.actors.values() {
+        let Some(files) = actor.left_files.get(&artifact.name) else {
+            continue;
+        };
+        let mut kept = Vec::new();
+        for (path, digest) in files {
+            kept.push((path.clone(), *digest));
+        }
+        if is_set(&kept, recorded) {
+            return kept;
+        }
+    }
     let patterns: Vec<Patterns> = artifact
         .paths
         .iter()
         .filter_map(|pattern| Patterns::new([pattern]).ok())
         .collect();
-    let named = state.newest_first().flat_map(|entry| {
-        patterns.iter().map(move |pattern| {
-            let named = entry
-                .evidence
-                .iter()
-                .filter(|(path, _)| pattern.matches(path));
-            named
-                .filter_map(|(path, digest)| Some((path.clone(), Digest::parse(digest)?)))
-                .collect()
-        })
-    });
-    let is_recorded = |files: &Vec<(String, Digest)>| {
-        let files: Vec<(&str, Digest)> = files
-            .iter()
-            .map(|(path, digest)| (path.as_str(), *digest))
-            .collect();
-        !files.is_empty() && Digest::of_files(&files) == recorded
-    };
-    kept.chain(named).find(is_recorded).unwrap_or_default()
+    for entry in state.newest_first() {
+        for pattern in &patterns {
+            let mut named = Vec::new();
+            for (path, digest) in &entry.evidence {
+                if pattern.matches(path)
+                    && let Some(digest) = Digest::parse(digest)
+                {
+                    named.push((path.clone(), digest));
+                }
+            }
+            if is_set(&named, recorded) {
+                return named;
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Whether these files have this digest as a set.
+fn is_set(files: &[(String, Digest)], digest: Digest) -> bool {
+    let files: Vec<(&str, Digest)> = files
+        .iter()
+        .map(|(path, digest)| (path.as_str(), *digest))
+        .collect();
+    !files.is_empty() && Digest::of_files(&files) == digest
 }
 
 /// A file that counts, as guards see it in `all`.

@@ -195,12 +195,10 @@ impl PersonRuling {
     /// The path of the file that says so too, relative to the task directory.
     #[must_use]
     pub fn path(&self, phase: &PhaseId) -> String {
-        let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '-' | '@');
-        let name: String = self
-            .person
-            .chars()
-            .map(|c| if is_kept(&c) { c } else { '_' })
-            .collect();
+        let name = self.person.replace(
+            |c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-' | '@'),
+            "_",
+        );
         format!("{phase}/by/{name}.json")
     }
 }

@@ -5,11 +5,22 @@ use super::order::{current, why_after, with_why};
 use super::{
     Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition, Verification,
 };
-use crate::base::{ArtifactName, Error, PhaseId, TaskId, Timestamp};
+use crate::base::{ArtifactName, PhaseId, TaskId, Timestamp};
 use crate::workflow::Workflow;
 
-/// The step that says `detail` of the task `task`, with the reason of whoever orders it. `at` is its time, and `to` the phase
-/// to which a migration leads; any other step stays in its phase. Returns why it is impossible, in words.
+/// What a step says of a task.
+pub struct DetailStep<'a> {
+    /// What it says.
+    pub detail: Detail,
+    /// Its time.
+    pub at: Timestamp,
+    /// The phase to which a migration leads; any other step stays in its phase.
+    pub to: Option<&'a PhaseId>,
+    /// The reason of whoever orders it.
+    pub why: Option<&'a str>,
+}
+
+/// The transition of a step that says something of the task `task`. Returns why it is impossible, in words.
 ///
 /// # Errors
 ///
@@ -18,10 +29,9 @@ pub fn detailed(
     workflow: &Workflow,
     state: &State,
     task: &TaskId,
-    detail: Detail,
-    (at, to, why): (Timestamp, Option<&PhaseId>, Option<&str>),
+    step: DetailStep<'_>,
 ) -> Result<Transition, String> {
-    let told = |error: Error| error.to_string();
+    let detail = step.detail;
     // What a migration leaves may be unknown by now.
     let from = state
         .phase
@@ -29,11 +39,15 @@ pub fn detailed(
         .and_then(|phase| PhaseId::new(phase).ok());
     let from = match &detail {
         Detail::Migrate(_) => from.ok_or("the state names no phase")?,
-        _ => current(workflow, state).map_err(told)?.id.clone(),
+        _ => match current(workflow, state) {
+            Ok(phase) => phase.id.clone(),
+            Err(error) => return Err(error.to_string()),
+        },
     };
-    refuse(workflow, state, task, &detail, (at, &from, to))?;
-    let reason = with_why(detail.words(), why).map_err(told)?;
-    let to = to
+    refuse(workflow, state, task, &detail, step.at, &from, step.to)?;
+    let reason = with_why(detail.words(), step.why).map_err(|error| error.to_string())?;
+    let to = step
+        .to
         .filter(|_| detail.kind() == Kind::Migrate)
         .unwrap_or(&from)
         .clone();
@@ -60,7 +74,9 @@ fn refuse(
     state: &State,
     task: &TaskId,
     detail: &Detail,
-    (at, from, to): (Timestamp, &PhaseId, Option<&PhaseId>),
+    at: Timestamp,
+    from: &PhaseId,
+    to: Option<&PhaseId>,
 ) -> Result<(), String> {
     match detail {
         Detail::Relate(relations) => relations.fault(task).map_or(Ok(()), Err),

@@ -72,18 +72,22 @@ impl<'a> Judge<'a> {
     /// The first file that is expected and missing, else used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
         let decision = self.decide_alone(Vec::new());
-        let can_be_drafted =
-            |artifact: &&&Artifact| artifact.schema.is_some() || artifact.example.is_some();
         for state in [ExpectState::Missing, ExpectState::Stale] {
-            let expected = decision
-                .expects
-                .iter()
-                .filter(|expected| expected.state == state);
-            let artifacts =
-                expected.filter_map(|expected| self.workflow.artifact(&expected.artifact));
-            let artifacts: Vec<&Artifact> = artifacts.collect();
-            if let Some(chosen) = artifacts.iter().find(can_be_drafted).or(artifacts.first()) {
-                return Ok(*chosen);
+            let mut first = None;
+            for expected in &decision.expects {
+                if expected.state != state {
+                    continue;
+                }
+                let Some(artifact) = self.workflow.artifact(&expected.artifact) else {
+                    continue;
+                };
+                if artifact.schema.is_some() || artifact.example.is_some() {
+                    return Ok(artifact);
+                }
+                first = first.or(Some(artifact));
+            }
+            if let Some(first) = first {
+                return Ok(first);
             }
         }
         let explain = command(&["orch", "suggest", self.facts.task.as_str()]);

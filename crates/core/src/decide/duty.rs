@@ -176,7 +176,8 @@ const UNREAD: DutyRow<'_> = DutyRow(
 #[must_use]
 pub fn duty_of_unread() -> Duty {
     let DutyRow(kind, task, owner, _, turn) = UNREAD;
-    let (phase, direction) = (None, Direction::None);
+    let phase = None;
+    let direction = Direction::None;
     Duty {
         kind,
         task,
@@ -325,18 +326,14 @@ pub fn trouble(verdict: &Verdict) -> Option<Code> {
 
 /// The most urgent work in a list of expectations.
 fn work(expects: &[Expectation], owner: Owner) -> Do {
-    let any = |wanted: &[ExpectState]| {
-        expects
-            .iter()
-            .any(|expected| wanted.contains(&expected.state))
-    };
-    if any(&[ExpectState::Invalid, ExpectState::Unmet]) {
+    let states: Vec<ExpectState> = expects.iter().map(|expected| expected.state).collect();
+    if states.contains(&ExpectState::Invalid) || states.contains(&ExpectState::Unmet) {
         return Do::Fix;
     }
-    if any(&[ExpectState::Stale]) {
+    if states.contains(&ExpectState::Stale) {
         return Do::Renew;
     }
-    if any(&[ExpectState::Missing]) {
+    if states.contains(&ExpectState::Missing) {
         return Do::Write;
     }
     match owner {

@@ -8,8 +8,8 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, FileFact, Move, OwnFile, Recorded, SendBack,
-    State, Transition, Verdict, WHY, expect, rename_side,
+    BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
+    Verdict, WHY, expect, rename_side,
 };
 use crate::base::{
     ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest,
@@ -194,14 +194,11 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
     if state.foreign || phase.is_some_and(|phase| phase.terminal) {
         return None;
     }
-    let is_known = |name: &&ArtifactName| {
-        workflow.artifact_named(name.as_str()).is_some()
-            || workflow
-                .forgets
-                .iter()
-                .any(|forgotten| forgotten == name.as_str())
-    };
-    let unknown = state.recorded_artifacts().find(|name| !is_known(name))?;
+    let unknown = state.recorded_artifacts().find(|name| {
+        let name = name.as_str();
+        workflow.artifact_named(name).is_none()
+            && workflow.forgets.iter().all(|forgotten| forgotten != name)
+    })?;
     let message = format!(
         "the record names the artifact `{unknown}`, which workflow `{}` does not have",
         workflow.name
@@ -243,21 +240,20 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
     )
 }
 
+/// The title that a file of this name gives its task, else the name.
+fn title<'n>(facts: &'n Facts, name: &'n str) -> &'n str {
+    let title = facts.place.file().and_then(|file| file.title(name));
+    title.filter(|title| !title.is_empty()).unwrap_or(name)
+}
+
 /// The finding about a record that is about another file than the one that is the task now.
 #[must_use]
 pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
     let OwnFile::Another { present, recorded } = &facts.own_file else {
         return None;
     };
-    let title = |name: &str| {
-        let title = facts
-            .place
-            .file()
-            .and_then(|file| file.title(name))
-            .filter(|title| !title.is_empty());
-        title.unwrap_or(name).to_owned()
-    };
-    let (new, old) = (title(present), title(recorded.name()));
+    let new = title(facts, present);
+    let old = title(facts, recorded.name());
     let message = format!(
         "`{}` is \"{new}\" now, and its record is that of \"{old}\", which is in {recorded}: the id was used again",
         facts.task
@@ -464,7 +460,8 @@ impl Judge<'_> {
 
     /// The decision without the commands that are available, except those of a finished or inconsistent task.
     pub(super) fn decide_alone(&self, mut diagnostics: Vec<Diagnostic>) -> Decision {
-        let (attempt, scope) = (self.state.attempt(&self.phase.id).max(1), self.scope());
+        let attempt = self.state.attempt(&self.phase.id).max(1);
+        let scope = self.scope();
         let sent_back = self.sent_back(&scope);
         let mut decision = Decision {
             task: self.facts.task.clone(),
@@ -572,13 +569,13 @@ impl Judge<'_> {
         let Some(end) = self.state.last_entry_into(&self.phase.id) else {
             return false;
         };
-        let is_named = |file: &&FileFact| {
-            let digest = file.digest.map(|digest| digest.to_string());
-            end.evidence
-                .iter()
-                .any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
-        };
-        seen.derived.present && seen.files.iter().all(is_named)
+        seen.derived.present
+            && seen.files.iter().all(|file| {
+                let digest = file.digest.map(|digest| digest.to_string());
+                end.evidence
+                    .iter()
+                    .any(|(path, known)| *path == file.path && Some(known) == digest.as_ref())
+            })
     }
 
     fn finished(&self, decision: &mut Decision) {
@@ -616,10 +613,11 @@ impl Judge<'_> {
 
     /// Adds the evidence of earlier phases that is gone, with a finding for each file.
     fn note_lost(&self, decision: &mut Decision) {
-        // A need of this phase is reported as such.
-        let is_other =
-            |(_, lost): &(PhaseId, BrokenNeed)| !self.phase.needs.contains(&lost.artifact);
-        for (phase, lost) in self.lost_evidence().into_iter().filter(is_other) {
+        for (phase, lost) in self.lost_evidence() {
+            // A need of this phase is reported as such.
+            if self.phase.needs.contains(&lost.artifact) {
+                continue;
+            }
             let message = format!(
                 "{} is {}, although the task left `{phase}` with it",
                 lost.path,
@@ -656,17 +654,11 @@ impl Judge<'_> {
         let (needed, lost): (Vec<_>, Vec<_>) = broken
             .into_iter()
             .partition(|broken| needs.contains(&broken.artifact));
-        let named = |broken: &[&BrokenNeed]| {
-            let stated = broken
-                .iter()
-                .map(|one| format!("{} is {}", one.named(), one.fault()));
-            stated.collect::<Vec<_>>().join("; ")
-        };
         let mut reasons = Vec::new();
         if !needed.is_empty() {
             reasons.push(format!(
                 "the needs of `{phase}` are not met: {}",
-                named(&needed)
+                faults_of(&needed)
             ));
         }
         if !lost.is_empty() {
@@ -722,7 +714,6 @@ impl Judge<'_> {
 
     /// Says of a task whose file was moved away that it is gone, where the rules lead nowhere without the file.
     fn gone(&self, to: Option<&RepoPath>, decision: &mut Decision) {
-        let is_own = |path: &str| self.facts.place.is_own_file(path);
         let told = match to {
             Some(path) => format!("the file of the task is gone: it is {path} now"),
             None => "the file of the task is gone".to_owned(),
@@ -741,7 +732,9 @@ impl Judge<'_> {
             Verdict::Done { .. } => decision.reason = format!("{}; {told}", decision.reason),
             _ => return,
         }
-        decision.lost.retain(|lost| !is_own(&lost.path));
+        decision
+            .lost
+            .retain(|lost| !self.facts.place.is_own_file(&lost.path));
         decision
             .diagnostics
             .retain(|found| found.code != Code::EvidenceGone || !decision.lost.is_empty());
@@ -765,11 +758,11 @@ impl Judge<'_> {
             .get(artifact)
             .map(Vec::as_slice)
             .unwrap_or_default();
-        let lacks = |problem: &Diagnostic| problem.code == Code::NotInClone;
-        files
-            .iter()
-            .any(|file| file.is_tree && file.problems.iter().any(lacks))
-            && files.iter().all(|file| file.is_tree)
+        files.iter().all(|file| file.is_tree)
+            && files
+                .iter()
+                .flat_map(|file| &file.problems)
+                .any(|problem| problem.code == Code::NotInClone)
     }
 
     /// The decision for a task whose code cannot be judged before its history is fetched.
@@ -816,10 +809,11 @@ impl Judge<'_> {
                 if let Some(dependence) = self.dependence_of(&transition) {
                     decision.diagnostics.push(dependence.finding(self));
                     decision.reason = dependence.reason(&self.facts.inputs);
-                    let held = |one: &&mut Move| Some(&one.rule) == decision.rule.as_ref();
-                    for one in decision.moves.iter_mut().filter(held) {
-                        one.allowed = false;
-                        one.unmet.push(dependence.why.clone());
+                    for one in &mut decision.moves {
+                        if Some(&one.rule) == decision.rule.as_ref() {
+                            one.allowed = false;
+                            one.unmet.push(dependence.why.clone());
+                        }
                     }
                     let what = dependence.what();
                     decision.verdict = Verdict::Wait {
@@ -846,6 +840,14 @@ impl Judge<'_> {
             other => decision.verdict = other,
         }
     }
+}
+
+/// Each of these needs with its fault, in words.
+fn faults_of(needs: &[&BrokenNeed]) -> String {
+    let stated = needs
+        .iter()
+        .map(|need| format!("{} is {}", need.named(), need.fault()));
+    stated.collect::<Vec<_>>().join("; ")
 }
 
 /// Holds a transition back until a file is there that the phase requires.

@@ -10,7 +10,7 @@ use super::{
     QuestionField, Truth, Verdict, WHY, signalled,
 };
 use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
-use crate::workflow::{Format, Outcome, Owner, Phase, Rule, Signal};
+use crate::workflow::{Format, Outcome, Owner, Rule, Signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,27 +18,12 @@ use std::collections::BTreeMap;
 pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     of_phase(judge, decision);
     let owner = judge.phase.owner;
-    let listed = |state: ExpectState| -> Vec<&Expectation> {
-        decision
-            .expects
-            .iter()
-            .filter(|expected| expected.state == state)
-            .collect()
-    };
-    let are = |expected: &[&Expectation]| {
-        let paths: Vec<&str> = expected.iter().map(|one| one.path.as_str()).collect();
-        format!(
-            "{} {}",
-            join(&paths),
-            if paths.len() == 1 { "is" } else { "are" }
-        )
-    };
     let mut reasons = Vec::new();
-    let invalid = listed(ExpectState::Invalid);
+    let invalid = listed(&decision.expects, ExpectState::Invalid);
     if !invalid.is_empty() {
         reasons.push(format!("{} invalid", are(&invalid)));
     }
-    let stale = listed(ExpectState::Stale);
+    let stale = listed(&decision.expects, ExpectState::Stale);
     if !stale.is_empty() {
         let because = stale
             .first()
@@ -46,7 +31,7 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
             .unwrap_or_default();
         reasons.push(format!("{} stale: {because}", are(&stale)));
     }
-    let missing = listed(ExpectState::Missing);
+    let missing = listed(&decision.expects, ExpectState::Missing);
     if !missing.is_empty() {
         reasons.push(format!("{} missing", are(&missing)));
     }
@@ -159,32 +144,45 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     }
 }
 
+/// The expected files in one state.
+fn listed(expects: &[Expectation], state: ExpectState) -> Vec<&Expectation> {
+    expects
+        .iter()
+        .filter(|expected| expected.state == state)
+        .collect()
+}
+
+/// The subject and verb of a sentence about expected files.
+fn are(expected: &[&Expectation]) -> String {
+    let paths: Vec<&str> = expected.iter().map(|one| one.path.as_str()).collect();
+    let verb = if paths.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", join(&paths))
+}
+
 /// Why reports count for nothing that lie where the phase may produce them: no test ran, or nothing reads them there.
 fn idle_reports(judge: &Judge<'_>) -> Vec<String> {
-    let outputs = judge
-        .seen
-        .iter()
-        .filter(|seen| judge.phase.produces.contains(&seen.derived.name));
-    let files = outputs.flat_map(|seen| &seen.files);
-    let idle = files.filter_map(|file| {
-        let told = file
-            .problems
-            .iter()
-            .find(|problem| problem.code == Code::NoTestRan)?;
-        Some(format!("{} does not count: {}", file.path, told.message))
-    });
-    let produced = judge
-        .phase
-        .produces
+    let produces = &judge.phase.produces;
+    let mut idle = Vec::new();
+    for seen in judge.seen {
+        if !produces.contains(&seen.derived.name) {
+            continue;
+        }
+        for file in &seen.files {
+            let mut problems = file.problems.iter();
+            if let Some(found) = problems.find(|problem| problem.code == Code::NoTestRan) {
+                idle.push(format!("{} does not count: {}", file.path, found.message));
+            }
+        }
+    }
+    let mut produced = produces
         .iter()
         .filter_map(|name| judge.workflow.artifact(name));
-    let takes_reports = produced
-        .into_iter()
-        .any(|artifact| artifact.format == Format::Junit);
-    let is_below = |found: &&Diagnostic| takes_reports && found.code == Code::ArtifactBelow;
-    let below = judge.facts.diagnostics.iter().filter(is_below);
-    idle.chain(below.map(|found| found.message.clone()))
-        .collect()
+    if produced.any(|artifact| artifact.format == Format::Junit) {
+        let found = judge.facts.diagnostics.iter();
+        let below = found.filter(|found| found.code == Code::ArtifactBelow);
+        idle.extend(below.map(|found| found.message.clone()));
+    }
+    idle
 }
 
 fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Option<Expectation> {
@@ -197,16 +195,13 @@ fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Opt
             derived.stale_because.clone().unwrap_or_default(),
         )
     } else if !derived.valid {
-        let problems = || seen.files.iter().flat_map(|file| &file.problems);
-        let first = problems()
-            .find(|problem| problem.is_error())
-            .or_else(|| problems().next());
-        (
-            ExpectState::Invalid,
-            first
-                .map(|problem| problem.message.clone())
-                .unwrap_or_default(),
-        )
+        let problems: Vec<&Diagnostic> =
+            seen.files.iter().flat_map(|file| &file.problems).collect();
+        let error = problems.iter().find(|problem| problem.is_error());
+        let message = error
+            .or(problems.first())
+            .map(|problem| problem.message.clone());
+        (ExpectState::Invalid, message.unwrap_or_default())
     } else {
         return None;
     };
@@ -450,19 +445,26 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             .options
             .push(confirming(&judge.facts.task, &artifact));
     }
-    let is_offered = |onward: &&Phase| {
-        decision
-            .options
-            .iter()
-            .any(|option| option.id == "again" && option.argv.contains(&onward.id.to_string()))
+    let Some(onward) = onward(judge.workflow, judge.phase) else {
+        return;
     };
-    if let Some(onward) = onward(judge.workflow, judge.phase).filter(|onward| !is_offered(onward)) {
+    let is_offered = decision
+        .options
+        .iter()
+        .any(|option| option.id == "again" && option.argv.contains(&onward.id.to_string()));
+    if !is_offered {
         let argv = ["orch", "next", task, "--override", WHY];
         let effect = format!("move to `{}` against the rules", onward.id);
         decision
             .options
             .push(choice("override", argv, Owner::Human, effect));
     }
+}
+
+/// The value that is offered for a place of the data.
+fn value_at<'v>(values: &'v [(String, Value)], pointer: &str) -> Option<&'v Value> {
+    let (_, value) = values.iter().find(|(known, _)| known == pointer)?;
+    Some(value)
 }
 
 impl Judge<'_> {
@@ -557,22 +559,16 @@ impl Judge<'_> {
 
     /// The command whose signal ends the wait, if a rule of the phase responds to one: `orch resume` before `orch run`.
     fn signal_option(&self, decision: &mut Decision) {
-        let answered = |signal| {
+        for (signal, id) in [(Signal::Resume, "resume"), (Signal::Start, "run")] {
             let due = signalled(self.workflow, self.state, self.facts, signal);
-            due.and_then(Result::ok).map(|transition| transition.to)
-        };
-        let commands = [(Signal::Resume, "resume"), (Signal::Start, "run")];
-        let due = commands
-            .into_iter()
-            .find_map(|(signal, id)| Some((id, answered(signal)?)));
-        if let Some((id, to)) = due {
-            let argv = ["orch", id, self.facts.task.as_str()];
-            decision.options.push(choice(
-                id,
-                argv,
-                Owner::Human,
-                format!("move to `{to}`, and run"),
-            ));
+            if let Some(Ok(due)) = due {
+                let argv = ["orch", id, self.facts.task.as_str()];
+                let effect = format!("move to `{}`, and run", due.to);
+                decision
+                    .options
+                    .push(choice(id, argv, Owner::Human, effect));
+                return;
+            }
         }
     }
 
@@ -586,20 +582,16 @@ impl Judge<'_> {
         let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else {
             return;
         };
-        let values = |guards| super::offers(self.workflow, self.state, self.facts, guards);
-        let (options, defaults) = (values(&ask.options), values(&ask.default));
-        let at = |values: &[(String, Value)], pointer: &String| {
-            values
-                .iter()
-                .find(|(known, _)| known == pointer)
-                .map(|(_, value)| value.clone())
-        };
-        let field = |pointer: &String| QuestionField {
-            pointer: pointer.clone(),
-            options: at(&options, pointer).and_then(|values| values.as_array().cloned()),
-            default: at(&defaults, pointer),
-        };
-        let fields: Vec<QuestionField> = ask.writes.iter().map(field).collect();
+        let options = super::offers(self.workflow, self.state, self.facts, &ask.options);
+        let defaults = super::offers(self.workflow, self.state, self.facts, &ask.default);
+        let mut fields = Vec::new();
+        for pointer in &ask.writes {
+            fields.push(QuestionField {
+                pointer: pointer.clone(),
+                options: value_at(&options, pointer).and_then(|values| values.as_array().cloned()),
+                default: value_at(&defaults, pointer).cloned(),
+            });
+        }
         let keys = fields.iter().map(|field| format!("{}=VALUE", field.key()));
         let argv = ["orch", "answer", self.facts.task.as_str()]
             .map(str::to_owned)

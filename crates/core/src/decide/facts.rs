@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive()`] derives them from these values and the state.
 
-use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, NotedFile, RecordVersion};
+use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, RecordVersion};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -74,6 +74,10 @@ pub struct FileFact {
 /// The codes for a task whose `state.json` is not the fold of its log.
 pub const STALE_STATE: [Code; 3] = [Code::StateFolded, Code::StateEdited, Code::StateLayout];
 
+fn is_of_stale_state(found: &Diagnostic) -> bool {
+    STALE_STATE.contains(&found.code)
+}
+
 impl Facts {
     /// The facts of a task of which no file was read.
     pub(super) fn of_no_files(task: TaskId) -> Self {
@@ -106,17 +110,16 @@ impl Facts {
     /// the log.
     #[must_use]
     pub fn after_a_step(&self) -> Cow<'_, Self> {
-        let is_stale = |found: &Diagnostic| STALE_STATE.contains(&found.code);
         let has_commits = self
             .artifacts
             .values()
             .flatten()
             .any(|file| file.is_tree && file.data.is_some());
-        if !has_commits && !self.diagnostics.iter().any(is_stale) {
+        if !has_commits && !self.diagnostics.iter().any(is_of_stale_state) {
             return Cow::Borrowed(self);
         }
         let mut facts = self.clone();
-        facts.diagnostics.retain(|found| !is_stale(found));
+        facts.diagnostics.retain(|found| !is_of_stale_state(found));
         for tree in facts
             .artifacts
             .values_mut()
@@ -133,7 +136,8 @@ impl Facts {
     /// Its digest of the settings is taken on trust; the first version knew none.
     #[must_use]
     pub fn as_noted(&self, entry: &HistoryEntry) -> Cow<'_, Self> {
-        let (version, noted) = (entry.version, &entry.files);
+        let version = entry.version;
+        let noted = &entry.files;
         let has_writers = self
             .artifacts
             .values()
@@ -155,9 +159,10 @@ impl Facts {
                 let same = noted
                     .iter()
                     .find(|one| one.path == file.path && Some(one.digest) == file.digest);
-                let writers =
-                    |one: &NotedFile| one.writer.iter().chain(&one.writers).cloned().collect();
-                file.writers = same.map(writers).unwrap_or_default();
+                file.writers = match same {
+                    Some(one) => one.writer.iter().chain(&one.writers).cloned().collect(),
+                    None => Vec::new(),
+                };
             }
         }
         Cow::Owned(facts)

@@ -104,13 +104,13 @@ fn recorded_code(
         .as_ref()
         .filter(|_| workflow.may_end_well(current))?;
     let before = workflow.position(current)?;
-    let is_left = |phase: &Phase| {
+    let is_left = workflow.producers(&artifact.name).all(|phase| {
         let left = state
             .actor(&phase.id)
             .and_then(|actor| actor.left_with.get(&artifact.name));
         workflow.position(&phase.id) < Some(before) && left.is_some_and(Option::is_some)
-    };
-    if !workflow.producers(&artifact.name).all(is_left) {
+    });
+    if !is_left {
         return None;
     }
     last_recorded(workflow, state, current, &artifact.name)
@@ -335,14 +335,11 @@ impl Judge<'_> {
     /// Whether the change of a task still stands with what came after it.
     fn change_stands(&self, history: &CodeHistory, what: &str) -> JudgedStanding {
         let planned = self.planned_paths();
-        // If nobody knows what the plan names, any file may be meant.
-        let is_planned =
-            |file: &RepoPath| planned.as_ref().is_none_or(|planned| planned.name(file));
-        let touches = |file: &RepoPath| history.files.contains(file) || is_planned(file);
+
         let mut standing = JudgedStanding::default();
         let mut against: BTreeSet<&RepoPath> = BTreeSet::new();
         for moved in &history.moved {
-            if !moved.is_own && !touches(&moved.path) {
+            if !moved.is_own && !touches(history, planned.as_ref(), &moved.path) {
                 standing.others.insert(moved.path.clone());
                 continue;
             }
@@ -354,10 +351,10 @@ impl Judge<'_> {
                 standing.left_over = Some(told);
             }
         }
-        let is_against = |file: &RepoPath| against.contains(file);
+
         let commits = history.later.iter().filter(|commit| match commit.is_own {
             true => !commit.files.is_empty(),
-            false => commit.files.iter().any(is_against),
+            false => commit.files.iter().any(|file| against.contains(file)),
         });
         let commits: Vec<_> = commits.collect();
         let own = commits.iter().filter(|commit| commit.is_own);
@@ -367,7 +364,7 @@ impl Judge<'_> {
             .collect();
         let Some(first) = files
             .iter()
-            .find(|file| touches(file))
+            .find(|file| touches(history, planned.as_ref(), file))
             .or(files.iter().next())
         else {
             return standing;
@@ -380,7 +377,8 @@ impl Judge<'_> {
             [] => String::new(),
             [only] => format!(" in {} ({})", only.id.short(), only.subject),
             [last, ..] => {
-                let (many, id) = (commits.len(), last.id.short());
+                let many = commits.len();
+                let id = last.id.short();
                 format!(" in {many} commits, the last one {id} ({})", last.subject)
             }
         };
@@ -458,15 +456,16 @@ impl Judge<'_> {
 
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
-        let is_code = |one: &RestsOn| {
-            let seen = self
-                .seen
-                .iter()
-                .find(|seen| seen.derived.name == one.artifact);
+        let rests_on_code = rests_on.iter().any(|one| {
+            let mut seen = self.seen.iter();
+            let seen = seen.find(|seen| seen.derived.name == one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
-        };
-        let is_held = rests_on.iter().any(is_code) || self.phase.approvals.is_some();
-        self.facts.code.base.clone().filter(|_| is_held)
+        });
+        if rests_on_code || self.phase.approvals.is_some() {
+            self.facts.code.base.clone()
+        } else {
+            None
+        }
     }
 
     /// The findings about evidence that does not stand, and about what others changed since.
@@ -577,6 +576,12 @@ fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g s
             _ => format!("{} {why}", and_join(names)),
         });
     told.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a later change of a file concerns the change of the task. If nobody knows what the plan names, any file may be
+/// meant.
+fn touches(history: &CodeHistory, planned: Option<&PlannedPaths>, file: &RepoPath) -> bool {
+    history.files.contains(file) || planned.is_none_or(|planned| planned.name(file))
 }
 
 /// Names in words: `a`, `a and b`, `a, b and c`.

@@ -146,29 +146,27 @@ pub fn refused_import(
     original: &Value,
     problems: impl Iterator<Item = (String, String)>,
 ) -> Vec<ImportFault> {
-    let fault = |(place, why): (String, String)| {
+    let mut exact = Vec::new();
+    let mut vague = Vec::new();
+    for (place, why) in problems {
         let pointer = source_of(map, &place, original);
         let is_exact = original
             .pointer(&pointer)
             .is_some_and(|value| !value.is_object() && !value.is_array());
-        let message = if is_exact {
-            why
+        let (faults, message) = if is_exact {
+            (&mut exact, why)
         } else {
-            format!("{why} (as {place} of the new state)")
+            (&mut vague, format!("{why} (as {place} of the new state)"))
         };
-        (
-            !is_exact,
-            ImportFault {
-                code: Code::ImportInvalid,
-                pointer,
-                message,
-                hint: CORRECT.to_owned(),
-            },
-        )
-    };
-    let mut faults: Vec<(bool, ImportFault)> = problems.map(fault).collect();
-    faults.sort_by_key(|(is_vague, _)| *is_vague);
-    faults.into_iter().map(|(_, fault)| fault).collect()
+        faults.push(ImportFault {
+            code: Code::ImportInvalid,
+            pointer,
+            message,
+            hint: CORRECT.to_owned(),
+        });
+    }
+    exact.append(&mut vague);
+    exact
 }
 
 /// The first step of a task that is created or adopted, in the phase of its state. It rests on the file that
@@ -233,8 +231,8 @@ fn named_phase(
 
 /// The place in the original that a place of the data comes from, as far as the map shows it.
 fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
-    let below = |entry: &&(String, ImportValue)| is_at_or_below(place, &entry.0);
-    let Some((at, value)) = map.data.iter().filter(below).max_by_key(|(at, _)| at.len()) else {
+    let above = map.data.iter().filter(|(at, _)| is_at_or_below(place, at));
+    let Some((at, value)) = above.max_by_key(|(at, _)| at.len()) else {
         return present(place, original);
     };
     match value {
@@ -245,14 +243,13 @@ fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
             // Most values keep their place; else the first value that the expression reads is the cause.
             let sources = pointers_read(map, guard, &|_, _| true);
             let same = present(place, original);
-            let is_read =
-                |source: &String| same.starts_with(source.as_str()) || source.starts_with(&same);
-            match sources.iter().any(is_read) && !same.is_empty() {
-                true => same,
-                false => sources
-                    .first()
-                    .map(|source| present(source, original))
-                    .unwrap_or_default(),
+            let is_read = sources
+                .iter()
+                .any(|source| same.starts_with(source.as_str()) || source.starts_with(&same));
+            match sources.first() {
+                _ if is_read && !same.is_empty() => same,
+                Some(source) => present(source, original),
+                None => String::new(),
             }
         }
     }
@@ -320,42 +317,38 @@ fn pointers_read(
     guard: &Guard,
     counts: &dyn Fn(&Guard, &[String]) -> bool,
 ) -> Vec<String> {
-    let read = |chain: &[String]| match map.defines.iter().find(|(name, _)| *name == chain[0]) {
-        // A definition is often a part of the original, whose members an expression then reads.
-        Some((_, define)) => {
-            let below = |pointer: String| {
-                if is_path(define) {
-                    joined(pointer, chain)
-                } else {
-                    pointer
-                }
-            };
-            pointers_read(map, define, counts)
-                .into_iter()
-                .map(below)
-                .collect()
+    let mut pointers = Vec::new();
+    for chain in guard.chains().filter(|chain| counts(guard, chain)) {
+        let define = map.defines.iter().find(|(name, _)| *name == chain[0]);
+        let Some((_, define)) = define else {
+            pointers.push(joined(String::new(), chain));
+            continue;
+        };
+        let read = pointers_read(map, define, counts);
+        if is_path(define) {
+            // A definition is often a part of the original, whose members an expression then reads.
+            pointers.extend(read.into_iter().map(|pointer| joined(pointer, chain)));
+        } else {
+            pointers.extend(read);
         }
-        None => vec![joined(String::new(), chain)],
-    };
-    guard
-        .chains()
-        .filter(|chain| counts(guard, chain))
-        .flat_map(read)
-        .collect()
+    }
+    pointers
 }
 
 /// Whether an expression does more with a path than to compare it with null.
 fn is_used(guard: &Guard, chain: &[String]) -> bool {
     let path = chain.join(".");
-    let is_tested = |(at, _): (usize, &str)| {
+    for (at, _) in guard.text().match_indices(&path) {
         let rest = guard.text()[at + path.len()..].trim_start();
         let is_longer_path = rest.strip_prefix('.').is_some_and(|member| {
             let name = member.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
             !name.starts_with('(')
         });
-        rest.starts_with("== null") || rest.starts_with("!= null") || is_longer_path
-    };
-    !guard.text().match_indices(&path).all(is_tested)
+        if !rest.starts_with("== null") && !rest.starts_with("!= null") && !is_longer_path {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether an expression is only a path, such as `original.diagnosis`.

@@ -1,9 +1,8 @@
 //! Whether the verdict of a phase is by somebody else than those who wrote what it judges.
 
-use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::ruling::is_verdict;
-use super::{ActorKind, FileWriter, Inputs, Transition};
+use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
 use crate::base::{ArtifactName, Code, Diagnostic, Place, command};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 
@@ -44,97 +43,85 @@ impl Judge<'_> {
         if !self.facts.inputs.require.independent || !is_forward || self.phase.not_by.is_empty() {
             return None;
         }
-        let rests_on = |one: &Dependence| {
+        self.dependences(self.phase).into_iter().find(|one| {
             due.evidence
                 .iter()
                 .any(|named| named.artifact == one.verdict)
-        };
-        self.dependences(self.phase).into_iter().find(rests_on)
+        })
     }
 
     /// The verdicts of a phase that count, each with what is wrong with its writer.
     fn dependences(&self, phase: &Phase) -> Vec<Dependence> {
-        let produced = || {
-            phase
-                .produces
-                .iter()
-                .filter_map(|name| self.workflow.artifact(name))
-        };
-        let has_verdict = produced().any(is_verdict);
-        let verdicts = produced().filter(|artifact| !has_verdict || is_verdict(artifact));
-        let seen = verdicts.filter_map(|artifact| {
-            let seen = self
-                .seen
-                .iter()
-                .find(|seen| seen.derived.name == artifact.name)?;
-            seen.derived.ready().then_some((artifact, seen))
-        });
-        seen.flat_map(|(artifact, seen)| self.of_verdict(phase, artifact, seen))
-            .collect()
+        let produced: Vec<&Artifact> = phase
+            .produces
+            .iter()
+            .filter_map(|name| self.workflow.artifact(name))
+            .collect();
+        let has_verdict = produced.iter().any(|artifact| is_verdict(artifact));
+        let mut found = Vec::new();
+        for artifact in produced {
+            if has_verdict && !is_verdict(artifact) {
+                continue;
+            }
+            let mut seen = self.seen.iter();
+            let Some(seen) = seen.find(|seen| seen.derived.name == artifact.name) else {
+                continue;
+            };
+            if seen.derived.ready() {
+                let files = seen.counting.iter();
+                found.extend(files.filter_map(|file| self.of_verdict(phase, artifact, file)));
+            }
+        }
+        found
     }
 
+    /// What is wrong with the writers of a file of a verdict.
     fn of_verdict(
         &self,
         phase: &Phase,
         artifact: &Artifact,
-        seen: &SeenArtifact<'_>,
-    ) -> Vec<Dependence> {
-        let mut found = Vec::new();
-        for file in &seen.counting {
-            let told = |why: String, is_unknown, owner| Dependence {
-                verdict: artifact.name.clone(),
-                path: file.path.clone(),
-                why,
-                is_unknown,
-                owner,
-            };
-            if file.writers.is_empty() {
-                found.push(told(
-                    format!("who wrote {} is unknown", file.path),
-                    true,
-                    phase.owner,
-                ));
-                continue;
-            }
-            let is_people = phase.independent == Independence::People;
-            let agent = file
-                .writers
-                .iter()
-                .find(|writer| is_people && writer.kind != ActorKind::Human);
-            if let Some(writer) = agent {
-                let why = format!(
-                    "{} is by {writer}, and `{}` asks for a person",
-                    file.path, phase.id
+        file: &FileFact,
+    ) -> Option<Dependence> {
+        let path = &file.path;
+        let mut found = Dependence {
+            verdict: artifact.name.clone(),
+            path: path.clone(),
+            why: format!("who wrote {path} is unknown"),
+            is_unknown: true,
+            owner: phase.owner,
+        };
+        if file.writers.is_empty() {
+            return Some(found);
+        }
+        found.is_unknown = false;
+        for writer in &file.writers {
+            if phase.independent == Independence::People && writer.kind != ActorKind::Human {
+                found.why = format!(
+                    "{path} is by {writer}, and `{}` asks for a person",
+                    phase.id
                 );
-                found.push(told(why, false, Owner::Human));
-                continue;
+                found.owner = Owner::Human;
+                return Some(found);
             }
-            let is_own = |judged: &ArtifactName, writer: &FileWriter| {
-                self.writers(judged).any(|other| other.is_same(writer))
-            };
-            let own = phase.not_by.iter().find_map(|judged| {
-                let writer = file.writers.iter().find(|writer| is_own(judged, writer))?;
-                Some((judged, writer))
-            });
-            if let Some((judged, writer)) = own {
+        }
+        for judged in &phase.not_by {
+            for writer in &file.writers {
+                if !self.writers(judged).any(|other| other.is_same(writer)) {
+                    continue;
+                }
                 let turn = if writer.turn.is_some() {
                     " in the same turn"
                 } else {
                     ""
                 };
-                let why = format!(
-                    "{} is by {writer}, who also wrote `{judged}`{turn}",
-                    file.path
-                );
-                let owner = if writer.kind == ActorKind::Human {
-                    Owner::Human
-                } else {
-                    phase.owner
-                };
-                found.push(told(why, false, owner));
+                found.why = format!("{path} is by {writer}, who also wrote `{judged}`{turn}");
+                if writer.kind == ActorKind::Human {
+                    found.owner = Owner::Human;
+                }
+                return Some(found);
             }
         }
-        found
+        None
     }
 
     /// The known writers of an artifact.

@@ -35,31 +35,40 @@ impl Judge<'_> {
     /// An artifact that does not hold, for each of its files: of one that is gone, the files that the record names. If
     /// it names none, a wildcard stands for itself, because no such file may ever have existed.
     fn broken(&self, seen: &SeenArtifact<'_>) -> Vec<BrokenNeed> {
-        let (artifact, missing) = (&seen.derived.name, !seen.derived.present);
-        let broken = |path: String, recorded| BrokenNeed {
-            artifact: artifact.clone(),
-            path,
-            missing,
-            recorded,
-            outdated: None,
-        };
-        let Some(recorded) = last_recorded(self.workflow, self.state, &self.phase.id, artifact)
-        else {
-            return vec![broken(self.path_of(artifact), None)];
-        };
+        let missing = !seen.derived.present;
+        let mut broken = Vec::new();
+        for (path, recorded) in self.broken_files(&seen.derived.name, missing) {
+            broken.push(BrokenNeed {
+                artifact: seen.derived.name.clone(),
+                path,
+                missing,
+                recorded,
+                outdated: None,
+            });
+        }
+        broken
+    }
+
+    /// Their paths, each with the digest that the record has of it.
+    fn broken_files(
+        &self,
+        artifact: &ArtifactName,
+        missing: bool,
+    ) -> Vec<(String, Option<Digest>)> {
+        let recorded = last_recorded(self.workflow, self.state, &self.phase.id, artifact);
         let declared = self.workflow.artifact(artifact).filter(|_| missing);
-        let Some(declared) = declared else {
-            return vec![broken(self.path_of(artifact), Some(recorded))];
+        let (Some(recorded), Some(declared)) = (recorded, declared) else {
+            return vec![(self.path_of(artifact), recorded)];
         };
         let files = recorded_files(self.state, declared, recorded);
         if files.is_empty() {
             let pattern = declared.paths.first().filter(|_| declared.is_glob());
             let path = pattern.cloned().unwrap_or_else(|| self.path_of(artifact));
-            return vec![broken(path, Some(recorded))];
+            return vec![(path, Some(recorded))];
         }
         files
             .into_iter()
-            .map(|(path, digest)| broken(path, Some(digest)))
+            .map(|(path, digest)| (path, Some(digest)))
             .collect()
     }
 
@@ -76,10 +85,10 @@ impl Judge<'_> {
                 .into_iter()
                 .flat_map(|actor| &actor.left_with);
             for (name, recorded) in records {
-                let counts = |digest: Digest| {
+                let counts = recorded.is_some_and(|digest| {
                     !phase.optional.contains(name)
                         || !is_spent(self.workflow, self.state, name, digest)
-                };
+                });
                 let artifact = self.workflow.artifact(name);
                 let is_committed = artifact.is_some_and(|artifact| artifact.commit);
                 // Where the work is undone, no code is left.
@@ -88,7 +97,7 @@ impl Judge<'_> {
                     && !self.phase.is_held_to(name);
                 if is_committed
                     && !is_undone
-                    && recorded.is_some_and(counts)
+                    && counts
                     && lost.iter().all(|(_, one)| one.artifact != *name)
                 {
                     let broken = self.broken_needs(std::slice::from_ref(name), &[]);
@@ -133,20 +142,16 @@ impl Judge<'_> {
 
     /// Where an artifact would be written: in the file that is the task, if it may have such a name.
     fn new_path(&self, artifact: &Artifact) -> String {
-        let file = self
-            .facts
-            .place
-            .file()
-            .map(|file| file.named(artifact.name.as_str()));
-        let is_of =
-            |name: &String| Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(name));
-        let given = || {
-            artifact
-                .new_path
-                .clone()
-                .unwrap_or_else(|| concrete_path(artifact))
-        };
-        file.filter(is_of).unwrap_or_else(given)
+        if let Some(file) = self.facts.place.file() {
+            let name = file.named(artifact.name.as_str());
+            if Patterns::new(&artifact.paths).is_ok_and(|paths| paths.matches(&name)) {
+                return name;
+            }
+        }
+        match &artifact.new_path {
+            Some(path) => path.clone(),
+            None => concrete_path(artifact),
+        }
     }
 
     pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {
@@ -164,21 +169,19 @@ impl Judge<'_> {
     pub(super) fn last_consistent(&self) -> Option<PhaseId> {
         let position = self.workflow.position(&self.phase.id)?;
         let earlier = &self.workflow.phases[..position];
-        let is_left = |phase: &Phase| {
+        let begin = earlier.iter().position(|phase| {
             self.state
                 .actor(&phase.id)
                 .is_some_and(|actor| !actor.left_with.is_empty())
-        };
-        let begin = earlier.iter().position(is_left).unwrap_or(position);
-        earlier
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(at, phase)| (at < begin || self.state.attempt(&phase.id) > 0, phase))
-            .find(|(is_known, phase)| {
-                *is_known && !phase.terminal && self.broken_needs(&phase.needs, &[]).is_empty()
-            })
-            .map(|(_, phase)| phase.id.clone())
+        });
+        let begin = begin.unwrap_or(position);
+        for (at, phase) in earlier.iter().enumerate().rev() {
+            let is_known = at < begin || self.state.attempt(&phase.id) > 0;
+            if is_known && !phase.terminal && self.broken_needs(&phase.needs, &[]).is_empty() {
+                return Some(phase.id.clone());
+            }
+        }
+        None
     }
 }
 
@@ -218,23 +221,16 @@ fn concrete_path(artifact: &Artifact) -> String {
         return tree_name(artifact.name.as_str());
     };
     let parts: Vec<&str> = pattern.split('/').filter(|part| *part != "**").collect();
-    let last = parts.len().saturating_sub(1);
-    let filled = |(index, part): (usize, &&str)| {
-        concrete_part(
-            part,
-            if index == last {
-                artifact.name.as_str()
-            } else {
-                "<name>"
-            },
-        )
-    };
-    parts
-        .iter()
-        .enumerate()
-        .map(filled)
-        .collect::<Vec<_>>()
-        .join("/")
+    let mut filled = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let name = if at + 1 == parts.len() {
+            artifact.name.as_str()
+        } else {
+            "<name>"
+        };
+        filled.push(concrete_part(part, name));
+    }
+    filled.join("/")
 }
 
 fn concrete_part(part: &str, wildcard: &str) -> String {

@@ -11,7 +11,8 @@ use super::{
     document, history_value,
 };
 use crate::base::{
-    ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, VerificationName,
+    ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, Timestamp, VerificationName,
+    WorkflowName,
 };
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
@@ -106,24 +107,11 @@ fn sides<'s>(
     if one.foreign || another.foreign {
         return Err(Conflict::Foreign);
     }
-    // A side may name the workflow as its document was called before.
-    let name = |state: &State| {
-        let named = state.workflow.as_ref().map(|named| &named.name);
-        named.map(|name| {
-            if workflow.is_named(name.as_str()) {
-                workflow.name.clone()
-            } else {
-                name.clone()
-            }
-        })
-    };
-    if name(one) != name(another) {
+    if workflow_of(workflow, one) != workflow_of(workflow, another) {
         return Err(Conflict::Workflows);
     }
-    let (one, another) = (
-        MergeInput::new(workflow, one)?,
-        MergeInput::new(workflow, another)?,
-    );
+    let one = MergeInput::new(workflow, one)?;
+    let another = MergeInput::new(workflow, another)?;
     if one.phase.terminal && another.phase.terminal && !one.rests_on_the_same_as(&another) {
         return Err(Conflict::Finished {
             ours: one.phase.id.clone(),
@@ -131,6 +119,22 @@ fn sides<'s>(
         });
     }
     Ok(in_order(one, another))
+}
+
+/// The workflow that a side names, which may be as its document was called before.
+fn workflow_of<'w>(workflow: &'w Workflow, state: &'w State) -> Option<&'w WorkflowName> {
+    let name = &state.workflow.as_ref()?.name;
+    if workflow.is_named(name.as_str()) {
+        Some(&workflow.name)
+    } else {
+        Some(name)
+    }
+}
+
+/// The refusal of a side that cannot be chosen.
+fn refused(conflict: Conflict) -> Error {
+    Error::new(conflict.code(), conflict.to_string())
+        .with_hint("choose the other side, or repair this one first".to_owned())
 }
 
 /// The state after a person chose one side; the history entry names that person.
@@ -145,10 +149,6 @@ pub fn choose(
     stamp: &Stamp,
 ) -> Result<State, Error> {
     let reason = super::order::given(reason)?;
-    let refused = |conflict: Conflict| {
-        Error::new(conflict.code(), conflict.to_string())
-            .with_hint("choose the other side, or repair this one first".to_owned())
-    };
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));
     }
@@ -201,10 +201,7 @@ pub fn choose(
     history.push(entry.into());
     state.run.errors = state.run.errors.max(other.run.errors);
     state.former = former(&state, other);
-    let holders = [state.holder.take(), other.holder.clone()]
-        .into_iter()
-        .flatten();
-    state.holder = holders.max_by_key(|holder| (holder.generation, holder.owner.clone()));
+    state.holder = last_holder(&state, other).cloned();
     let mut state = State {
         rev,
         phase: Some(side.phase.id.to_string()),
@@ -283,26 +280,35 @@ impl<'s> MergeInput<'s> {
     /// Whether both sides are in one phase on the same evidence: the digests of every output when it was
     /// left, and the evidence of the last step.
     fn rests_on_the_same_as(&self, other: &Self) -> bool {
-        let last = |side: &Self| {
-            let moved = |entry: &&Arc<HistoryEntry>| entry.from.as_ref() != Some(&entry.to);
-            side.state
-                .history
-                .iter()
-                .rev()
-                .find(moved)
-                .map(|entry| entry.evidence.clone())
-        };
-        let left = |side: &Self| -> Vec<(String, DigestRecords)> {
-            let actors = side
-                .state
-                .actors
-                .iter()
-                .filter(|(_, actor)| !actor.left_with.is_empty());
-            actors
-                .map(|(name, actor)| (name.clone(), actor.left_with.clone()))
-                .collect()
-        };
-        self.phase.id == other.phase.id && left(self) == left(other) && last(self) == last(other)
+        self.phase.id == other.phase.id
+            && self.left_with() == other.left_with()
+            && self.last_evidence() == other.last_evidence()
+    }
+
+    /// The evidence of the last step between two phases.
+    fn last_evidence(&self) -> Option<&Vec<(String, String)>> {
+        let mut newest = self.state.history.iter().rev();
+        let moved = newest.find(|entry| entry.from.as_ref() != Some(&entry.to))?;
+        Some(&moved.evidence)
+    }
+
+    /// The digests with which phases were left.
+    fn left_with(&self) -> Vec<(&String, &DigestRecords)> {
+        let actors = self.state.actors.iter();
+        actors
+            .filter(|(_, actor)| !actor.left_with.is_empty())
+            .map(|(name, actor)| (name, &actor.left_with))
+            .collect()
+    }
+
+    /// How far the side is; of two in one phase, the one that moved last is less far.
+    fn progress(&self) -> (bool, usize, Reverse<Option<Timestamp>>) {
+        let moved = Reverse(self.state.updated_at);
+        (self.phase.terminal, self.position, moved)
+    }
+
+    fn text(&self) -> String {
+        document(&self.state, "phase").to_string()
     }
 }
 
@@ -311,15 +317,8 @@ type DigestRecords = BTreeMap<ArtifactName, Option<Digest>>;
 
 /// The side that is less far first; if both are in one phase, the one that moved last.
 fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeInput<'s>) {
-    let key = |side: &MergeInput<'_>| {
-        (
-            side.phase.terminal,
-            side.position,
-            Reverse(side.state.updated_at),
-        )
-    };
-    let text = |side: &MergeInput<'_>| document(&side.state, "phase").to_string();
-    match key(&a).cmp(&key(&b)).then_with(|| text(&a).cmp(&text(&b))) {
+    let ordering = a.progress().cmp(&b.progress());
+    match ordering.then_with(|| a.text().cmp(&b.text())) {
         Ordering::Greater => (b, a),
         Ordering::Less | Ordering::Equal => (a, b),
     }
@@ -335,7 +334,8 @@ struct Merging<'m> {
 
 impl Merging<'_> {
     fn joined(&self) -> State {
-        let (lead, other) = (&*self.lead.state, &*self.other.state);
+        let lead = &*self.lead.state;
+        let other = &*self.other.state;
         let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
         let history = join_histories(lead.history.iter().chain(&other.history));
         let rev = lead.rev.max(other.rev);
@@ -368,15 +368,11 @@ impl Merging<'_> {
 
     fn actor(&self, name: &str) -> Actor {
         let nothing = Actor::default();
-        let side =
-            |state: Option<&'_ State>| state.and_then(|state| state.actors.get(name)).cloned();
-        let base = side(self.base);
-        let (own, others) = (side(Some(&self.lead.state)), side(Some(&self.other.state)));
-        let (lead, other) = (
-            own.as_ref().unwrap_or(&nothing),
-            others.as_ref().unwrap_or(&nothing),
-        );
-        let base = base.as_ref();
+        let base = self.base.and_then(|base| base.actors.get(name));
+        let own = self.lead.state.actors.get(name);
+        let others = self.other.state.actors.get(name);
+        let lead = own.unwrap_or(&nothing);
+        let other = others.unwrap_or(&nothing);
         let mut spent = Actor {
             spent: lead.spent.clone(),
             early: lead.early.clone(),
@@ -391,7 +387,7 @@ impl Merging<'_> {
             other.substate.as_ref(),
         );
         Actor {
-            status: self.status(name, own.as_ref(), others.as_ref()),
+            status: self.status(name, own, others),
             attempt: spent.attempt,
             // If both sides moved on, the substate is computed again when the phase is left.
             substate: substate.flatten().cloned(),
@@ -464,13 +460,14 @@ impl Merging<'_> {
 
     /// The artifacts that either side waived, unless the other side has dropped the waiver since.
     fn waived(&self) -> BTreeMap<ArtifactName, u64> {
-        let (lead, other) = (&self.lead.state.waived, &self.other.state.waived);
-        let dropped = |name: &ArtifactName| {
-            let was = self.base.is_some_and(|base| base.waived.contains_key(name));
-            was && !(lead.contains_key(name) && other.contains_key(name))
-        };
+        let lead = &self.lead.state.waived;
+        let other = &self.other.state.waived;
         let mut waived = BTreeMap::new();
-        for (name, seq) in lead.iter().chain(other).filter(|(name, _)| !dropped(name)) {
+        for (name, seq) in lead.iter().chain(other) {
+            let was = self.base.is_some_and(|base| base.waived.contains_key(name));
+            if was && !(lead.contains_key(name) && other.contains_key(name)) {
+                continue;
+            }
             let known = waived.entry(name.clone()).or_insert(*seq);
             *known = (*known).max(*seq);
         }
@@ -479,27 +476,26 @@ impl Merging<'_> {
 
     /// The counters of both sides, each failure and each result counted once; nothing is refunded.
     fn run(&self) -> RunRecord {
-        let (lead, other) = (&self.lead.state.run, &self.other.state.run);
+        let lead = &self.lead.state.run;
+        let other = &self.other.state.run;
         let base = self.base.map(|base| base.run.clone()).unwrap_or_default();
-        let both = |a: u32, b: u32, base: u32| a.saturating_add(b.saturating_sub(base)).max(b);
         let names: BTreeSet<&ActionName> =
             lead.actions.keys().chain(other.actions.keys()).collect();
-        let tally = |name: &ActionName| {
-            let of = |run: &RunRecord| run.actions.get(name).copied().unwrap_or_default();
-            let (lead, other, base) = (of(lead), of(other), of(&base));
-            Tally {
-                done: both(lead.done, other.done, base.done),
+        let mut actions = BTreeMap::new();
+        for name in names {
+            let lead = tally(lead, name);
+            let other = tally(other, name);
+            let joined = Tally {
+                done: added(lead.done, other.done, tally(&base, name).done),
                 skipped: lead.skipped || other.skipped,
-            }
-        };
+            };
+            actions.insert(name.clone(), joined);
+        }
         RunRecord {
             mode: lead.mode.or(other.mode),
-            errors: both(lead.errors, other.errors, base.errors),
+            errors: added(lead.errors, other.errors, base.errors),
             chosen: lead.chosen.clone(),
-            actions: names
-                .into_iter()
-                .map(|name| (name.clone(), tally(name)))
-                .collect(),
+            actions,
             verified: verified(&base, lead, other),
         }
     }
@@ -507,44 +503,25 @@ impl Merging<'_> {
     /// The relations of both sides: what either side added or took away counts. Of two values for one thing, that of the
     /// side that is less far does.
     fn relations(&self) -> Relations {
-        let (lead, other) = (&self.lead.state.relations, &self.other.state.relations);
+        let lead = &self.lead.state.relations;
+        let other = &self.other.state.relations;
         let base = self
             .base
             .map(|base| base.relations.clone())
             .unwrap_or_default();
-        let is_kept = |id: &&TaskId| {
-            let of = |relations: &Relations| relations.after.contains(id);
-            if of(&base) {
-                of(lead) && of(other)
-            } else {
-                true
-            }
-        };
+        let mut after = Vec::new();
         let more = other.after.iter().filter(|id| !lead.after.contains(id));
-        let joined = |base, own, others| three_way(base, own, others).unwrap_or(own);
+        for id in lead.after.iter().chain(more) {
+            let was = base.after.contains(id);
+            if !was || (lead.after.contains(id) && other.after.contains(id)) {
+                after.push(id.clone());
+            }
+        }
         Relations {
-            after: lead
-                .after
-                .iter()
-                .chain(more)
-                .filter(is_kept)
-                .cloned()
-                .collect(),
-            parent: three_way(
-                base.parent.as_ref(),
-                lead.parent.as_ref(),
-                other.parent.as_ref(),
-            )
-            .unwrap_or(lead.parent.as_ref())
-            .cloned(),
-            priority: joined(base.priority, lead.priority, other.priority),
-            assignee: three_way(
-                base.assignee.as_ref(),
-                lead.assignee.as_ref(),
-                other.assignee.as_ref(),
-            )
-            .unwrap_or(lead.assignee.as_ref())
-            .cloned(),
+            after,
+            parent: joined(&base.parent, &lead.parent, &other.parent).clone(),
+            priority: *joined(&base.priority, &lead.priority, &other.priority),
+            assignee: joined(&base.assignee, &lead.assignee, &other.assignee).clone(),
         }
     }
 
@@ -572,21 +549,32 @@ fn three_way<T: PartialEq>(
     (lead == base).then_some(other)
 }
 
+/// The value that one side changed; if both did, that of the side that is less far.
+fn joined<'v, T: PartialEq>(base: &'v T, lead: &'v T, other: &'v T) -> &'v T {
+    if lead == base { other } else { lead }
+}
+
+/// A counter to which both sides have added.
+fn added(lead: u32, other: u32, base: u32) -> u32 {
+    lead.saturating_add(other.saturating_sub(base)).max(other)
+}
+
+fn tally(run: &RunRecord, name: &ActionName) -> Tally {
+    run.actions.get(name).copied().unwrap_or_default()
+}
+
 /// The ids that the task had on either side. The first version kept none.
 fn former(one: &State, other: &State) -> Vec<String> {
-    let is_kept = |side: &&State| {
-        side.history
-            .last()
-            .is_some_and(|last| last.version > RecordVersion::First)
-    };
     let mut all: Vec<String> = Vec::new();
-    for id in [one, other]
-        .into_iter()
-        .filter(is_kept)
-        .flat_map(State::former_ids)
-    {
-        if !all.iter().any(|known| known == id) {
-            all.push(id.to_owned());
+    for side in [one, other] {
+        let last = side.history.last();
+        if last.is_none_or(|last| last.version <= RecordVersion::First) {
+            continue;
+        }
+        for id in side.former_ids() {
+            if !all.iter().any(|known| known == id) {
+                all.push(id.to_owned());
+            }
         }
     }
     all
@@ -595,16 +583,16 @@ fn former(one: &State, other: &State) -> Vec<String> {
 /// Who holds the task: whoever took it last. Of two that took it at once, one, whoever merges.
 fn holder(base: Option<&State>, lead: &State, other: &State) -> Option<Holder> {
     let base = base.and_then(|base| base.holder.as_ref());
-    let latest = || {
-        let key = |holder: &&Holder| (holder.generation, holder.owner.clone());
-        [lead.holder.as_ref(), other.holder.as_ref()]
-            .into_iter()
-            .flatten()
-            .max_by_key(key)
-    };
     three_way(base, lead.holder.as_ref(), other.holder.as_ref())
-        .unwrap_or_else(latest)
+        .unwrap_or_else(|| last_holder(lead, other))
         .cloned()
+}
+
+fn last_holder<'s>(one: &'s State, other: &'s State) -> Option<&'s Holder> {
+    one.holder
+        .iter()
+        .chain(&other.holder)
+        .max_by_key(|holder| (holder.generation, &holder.owner))
 }
 
 /// What people said on both sides, each the last time. What either side used up stays used up, and of two attempts only the
@@ -617,36 +605,23 @@ fn approvals(base: Option<&Actor>, lead: &Actor, other: &Actor) -> Vec<Approving
     }
     // What was said in an earlier attempt is used up.
     let base = base.filter(|base| base.attempt == lead.attempt);
-    let said = |actor: &'_ Actor, person: &str| {
-        actor
-            .approvals
-            .iter()
-            .find(|said| said.person == person)
-            .cloned()
-    };
     let persons: BTreeSet<&String> = lead
         .approvals
         .iter()
         .chain(&other.approvals)
         .map(|said| &said.person)
         .collect();
-    let joined = |person: &String| {
-        let was = base.and_then(|base| said(base, person));
-        let (own, others) = (said(lead, person), said(other, person));
-        match three_way(was, own.clone(), others.clone()) {
+    let mut all: Vec<Approving> = Vec::new();
+    for person in persons {
+        let was = base.and_then(|base| said_by(base, person));
+        let own = said_by(lead, person);
+        let others = said_by(other, person);
+        let said = match three_way(was, own, others) {
             Some(said) => said,
-            None => {
-                let (own, others) = (own?, others?);
-                let key = |said: &Approving| (said.seq, said.ruling, said.on.clone());
-                Some(if key(&others) > key(&own) {
-                    others
-                } else {
-                    own
-                })
-            }
-        }
-    };
-    let mut all: Vec<Approving> = persons.into_iter().filter_map(joined).collect();
+            None => last_said(own, others),
+        };
+        all.extend(said.cloned());
+    }
     all.sort_by(|a, b| (a.seq, &a.person).cmp(&(b.seq, &b.person)));
     all
 }
@@ -667,6 +642,21 @@ fn lapsed(lead: &Actor, other: &Actor) -> BTreeMap<String, Lapsed> {
     all
 }
 
+fn said_by<'a>(actor: &'a Actor, person: &str) -> Option<&'a Approving> {
+    actor.approvals.iter().find(|said| said.person == person)
+}
+
+/// What a person who spoke on both sides said last.
+fn last_said<'a>(
+    own: Option<&'a Approving>,
+    others: Option<&'a Approving>,
+) -> Option<&'a Approving> {
+    let own = own?;
+    let others = others?;
+    let is_later = (others.seq, others.ruling, &others.on) > (own.seq, own.ruling, &own.on);
+    Some(if is_later { others } else { own })
+}
+
 /// The last result of each verification on either side.
 fn verified(
     base: &RunRecord,
@@ -675,22 +665,19 @@ fn verified(
 ) -> BTreeMap<VerificationName, Verified> {
     let names: BTreeSet<&VerificationName> =
         lead.verified.keys().chain(other.verified.keys()).collect();
-    let last = |name: &VerificationName| {
-        let of = |run: &RunRecord| run.verified.get(name).cloned();
-        let (own, others) = (of(lead), of(other));
-        let latest = || {
-            let key = |run: &Verified| (run.seq, run.result.to_string());
-            [own.clone(), others.clone()]
-                .into_iter()
-                .flatten()
-                .max_by_key(key)
-        };
-        three_way(of(base), own.clone(), others.clone()).unwrap_or_else(latest)
-    };
-    names
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), last(name)?)))
-        .collect()
+    let mut verified = BTreeMap::new();
+    for name in names {
+        let own = lead.verified.get(name);
+        let others = other.verified.get(name);
+        let last = three_way(base.verified.get(name), own, others).unwrap_or_else(|| {
+            let both = own.into_iter().chain(others);
+            both.max_by_key(|run| (run.seq, run.result.to_string()))
+        });
+        if let Some(last) = last {
+            verified.insert(name.clone(), last.clone());
+        }
+    }
+    verified
 }
 
 /// What both sides recorded of each artifact. If both changed it, `both` says what is kept.
@@ -701,17 +688,20 @@ fn by_artifact<V: Clone + PartialEq>(
     both: impl Fn(Option<&V>, Option<&V>) -> Option<V>,
 ) -> BTreeMap<ArtifactName, V> {
     let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
-    let joined = |name: &ArtifactName| {
-        let (own, others) = (lead.get(name), other.get(name));
-        match three_way(base.and_then(|base| base.get(name)), own, others) {
+    let mut all = BTreeMap::new();
+    for name in names {
+        let own = lead.get(name);
+        let others = other.get(name);
+        let base = base.and_then(|base| base.get(name));
+        let joined = match three_way(base, own, others) {
             Some(record) => record.cloned(),
             None => both(own, others),
+        };
+        if let Some(joined) = joined {
+            all.insert(name.clone(), joined);
         }
-    };
-    names
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), joined(name)?)))
-        .collect()
+    }
+    all
 }
 
 /// Keys of the workflow or of other tools: joined three-way, also inside objects.
@@ -721,19 +711,21 @@ fn objects(
     other: &Map<String, Value>,
 ) -> Map<String, Value> {
     let more = other.keys().filter(|key| !lead.contains_key(*key));
-    let value = |key: &String| {
+    let mut all = Map::new();
+    for key in lead.keys().chain(more) {
         let base = base.and_then(|base| base.get(key));
-        let (lead, other) = (lead.get(key), other.get(key));
-        match (three_way(base, lead, other), lead, other) {
+        let own = lead.get(key);
+        let others = other.get(key);
+        let joined = match (three_way(base, own, others), own, others) {
             (Some(value), ..) => value.cloned(),
-            (None, Some(lead), Some(other)) => Some(both_changed(base, lead, other)),
+            (None, Some(own), Some(others)) => Some(both_changed(base, own, others)),
             (None, one, another) => one.or(another).cloned(),
+        };
+        if let Some(joined) = joined {
+            all.insert(key.clone(), joined);
         }
-    };
-    lead.keys()
-        .chain(more)
-        .filter_map(|key| Some((key.clone(), value(key)?)))
-        .collect()
+    }
+    all
 }
 
 /// Numbers are counters, so the larger one wins; otherwise the side that is less far does.

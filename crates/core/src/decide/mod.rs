@@ -74,7 +74,7 @@ pub use detail::{
     Detail, FoundBy, Holder, Lapse, Migration, OtherTask, PatchedCode, PersonRuling, Priority,
     Relations, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
 };
-pub use detailed::detailed;
+pub use detailed::{DetailStep, detailed};
 pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread,

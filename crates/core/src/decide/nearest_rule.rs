@@ -17,36 +17,29 @@ pub fn nearest_rule<'d>(workflow: &Workflow, decision: &'d Decision) -> Option<&
 
 /// The rules that were tried, the nearest first, as [`nearest_rule`] ranks them.
 pub(super) fn by_nearness<'d>(workflow: &Workflow, decision: &'d Decision) -> Vec<&'d Tried> {
-    let rank = |tried: &&'d Tried| {
-        let leads = match (
-            &tried.to,
-            direction(workflow, decision.phase.as_ref(), tried.to.as_ref()),
-        ) {
-            (None, _) => 2,
-            (Some(_), Direction::Advance) => 0,
-            (Some(_), _) => 1,
-        };
-        let lacks = lacking(&tried.parts);
-        let is_likely = leads_on(workflow, decision, tried) || has_unreadable(decision, &lacks);
-        let unmet = tried
-            .parts
-            .iter()
-            .filter(|part| part.result != Truth::True)
-            .count();
-        (
-            decision.rule.as_ref() != Some(&tried.rule),
-            !is_likely,
-            lacks.len(),
-            leads,
-            unmet,
-        )
-    };
     let mut tried: Vec<&Tried> = decision
         .tried
         .iter()
         .filter(|tried| tried.result != Truth::NotTried)
         .collect();
-    tried.sort_by_cached_key(rank);
+    tried.sort_by_cached_key(|tried| {
+        let to = tried.to.as_ref();
+        let leads = match direction(workflow, decision.phase.as_ref(), to) {
+            _ if to.is_none() => 2,
+            Direction::Advance => 0,
+            _ => 1,
+        };
+        let lacks = lacking(&tried.parts);
+        let is_likely = leads_on(workflow, decision, tried) || has_unreadable(decision, &lacks);
+        let parts = tried.parts.iter();
+        (
+            decision.rule.as_ref() != Some(&tried.rule),
+            !is_likely,
+            lacks.len(),
+            leads,
+            parts.filter(|part| part.result != Truth::True).count(),
+        )
+    });
     tried
 }
 
@@ -73,31 +66,24 @@ fn has_unreadable(decision: &Decision, names: &BTreeSet<&str>) -> bool {
 
 /// The artifacts, values of the state and other names that keep a guard from being true.
 fn lacking(parts: &[GuardPart]) -> BTreeSet<&str> {
-    let is_opened = |name: &str| {
-        parts
-            .iter()
-            .any(|part| part.within.as_deref() == Some(name))
-    };
-    let unmet = parts.iter().filter(|part| part.result != Truth::True);
-    unmet
-        .flat_map(|part| {
-            // The task is the same whatever anybody writes.
-            let names = part
-                .saw
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .filter(|name| *name != "task");
-            let names: Vec<&str> = names.collect();
-            if names.is_empty() {
-                vec![part.text.as_str()]
-            } else {
-                names
+    let mut lacking = BTreeSet::new();
+    for part in parts.iter().filter(|part| part.result != Truth::True) {
+        // The task is the same whatever anybody writes.
+        let names = part.saw.iter().map(|(name, _)| name.as_str());
+        let mut names: Vec<&str> = names.filter(|name| *name != "task").collect();
+        if names.is_empty() {
+            names.push(&part.text);
+        }
+        for name in names {
+            let mut opened = parts.iter().filter_map(|part| part.within.as_deref());
+            if opened.any(|opened| opened == name) {
+                continue;
             }
-        })
-        .filter(|name| !is_opened(name))
-        .map(|name| match name.split(['.', '[']).next() {
-            Some(root) if root != "state" => root,
-            _ => name,
-        })
-        .collect()
+            lacking.insert(match name.split(['.', '[']).next() {
+                Some(root) if root != "state" => root,
+                _ => name,
+            });
+        }
+    }
+    lacking
 }

@@ -8,7 +8,7 @@ use super::judge::Judge;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::base::ActionName;
-use crate::workflow::guard::{GuardOutcome, HeldPart};
+use crate::workflow::guard::GuardOutcome;
 use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
 use serde_json::Value;
 
@@ -17,7 +17,9 @@ pub(super) fn not_enabled(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    (phase, rule, action): (&Phase, &Rule, &ActionName),
+    phase: &Phase,
+    rule: &Rule,
+    action: &ActionName,
 ) -> Option<String> {
     let state = &*state.under_own_names(workflow);
     let seen = look(workflow, state, &phase.id, facts);
@@ -67,12 +69,10 @@ pub(super) fn not_enabled(
 
 /// The first part that is false whatever the files are.
 fn broken(workflow: &Workflow, held: &GuardOutcome) -> Option<String> {
-    let fixed = |part: &&HeldPart| !part_looks_at_files(workflow, &part.saw);
     let part = held
         .parts
         .iter()
-        .filter(fixed)
-        .find(|part| part.result != Ok(true))?;
+        .find(|part| part.result != Ok(true) && !part_looks_at_files(workflow, &part.saw))?;
     Some(format!("`{}` does not hold", part.text))
 }
 

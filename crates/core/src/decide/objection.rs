@@ -43,17 +43,16 @@ impl Objection {
     /// Reads an objection. Returns an error if it has no message.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let text = text.trim();
-        let is_severity = |word: &&str| SEVERITIES.contains(&word.to_lowercase().as_str());
-        let (severity, rest) = match text
-            .split_once(':')
-            .filter(|(word, _)| is_severity(&word.trim()))
-        {
-            Some((word, rest)) => (word.trim().to_lowercase(), rest.trim()),
-            None => (BLOCKING.to_owned(), text),
+
+        let (severity, rest) = match text.split_once(':') {
+            Some((word, rest)) if SEVERITIES.contains(&word.trim().to_lowercase().as_str()) => {
+                (word.trim().to_lowercase(), rest.trim())
+            }
+            _ => (BLOCKING.to_owned(), text),
         };
-        let (place, message) = match rest.split_once(": ").filter(|(place, _)| is_place(place)) {
-            Some((place, message)) => (Some(place), message.trim()),
-            None => (None, rest),
+        let (place, message) = match rest.split_once(": ") {
+            Some((place, message)) if is_place(place) => (Some(place), message.trim()),
+            _ => (None, rest),
         };
         if message.is_empty() {
             let error = Error::new(Code::Usage, format!("the objection `{text}` says nothing"));
@@ -61,7 +60,10 @@ impl Objection {
                 error.with_hint("write --issue 'blocking: src/a.rs:12: what is wrong'".to_owned())
             );
         }
-        let (file, line) = place.map(place_of).unwrap_or_default();
+        let (file, line) = match place.map(place_of) {
+            Some((file, line)) => (Some(file.to_owned()), line),
+            None => (None, None),
+        };
         Ok(Self {
             text: text.to_owned(),
             severity,
@@ -105,26 +107,28 @@ impl Objection {
 /// Whether a text before a message is the place that it is about, and not its first words.
 fn is_place(text: &str) -> bool {
     let (file, line) = place_of(text);
-    let is_file = |file: String| !file.is_empty() && !file.contains(char::is_whitespace);
-    file.is_some_and(|file| {
-        line.is_some() && !file.is_empty() || is_file(file.clone()) && file.contains(['/', '.'])
-    })
+    if line.is_some() {
+        !file.is_empty()
+    } else {
+        !file.contains(char::is_whitespace) && file.contains(['/', '.'])
+    }
 }
 
 /// The file and the line of `FILE:LINE`, `FILE:LINE:COLUMN` or `FILE`.
-fn place_of(text: &str) -> (Option<String>, Option<u64>) {
-    let number = |text: &str| text.parse::<u64>().ok();
-    let numbered = |text: &str| -> Option<(String, u64)> {
-        let (file, line) = text.rsplit_once(':')?;
-        Some((file.to_owned(), number(line)?))
+fn place_of(text: &str) -> (&str, Option<u64>) {
+    let Some((file, last)) = numbered(text) else {
+        return (text, None);
     };
-    match numbered(text) {
-        None => (Some(text.to_owned()), None),
-        Some((file, last)) => match numbered(&file) {
-            Some((file, line)) => (Some(file), Some(line)),
-            None => (Some(file), Some(last)),
-        },
+    match numbered(file) {
+        Some((file, line)) => (file, Some(line)),
+        None => (file, Some(last)),
     }
+}
+
+/// What stands before the last colon, and the number behind it.
+fn numbered(text: &str) -> Option<(&str, u64)> {
+    let (before, number) = text.rsplit_once(':')?;
+    Some((before, number.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@
 use super::derive::{SeenArtifact, is_set_spent, look};
 use super::judge::Judge;
 use super::rules::join;
-use super::{BrokenNeed, Facts, HistoryEntry, Kind, RecordVersion, State, Transition, WHY};
+use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
 use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
-use std::sync::Arc;
 
 pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::new(code, message).with_hint(hint.into())
@@ -16,21 +15,15 @@ pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<St
 /// The error for a name that no artifact of a workflow has.
 #[must_use]
 pub fn unknown_artifact(workflow: &Workflow, artifact: &str) -> Error {
-    let known = || {
-        workflow
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.name.as_str())
+    let names: Vec<&str> = workflow
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.name.as_str())
+        .collect();
+    let hint = match nearest(artifact, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("its artifacts are {}", names.join(", ")),
     };
-    let hint = nearest(artifact, known()).map_or_else(
-        || {
-            format!(
-                "its artifacts are {}",
-                known().collect::<Vec<_>>().join(", ")
-            )
-        },
-        |near| format!("did you mean `{near}`?"),
-    );
     refused(
         Code::UnknownArtifact,
         format!("there is no artifact `{artifact}`"),
@@ -392,7 +385,8 @@ pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Pha
 
 /// The later phases to which rules lead by themselves, each with its position, in the order of the rules.
 fn ahead<'w>(workflow: &'w Workflow, from: &Phase) -> impl Iterator<Item = (usize, &'w Phase)> {
-    let (id, start) = (from.id.clone(), workflow.position(&from.id));
+    let id = from.id.clone();
+    let start = workflow.position(&from.id);
     let rules = workflow
         .rules
         .iter()
@@ -427,14 +421,11 @@ fn left_phase<'w>(
     state: &State,
     terminal: &Phase,
 ) -> Result<&'w Phase, Error> {
-    let named = |phase: &PhaseId| workflow.phase_named(phase.as_str());
-    let ends = |entry: &&Arc<HistoryEntry>| {
-        entry.enters(&entry.to) && named(&entry.to).is_some_and(|phase| phase.id == terminal.id)
-    };
-    let left = state
-        .newest_first()
-        .find(ends)
-        .and_then(|entry| named(entry.from.as_ref()?));
+    let end = state.newest_first().find(|entry| {
+        let entered = workflow.phase_named(entry.to.as_str());
+        entry.enters(&entry.to) && entered.is_some_and(|phase| phase.id == terminal.id)
+    });
+    let left = end.and_then(|entry| workflow.phase_named(entry.from.as_ref()?.as_str()));
     left.ok_or_else(|| {
         refused(
             Code::NoEarlierPhase,
@@ -526,10 +517,8 @@ fn waived_by(
     from: &Phase,
     target: &Phase,
 ) -> Vec<ArtifactName> {
-    let (start, end) = (
-        workflow.position(&from.id).unwrap_or(0),
-        workflow.position(&target.id).unwrap_or(0),
-    );
+    let start = workflow.position(&from.id).unwrap_or(0);
+    let end = workflow.position(&target.id).unwrap_or(0);
     // What a rule of the phase leads to directly is not jumped to.
     let is_direct = version != RecordVersion::First && leads_directly(workflow, from, target);
     let end = if is_direct { end.min(start + 1) } else { end };
@@ -540,13 +529,13 @@ fn waived_by(
             .iter()
             .filter(|name| !phase.optional.contains(name))
     });
-    let ready = |name: &ArtifactName| {
-        seen.iter()
-            .any(|seen| seen.derived.name == *name && seen.derived.ready())
-    };
+
     let mut waived: Vec<ArtifactName> = Vec::new();
     for name in outputs.chain(&target.needs) {
-        if !ready(name) && !waived.contains(name) {
+        let is_ready = seen
+            .iter()
+            .any(|seen| seen.derived.name == *name && seen.derived.ready());
+        if !is_ready && !waived.contains(name) {
             waived.push(name.clone());
         }
     }

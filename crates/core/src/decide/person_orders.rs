@@ -79,9 +79,12 @@ pub fn person_orders(
         ),
     ];
     for (id, [command, why], effect, goes) in going {
-        let phases = workflow.phases.iter().map(|phase| &phase.id);
-        let may = |to: &&PhaseId| goes(workflow, state, facts, Some(to.as_str()), WHY).is_ok();
-        let targets: Vec<PhaseId> = phases.filter(may).cloned().collect();
+        let mut targets = Vec::new();
+        for phase in &workflow.phases {
+            if goes(workflow, state, facts, Some(phase.id.as_str()), WHY).is_ok() {
+                targets.push(phase.id.clone());
+            }
+        }
         if !targets.is_empty() {
             let argv = ["orch", command, task, "--to", PHASE, why, WHY];
             found.push(PersonOrder {

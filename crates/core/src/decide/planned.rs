@@ -32,15 +32,12 @@ impl PlannedPaths {
     /// Whether a file is among them. A directory names everything below it.
     #[must_use]
     pub fn name(&self, file: &RepoPath) -> bool {
-        let is_named = |text: &String| {
-            if text.is_empty() {
-                return false;
-            }
-            let below =
-                RepoPath::new(text).map(|named| file == &named || file.below(&named).is_some());
-            below.unwrap_or_default()
-        };
-        self.texts.iter().any(is_named) || self.globs.iter().any(|glob| glob.matches(file.as_str()))
+        let is_named = self.texts.iter().any(|text| {
+            !text.is_empty()
+                && RepoPath::new(text)
+                    .is_ok_and(|named| file == &named || file.below(&named).is_some())
+        });
+        is_named || self.globs.iter().any(|glob| glob.matches(file.as_str()))
     }
 }
 

@@ -8,6 +8,17 @@ use super::ActionResult;
 use super::result::{RESULT_KEYS, WORK_KEYS, values};
 use serde_json::Value;
 
+/// The text at a place of a message.
+fn text(message: &Value, pointer: &str) -> Option<String> {
+    let text = message.pointer(pointer)?.as_str()?;
+    Some(text.to_owned())
+}
+
+/// Whether a message has one of these keys.
+fn has(message: &Value, keys: &[&str]) -> bool {
+    keys.iter().any(|key| message.get(key).is_some())
+}
+
 /// What an agent program printed on its standard output.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Printed {
@@ -61,26 +72,16 @@ struct Wrapped {
 
 impl Wrapped {
     fn hear(&mut self, message: Value) {
-        let text = |pointer: &str| {
-            message
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        let has = |keys: &[&str]| {
-            message
-                .as_object()
-                .is_some_and(|members| members.keys().any(|key| keys.contains(&key.as_str())))
-        };
-        if has(&WORK_KEYS) || (has(&RESULT_KEYS) && !has(&["type"])) {
+        let is_result = has(&message, &RESULT_KEYS) && !has(&message, &["type"]);
+        if is_result || has(&message, &WORK_KEYS) {
             // A script that calls the program prints the result itself.
             self.result = Some(message);
             return;
         }
-        match text("/type").as_deref() {
+        match text(&message, "/type").as_deref() {
             Some("result") => {
                 self.is_wrapped = true;
-                self.answer = text("/result");
+                self.answer = text(&message, "/result");
                 self.result = message
                     .get("structured_output")
                     .filter(|given| given.is_object())
@@ -88,32 +89,38 @@ impl Wrapped {
                 if let Some(cost) = message.get("total_cost_usd").and_then(Value::as_f64) {
                     self.cost = Some(self.cost.unwrap_or_default() + cost.max(0.0));
                 }
-                let subtype = text("/subtype").unwrap_or_default();
+                let subtype = text(&message, "/subtype").unwrap_or_default();
                 let failed = message.get("is_error") == Some(&Value::Bool(true))
                     || subtype.starts_with("error");
-                let why = text("/result")
-                    .or_else(|| text("/errors/0"))
+                let why = text(&message, "/result")
+                    .or_else(|| text(&message, "/errors/0"))
                     .filter(|why| !why.trim().is_empty());
                 self.failure = failed.then(|| why.unwrap_or(subtype));
             }
             Some("thread.started" | "turn.started") => {
                 self.is_wrapped = true;
-                (self.failure, self.error) = (None, None);
+                self.failure = None;
+                self.error = None;
             }
             Some("item.completed") => {
                 self.is_wrapped = true;
-                let kind = text("/item/type").or_else(|| text("/item/item_type"));
+                let kind =
+                    text(&message, "/item/type").or_else(|| text(&message, "/item/item_type"));
                 if matches!(kind.as_deref(), Some("agent_message" | "assistant_message")) {
-                    (self.answer, self.result) = (text("/item/text"), None);
+                    self.answer = text(&message, "/item/text");
+                    self.result = None;
                 }
             }
-            Some("turn.completed") => (self.is_wrapped, self.error) = (true, None),
+            Some("turn.completed") => {
+                self.is_wrapped = true;
+                self.error = None;
+            }
             Some("turn.failed") => {
                 self.is_wrapped = true;
                 self.failure =
-                    text("/error/message").or_else(|| Some("the turn failed".to_owned()));
+                    text(&message, "/error/message").or_else(|| Some("the turn failed".to_owned()));
             }
-            Some("error") if self.is_wrapped => self.error = text("/message"),
+            Some("error") if self.is_wrapped => self.error = text(&message, "/message"),
             _ => {}
         }
     }

@@ -21,14 +21,7 @@ pub(super) fn rederive(
     match (entry.kind, rule_of(workflow, entry), &entry.action) {
         (Kind::Run, Some(rule), Some(action)) => {
             let own = before_set(workflow, state, after, &rule.set);
-            result(
-                workflow,
-                state,
-                facts,
-                (&rule.id, action),
-                own,
-                &entry.reason,
-            )
+            result(workflow, state, facts, &rule.id, action, own, &entry.reason)
         }
         (Kind::Skip, Some(rule), Some(action)) => {
             // What the executor printed and how it ended is its word: only the shape is checked.
@@ -38,7 +31,8 @@ pub(super) fn rederive(
                 workflow,
                 state,
                 facts,
-                (&rule.id, action),
+                &rule.id,
+                action,
                 &entry.reason,
                 trace,
             )
@@ -149,13 +143,8 @@ fn refuse_not_enabled(
     rule: &Rule,
     action: &ActionName,
 ) -> Result<(), Reason> {
-    running(
-        workflow,
-        state,
-        facts,
-        (phase_of(workflow, state)?, &rule.id, action),
-    )
-    .map(drop)
+    let phase = phase_of(workflow, state)?;
+    running(workflow, state, facts, phase, &rule.id, action).map(drop)
 }
 
 /// Rejects a step whose recorded actor cannot perform such steps.

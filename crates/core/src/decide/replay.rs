@@ -10,9 +10,9 @@ use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    Facts, GuardPart, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp,
-    Standing, State, Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state,
-    is_original, override_to, reopen, rollback,
+    Facts, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp, Standing, State,
+    Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state, is_original,
+    override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Digest, Error, PhaseId};
@@ -169,20 +169,19 @@ pub fn refute(
         Kind::Advance
     };
     if entry.kind != kind {
-        let (kind, recorded) = (kind.as_str(), entry.kind.as_str());
+        let kind = kind.as_str();
+        let recorded = entry.kind.as_str();
         let message =
             format!("rule `{name}` makes the step `{kind}`, but the record says `{recorded}`");
         return Some(disproof(entry, message));
     }
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
-    let is_fixed =
-        |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
-    let broken = tried
-        .parts
-        .iter()
-        .filter(is_fixed)
-        .find(|part| part.result == Truth::False)?;
+    let broken = tried.parts.iter().find(|part| {
+        part.result == Truth::False
+            && part.within.is_none()
+            && !part_looks_at_files(workflow, &part.saw)
+    })?;
     Some(disproof(
         entry,
         format!(
@@ -270,10 +269,8 @@ fn follow(
     }
     // Equal states have equal documents, which are only built to report a difference.
     if let Some(after) = after.filter(|after| next != **after) {
-        let (yielded, recorded) = (
-            document(&next, &workflow.phase_key),
-            document(after, &workflow.phase_key),
-        );
+        let yielded = document(&next, &workflow.phase_key);
+        let recorded = document(after, &workflow.phase_key);
         if let Some(difference) = difference(&yielded, &recorded, "") {
             let message =
                 format!("the state differs from the result of the transition: {difference}");
@@ -365,10 +362,9 @@ fn creation(
             "the task already existed and was created again".to_owned(),
         ));
     }
-    // Versions that kept only the files that a map reads did not name the others.
-    let is_unnamed = |original: &Original| !original.is_mapped && original_of(entry).is_none();
     let transition = match &state.original {
-        Some(original) if is_unnamed(original) => adopt(
+        // Versions that kept only the files that a map reads did not name the others.
+        Some(original) if !original.is_mapped && original_of(entry).is_none() => adopt(
             workflow,
             &State {
                 original: None,
@@ -417,8 +413,8 @@ fn due(
         return Err(disproof(entry, message));
     }
     // A person may add a reason to that of the rule.
-    let has_own_reason = |because: &str| entry.reason.strip_prefix(because)?.strip_prefix(": ");
-    if transition.by_human && has_own_reason(&transition.reason).is_some() {
+    let added = entry.reason.strip_prefix(transition.reason.as_str());
+    if transition.by_human && added.is_some_and(|added| added.starts_with(": ")) {
         transition.reason.clone_from(&entry.reason);
     }
     Ok((transition, is_held.then_some(BEFORE_LIMIT)))
@@ -430,7 +426,8 @@ fn ordered(
     facts: &Facts,
     entry: &HistoryEntry,
 ) -> Result<(Transition, Standing), Disproof> {
-    let (to, reason) = (Some(entry.to.as_str()), entry.reason.as_str());
+    let to = Some(entry.to.as_str());
+    let reason = entry.reason.as_str();
     let order: Result<Transition, Error> = match (entry.kind, &entry.confirmed) {
         (Kind::Override, _) => override_to(workflow, state, facts, to, reason),
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),

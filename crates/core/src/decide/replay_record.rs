@@ -1,7 +1,7 @@
 //! Replays the recorded steps that follow from the record alone: a rename, an order that was taken back, and what says so in a
 //! detail.
 
-use super::detailed::{detailed, standing_of, why_detailed};
+use super::detailed::{DetailStep, detailed, standing_of, why_detailed};
 use super::rename::{rename, why_renamed};
 use super::replay::difference;
 use super::undo::{undo, why_undone};
@@ -42,13 +42,13 @@ pub fn replay_record(
         }
         (_, Some(detail)) => {
             let why = why_detailed(entry, detail);
-            detailed(
-                workflow,
-                before,
-                &task,
-                (**detail).clone(),
-                (entry.at, Some(&entry.to), why),
-            )?
+            let step = DetailStep {
+                detail: (**detail).clone(),
+                at: entry.at,
+                to: Some(&entry.to),
+                why,
+            };
+            detailed(workflow, before, &task, step)?
         }
         (_, None) => {
             let taken = taken?;

@@ -59,10 +59,7 @@ impl ActionResult {
         let Some(members) = value.as_object() else {
             return Err("the result is not a JSON object".into());
         };
-        if !members
-            .keys()
-            .any(|key| RESULT_KEYS.contains(&key.as_str()))
-        {
+        if !has_result_key(members) {
             return Err(format!(
                 "the JSON object is not a result; the keys of a result are {}",
                 RESULT_KEYS.join(", ")
@@ -81,23 +78,8 @@ impl ActionResult {
                 );
             }
         }
-        let given = |key: &str| members.get(key).filter(|value| !value.is_null());
-        let text = |key: &'static str| -> Result<Option<String>, Reason> {
-            match given(key) {
-                None => Ok(None),
-                Some(Value::String(text)) => Ok(Some(text.clone())),
-                Some(_) => Err(format!("`{key}` of the result is not a string").into()),
-            }
-        };
-        let updates = |key: &'static str| match given(key) {
-            None => Ok(Map::new()),
-            Some(Value::Object(updates)) => Ok(updates.clone()),
-            Some(_) => Err(Reason::from(format!(
-                "`{key}` of the result is not an object"
-            ))),
-        };
-        let mut wanted = patch(&updates("stateUpdates")?)?;
-        let mut of_skill = updates(SKILL_UPDATES)?;
+        let mut wanted = patch(&updates(members, "stateUpdates")?)?;
+        let mut of_skill = updates(members, SKILL_UPDATES)?;
         of_skill.retain(|key, _| !KEPT_BY_ORCH.contains(&key.as_str()));
         if !of_skill.is_empty() {
             wanted.extend(patch(&Map::from_iter([(
@@ -105,7 +87,7 @@ impl ActionResult {
                 Value::Object(of_skill),
             )]))?);
         }
-        let output_files = match given("outputFiles") {
+        let output_files = match given(members, "outputFiles") {
             None => Vec::new(),
             Some(Value::Array(items)) => items
                 .iter()
@@ -114,21 +96,14 @@ impl ActionResult {
                 .ok_or("`outputFiles` of the result contains an item that is not a string")?,
             Some(_) => return Err("`outputFiles` of the result is not a list".into()),
         };
-        let flag = |key: &'static str| match given(key) {
-            None => Ok(true),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(Reason::from(format!(
-                "`{key}` of the result is neither true nor false"
-            ))),
-        };
-        let cost = match given("cost") {
+        let cost = match given(members, "cost") {
             None => 0.0,
             Some(value) => value
                 .as_f64()
                 .filter(|cost| cost.is_finite() && *cost >= 0.0)
                 .ok_or("`cost` of the result is not a number of at least 0")?,
         };
-        let (failed, asks) = match text("status")?.as_deref() {
+        let (failed, asks) = match text(members, "status")?.as_deref() {
             None | Some("success" | "completed" | "done") => (false, false),
             Some("failed" | "failure" | "error" | "blocked") => (true, false),
             Some("needs_input") => (false, true),
@@ -143,7 +118,8 @@ impl ActionResult {
                 return Err(format!("{message}{place}").into());
             }
         };
-        let (summary, message) = (text("summary")?, text("message")?);
+        let summary = text(members, "summary")?;
+        let message = text(members, "message")?;
         let said = message
             .as_ref()
             .or(summary.as_ref())
@@ -158,8 +134,8 @@ impl ActionResult {
             question: asks.then_some(question),
             summary,
             message,
-            goes_on: flag("continue")?,
-            recoverable: flag("recoverable")?,
+            goes_on: flag(members, "continue")?,
+            recoverable: flag(members, "recoverable")?,
             failed,
             cost,
         })
@@ -174,16 +150,9 @@ impl ActionResult {
         let Some((end, result)) = block(text) else {
             return values(text, &['{']).pop();
         };
-        let is_result = |value: &Value| {
-            value.as_object().is_some_and(|members| {
-                members
-                    .keys()
-                    .any(|key| RESULT_KEYS.contains(&key.as_str()))
-            })
-        };
         values(&text[end..], &['{'])
             .into_iter()
-            .rfind(is_result)
+            .rfind(|value| value.as_object().is_some_and(has_result_key))
             .or(Some(result))
     }
 }
@@ -191,7 +160,8 @@ impl ActionResult {
 /// The JSON values that begin a line with one of these characters, outermost only, in the order of the text.
 pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
     let mut found = Vec::new();
-    let (mut offset, mut end) = (0, 0);
+    let mut offset = 0;
+    let mut end = 0;
     for line in text.split_inclusive('\n') {
         let start = offset + line.len() - line.trim_start().len();
         offset += line.len();
@@ -206,6 +176,42 @@ pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
         }
     }
     found
+}
+
+fn has_result_key(members: &Map<String, Value>) -> bool {
+    members
+        .keys()
+        .any(|key| RESULT_KEYS.contains(&key.as_str()))
+}
+
+/// The value of a key of a result; a null counts as a missing key.
+fn given<'v>(members: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+    members.get(key).filter(|value| !value.is_null())
+}
+
+fn text(members: &Map<String, Value>, key: &str) -> Result<Option<String>, Reason> {
+    match given(members, key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("`{key}` of the result is not a string").into()),
+    }
+}
+
+fn updates(members: &Map<String, Value>, key: &str) -> Result<Map<String, Value>, Reason> {
+    match given(members, key) {
+        None => Ok(Map::new()),
+        Some(Value::Object(updates)) => Ok(updates.clone()),
+        Some(_) => Err(format!("`{key}` of the result is not an object").into()),
+    }
+}
+
+/// What a switch of a result says; by default, yes.
+fn flag(members: &Map<String, Value>, key: &str) -> Result<bool, Reason> {
+    match given(members, key) {
+        None => Ok(true),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(format!("`{key}` of the result is neither true nor false").into()),
+    }
 }
 
 /// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`. The keys are those of a
@@ -226,7 +232,8 @@ fn block(text: &str) -> Option<(usize, Value)> {
                     .is_some_and(|line| line.trim_end().ends_with(':'))
         })?;
     let mut members = Map::new();
-    let (mut offset, mut end) = (start, start + "ACTION_RESULT:".len());
+    let mut offset = start;
+    let mut end = start + "ACTION_RESULT:".len();
     for line in text[start..].split_inclusive('\n') {
         let at = offset;
         offset += line.len();
@@ -242,17 +249,18 @@ fn block(text: &str) -> Option<(usize, Value)> {
             break;
         }
         end = end.max(offset);
-        let is_meant = |known: &&&str| known.eq_ignore_ascii_case(&key.trim().replace('_', ""));
-        let Some(&name) = RESULT_KEYS.iter().find(is_meant) else {
+        let key = key.trim().replace('_', "");
+        let mut names = RESULT_KEYS.iter();
+        let Some(&name) = names.find(|known| known.eq_ignore_ascii_case(&key)) else {
             continue;
         };
         let from = at + line.find(':').unwrap_or_default() + 1;
         let mut values = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
         // Only an object or a list may begin on the next line: a line of text there is no value of this key.
-        let starts = |openers: &[char]| text[from..].trim_start().starts_with(openers);
+        let rest = text[from..].trim_start();
         let is_json = match (value.trim().is_empty(), TEXTS.contains(&name)) {
-            (true, is_text) => !is_text && starts(&['{', '[']),
-            (false, true) => starts(&['{', '"']),
+            (true, is_text) => !is_text && rest.starts_with(['{', '[']),
+            (false, true) => rest.starts_with(['{', '"']),
             (false, false) => true,
         };
         let read = match is_json.then(|| values.next()).flatten() {

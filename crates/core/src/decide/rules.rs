@@ -1,6 +1,5 @@
 //! Tries the rules of a phase in document order and records what each one read and yields.
 
-use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
@@ -169,9 +168,10 @@ impl Judge<'_> {
         if part.result == Ok(true) {
             return;
         }
-        let absent_or_false =
-            |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
-        for (read, _) in part.saw.iter().filter(|(_, value)| absent_or_false(value)) {
+        for (read, value) in &part.saw {
+            if !matches!(value, None | Some(Value::Bool(false))) {
+                continue;
+            }
             let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read)
             else {
                 continue;
@@ -224,10 +224,9 @@ impl Judge<'_> {
                 }
             }
             Outcome::Choose(actions) => {
-                let may = |action: &&ActionName| {
-                    self.is_available(action, scope, &mut Vec::new()) == Ok(true)
-                };
-                let offered: Vec<ActionName> = actions.iter().filter(may).cloned().collect();
+                let mut offered = actions.clone();
+                offered
+                    .retain(|action| self.is_available(action, scope, &mut Vec::new()) == Ok(true));
                 match self
                     .state
                     .run
@@ -343,17 +342,17 @@ impl Judge<'_> {
         if rule.by_human || rule.on.is_some() {
             return None;
         }
-        let used = |phase: &Phase| {
-            (
-                self.state.attempt(&phase.id),
-                self.workflow.attempts_of(phase),
-            )
-        };
-        let (attempts, limit) = used(target);
         let is_forward = self.workflow.position(to) > self.workflow.position(&self.phase.id);
-        let (here, limit_here) = used(self.phase);
-        let is_allowed = is_forward && here > limit_here;
-        (attempts >= limit && !is_allowed).then_some(attempts)
+        let here = self.state.attempt(&self.phase.id);
+        if is_forward && here > self.workflow.attempts_of(self.phase) {
+            return None;
+        }
+        let attempts = self.state.attempt(&target.id);
+        if attempts >= self.workflow.attempts_of(target) {
+            Some(attempts)
+        } else {
+            None
+        }
     }
 
     /// That the rules lead to a phase whose attempts are used up, in words; for a task that lacks a need of its
@@ -382,23 +381,15 @@ impl Judge<'_> {
             .cloned()
             .collect();
         names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
-        let read = |seen: &&SeenArtifact<'_>| self.reads(rule, seen.derived.name.as_str());
-        names.extend(
-            self.seen
-                .iter()
-                .filter(read)
-                .map(|seen| seen.derived.name.clone()),
-        );
+        let read = self
+            .seen
+            .iter()
+            .filter(|seen| self.reads(rule, seen.derived.name.as_str()));
         // Code is not committed with the step, so every step from a phase that needs code names it.
-        let is_code = |seen: &&SeenArtifact<'_>| {
+        let code = self.seen.iter().filter(|seen| {
             seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name)
-        };
-        names.extend(
-            self.seen
-                .iter()
-                .filter(is_code)
-                .map(|seen| seen.derived.name.clone()),
-        );
+        });
+        names.extend(read.chain(code).map(|seen| seen.derived.name.clone()));
         names
     }
 

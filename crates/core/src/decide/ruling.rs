@@ -11,7 +11,7 @@ use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
-use crate::base::{ArtifactName, Code, Error, PhaseId, command, words};
+use crate::base::{ArtifactName, Code, Digest, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -121,17 +121,18 @@ impl Judge<'_> {
     /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
     /// `None` for one that cannot be made.
     pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
-        let order = |ruling| RulingOrder {
-            ruling,
+        let order = RulingOrder {
+            ruling: Ruling::Approve,
             to: None,
             reason: None,
             overrides: false,
             objections: &[],
         };
         let stamp = Stamp::of_no_record();
-        let approval = self.approval(order(Ruling::Approve), &stamp);
+        let approval = self.approval(order, &stamp);
         [Ruling::Approve, Ruling::Reject].map(|ruling| {
-            let (taken, _) = self.ruled(order(ruling), &stamp, due, approval.as_ref())?;
+            let order = RulingOrder { ruling, ..order };
+            let (taken, _) = self.ruled(order, &stamp, due, approval.as_ref())?;
             Some(taken.to)
         })
     }
@@ -194,15 +195,9 @@ impl Judge<'_> {
 
     /// Whether the file of a draft is there as it was drafted.
     fn holds(&self, draft: &Draft) -> bool {
-        let file = |facts: &Facts| {
-            let mut all = facts.artifacts.values().flatten();
-            all.find(|file| file.path == draft.path)
-                .and_then(|file| file.digest)
-        };
-        draft
-            .facts
-            .as_ref()
-            .is_some_and(|facts| file(self.facts) == file(facts))
+        draft.facts.as_ref().is_some_and(|facts| {
+            digest_at(self.facts, &draft.path) == digest_at(facts, &draft.path)
+        })
     }
 
     /// The transition that an order takes: the due one, or one that a draft makes due. `approval` is the draft that
@@ -244,10 +239,11 @@ impl Judge<'_> {
     /// Whether a person may take a transition that is due by a decision: it waits for a person, or a person owns the
     /// phase, or it rests on a verdict of the phase.
     fn is_persons(&self, due: &Transition) -> bool {
-        let verdicts = || self.outputs().filter(|output| is_verdict(output));
         due.by_human
             || self.phase.owner == Owner::Human
-            || verdicts().any(|output| self.rests_on_verdict(due, output))
+            || self
+                .outputs()
+                .any(|output| is_verdict(output) && self.rests_on_verdict(due, output))
     }
 
     /// Whether a transition leaves the phase because of what a verdict says.
@@ -264,16 +260,22 @@ impl Judge<'_> {
     /// The draft of an approval: by an example of the schema, or else, of a verdict, by the opposite of one.
     fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
         let order = RulingOrder { to: None, ..order };
-        let leads_on = |(due, _): &Drafted| self.leads_on(&due.to);
-        let of_examples = self
-            .drafted(order, stamp, Choices::OfExamples)
+        self.first_drafted(order, stamp, Choices::OfExamples, true)
+            .or_else(|| self.first_drafted(order, stamp, Choices::Opposite, true))
+    }
+
+    /// The first draft that leads on, or the first that leads back.
+    fn first_drafted(
+        &self,
+        order: RulingOrder<'_>,
+        stamp: &Stamp,
+        choices: Choices,
+        on: bool,
+    ) -> Option<Drafted> {
+        let drafted = self.drafted(order, stamp, choices);
+        drafted
             .into_iter()
-            .find(leads_on);
-        of_examples.or_else(|| {
-            self.drafted(order, stamp, Choices::Opposite)
-                .into_iter()
-                .find(leads_on)
-        })
+            .find(|(due, _)| self.leads_on(&due.to) == on)
     }
 
     /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
@@ -283,19 +285,14 @@ impl Judge<'_> {
             let varied = self.drafted(order, stamp, Choices::Varied);
             return varied.into_iter().find(|(due, _)| due.to.as_str() == to);
         }
-        let is_back = |(due, _): &Drafted| !self.leads_on(&due.to);
-        let drafted = self.drafted(order, stamp, Choices::OfExamples);
-        if let Some(first) = drafted.into_iter().find(is_back) {
+        if let Some(first) = self.first_drafted(order, stamp, Choices::OfExamples, false) {
             return Some(first);
         }
         let closed = self
             .hindered(order, stamp)
             .and_then(|hindered| self.workflow.position(&hindered.to));
         let Some(closed) = closed else {
-            return self
-                .drafted(order, stamp, Choices::Opposite)
-                .into_iter()
-                .find(is_back);
+            return self.first_drafted(order, stamp, Choices::Opposite, false);
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
         before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
@@ -317,35 +314,40 @@ impl Judge<'_> {
             stamp,
             choices,
         );
-        let drafts = self.drafts(order, stamp, choices).zip(plain);
-        let due = |((artifact, draft), (_, plain)): ((&Artifact, Draft), (&Artifact, Draft))| {
-            let due = self.on(&draft, |on| on.due())?;
-            let is_ruled =
-                due.by_human || (is_verdict(artifact) && self.rests_on_verdict(&due, artifact));
-            let is_clear = || {
-                let without = || self.on(&plain, |on| on.due());
-                order.objections.is_empty() || without().is_some_and(|plain| plain.to == due.to)
+        let mut found = Vec::new();
+        for ((artifact, draft), (_, plain)) in self.drafts(order, stamp, choices).zip(plain) {
+            let Some(due) = self.on(&draft, |on| on.due()) else {
+                continue;
             };
-            (is_ruled && is_clear()).then_some((due, draft))
-        };
-        drafts.filter_map(due).collect()
+            let is_of_verdict = is_verdict(artifact) && self.rests_on_verdict(&due, artifact);
+            if !due.by_human && !is_of_verdict {
+                continue;
+            }
+            if !order.objections.is_empty() {
+                let without = self.on(&plain, |on| on.due());
+                if without.is_none_or(|plain| plain.to != due.to) {
+                    continue;
+                }
+            }
+            found.push((due, draft));
+        }
+        found
     }
 
     /// The outputs of the phase that a person may write: the verdicts, and in a phase that a person owns all that have
     /// to be there.
     fn outputs(&self) -> impl Iterator<Item = &Artifact> {
         let is_persons = self.phase.owner == Owner::Human;
-        let may = move |artifact: &&Artifact| {
-            is_verdict(artifact) || (is_persons && !self.phase.optional.contains(&artifact.name))
-        };
+
         let artifacts = self
             .phase
             .produces
             .iter()
             .filter_map(|name| self.workflow.artifact(name));
-        artifacts
-            .filter(|artifact| artifact.format == Format::Json)
-            .filter(may)
+        artifacts.filter(move |artifact| {
+            let is_owed = is_persons && !self.phase.optional.contains(&artifact.name);
+            artifact.format == Format::Json && (is_owed || is_verdict(artifact))
+        })
     }
 
     /// Every draft of an output that a person may write.
@@ -372,7 +374,7 @@ impl Judge<'_> {
             };
             let choices = choices.into_iter();
             let values = choices
-                .filter_map(|choice| self.filled(schema, choice, &artifact.name, (order, stamp)));
+                .filter_map(|choice| self.filled(schema, choice, &artifact.name, order, stamp));
             let drafts = values.map(|value| (artifact, self.with_value(artifact, value, stamp)));
             drafts.collect::<Vec<_>>()
         })
@@ -425,18 +427,14 @@ impl Judge<'_> {
         schema: &Value,
         mut value: Map<String, Value>,
         artifact: &ArtifactName,
-        (order, stamp): (RulingOrder<'_>, &Stamp),
+        order: RulingOrder<'_>,
+        stamp: &Stamp,
     ) -> Option<Value> {
         let properties = schema.get("properties")?.as_object()?;
-        let mark_of = |shape: &'_ Value| {
-            shape
-                .get("x-orch-fill")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
+
         let names_objections = properties
             .values()
-            .any(|shape| mark_of(shape).as_deref() == Some("issues"));
+            .any(|shape| mark_of(shape) == Some("issues"));
         let apart = if names_objections {
             &[]
         } else {
@@ -452,7 +450,7 @@ impl Judge<'_> {
             let Some(mark) = mark_of(shape) else { continue };
             is_marked = true;
             let is_list = shape.get("type").and_then(Value::as_str) == Some("array");
-            let filled = match mark.as_str() {
+            let filled = match mark {
                 "reason" if reasons.is_empty() => None,
                 "reason" if is_list => Some(Value::from(reasons.clone())),
                 "reason" => Some(Value::from(reasons.join("; "))),
@@ -484,36 +482,38 @@ impl Judge<'_> {
         } else {
             Choices::OfExamples
         };
-        let mut drafts = self.drafts(order, stamp, choices);
-        drafts.find_map(|(_, draft)| {
+
+        for (_, draft) in self.drafts(order, stamp, choices) {
             let decision = self.on(&draft, |on| on.decide_alone(Vec::new()));
             let to = match &decision.verdict {
-                Verdict::Inconsistent { phase, .. } => phase.clone(),
-                Verdict::Handover { held, .. } => held.to.clone(),
-                Verdict::Wait { .. } => self.on(&draft, |on| on.held_by_writer())?,
-                _ => return None,
+                Verdict::Inconsistent { phase, .. } => Some(phase.clone()),
+                Verdict::Handover { held, .. } => Some(held.to.clone()),
+                Verdict::Wait { .. } => self.on(&draft, |on| on.held_by_writer()),
+                _ => None,
             };
+            let Some(to) = to else { continue };
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
                 && order
                     .to
                     .is_none_or(|named| to.as_str() == named || to == self.phase.id);
-            is_meant.then(|| Hindered {
-                to,
-                decision,
-                draft,
-            })
-        })
+            if is_meant {
+                return Some(Hindered {
+                    to,
+                    decision,
+                    draft,
+                });
+            }
+        }
+        None
     }
 
     /// Why nothing can be decided so.
     fn nothing(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
         let task = self.facts.task.as_str();
-        let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
-        let said = |why: &str| format!("nothing to {}{toward}: {why}", order.ruling.as_str());
-        let refuse =
-            |why: &str, argv: &[&str]| refused(Code::NothingToApply, said(why), command(argv));
+
         if let Some(why) = self.contradicted(order, stamp) {
-            return refuse(&why, &["orch", "reject", task, "--reason", WHY]);
+            let argv = ["orch", "reject", task, "--reason", WHY];
+            return nothing_to(order, &why, command(&argv));
         }
         let now = self.decide_alone(Vec::new());
         // A decision that would be taken in vain says more than the missing file.
@@ -523,17 +523,15 @@ impl Judge<'_> {
         let is_hindered = hindered.is_some();
         let decision = hindered.unwrap_or(now);
         if decision.transition().is_some_and(|due| !due.by_human) {
-            return refuse(
-                "the due transition requires no person",
-                &["orch", "next", task],
-            );
+            let why = "the due transition requires no person";
+            return nothing_to(order, why, command(&["orch", "next", task]));
         }
         let others = decision
             .diagnostics
             .iter()
             .find(|found| found.code == Code::NotIndependent);
         if let Some(hint) = others.and_then(|found| found.hint.clone()) {
-            return refused(Code::NothingToApply, said(&decision.reason), hint);
+            return nothing_to(order, &decision.reason, hint);
         }
         let lacks_needs = is_hindered || matches!(decision.verdict, Verdict::Inconsistent { .. });
         let is_closed = matches!(&decision.verdict, Verdict::Inconsistent { broken, .. }
@@ -555,24 +553,24 @@ impl Judge<'_> {
             let said = format!("the approval would rest on what does not stand: {why}");
             return refused(Code::EvidenceOutdated, said, format!("{back}{hint}"));
         }
-        match self
-            .last_consistent()
-            .filter(|_| lacks_needs && order.ruling == Ruling::Reject)
-        {
-            Some(back) => refuse(
-                &decision.reason,
-                &[
-                    "orch",
-                    "rollback",
-                    task,
-                    "--to",
-                    back.as_str(),
-                    "--reason",
-                    WHY,
-                ],
-            ),
-            None => refuse(&decision.reason, &["orch", "explain", task]),
-        }
+        let back = if lacks_needs && order.ruling == Ruling::Reject {
+            self.last_consistent()
+        } else {
+            None
+        };
+        let hint = match back {
+            Some(back) => command(&[
+                "orch",
+                "rollback",
+                task,
+                "--to",
+                back.as_str(),
+                "--reason",
+                WHY,
+            ]),
+            None => command(&["orch", "explain", task]),
+        };
+        nothing_to(order, &decision.reason, hint)
     }
 
     /// Why an approval with these objections would not approve.
@@ -615,6 +613,36 @@ pub(super) fn is_verdict(artifact: &Artifact) -> bool {
     schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
 }
 
+/// The refusal of a decision that would lead nowhere.
+fn nothing_to(order: RulingOrder<'_>, why: &str, hint: String) -> Error {
+    let ruling = order.ruling.as_str();
+    let message = match order.to {
+        Some(to) => format!("nothing to {ruling} to `{to}`: {why}"),
+        None => format!("nothing to {ruling}: {why}"),
+    };
+    refused(Code::NothingToApply, message, hint)
+}
+
+/// The digest of the artifact's file at a path of the task.
+fn digest_at(facts: &Facts, path: &str) -> Option<Digest> {
+    let mut files = facts.artifacts.values().flatten();
+    files.find(|file| file.path == path)?.digest
+}
+
+/// What a decision writes into a property, as its schema says.
+fn mark_of(shape: &Value) -> Option<&str> {
+    shape.get("x-orch-fill")?.as_str()
+}
+
+fn is_boolean(shape: &Value) -> bool {
+    shape.get("type") == Some(&"boolean".into())
+}
+
+/// Whether a property can only be one of several values.
+fn is_choice(shape: &Value) -> bool {
+    shape.get("enum").is_some() || shape.get("const").is_some() || is_boolean(shape)
+}
+
 /// The choices of a schema.
 fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
     let none = Map::new();
@@ -622,49 +650,35 @@ fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
         .get("properties")
         .and_then(Value::as_object)
         .unwrap_or(&none);
-    let is_boolean = |shape: &Value| shape.get("type") == Some(&"boolean".into());
-    let is_choice = |key: &str| {
-        properties.get(key).is_some_and(|shape| {
-            shape.get("enum").is_some() || shape.get("const").is_some() || is_boolean(shape)
-        })
-    };
     let examples = schema
         .get("examples")
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
-    let mut found: Vec<Map<String, Value>> = examples
-        .filter_map(Value::as_object)
-        .map(|example| {
-            example
-                .iter()
-                .filter(|(key, _)| is_choice(key))
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect()
-        })
-        .collect();
+    let mut found = Vec::new();
+    for example in examples.filter_map(Value::as_object) {
+        let mut choices = example.clone();
+        choices.retain(|key, _| properties.get(key).is_some_and(is_choice));
+        found.push(choices);
+    }
     if wanted == Choices::OfExamples {
         return found;
     }
     let booleans = [Value::Bool(true), Value::Bool(false)];
     for example in found.clone() {
         for key in example.keys() {
-            let shape = properties.get(key);
-            let listed = shape.filter(|_| wanted == Choices::Varied);
-            let listed = listed
-                .and_then(|shape| shape.get("enum")?.as_array())
-                .map(Vec::as_slice);
-            let others = listed.or_else(|| {
-                shape
-                    .filter(|shape| is_boolean(shape))
-                    .map(|_| &booleans[..])
-            });
-            for other in others.into_iter().flatten() {
-                let varied = example
-                    .clone()
-                    .into_iter()
-                    .chain([(key.clone(), other.clone())])
-                    .collect();
+            let Some(shape) = properties.get(key) else {
+                continue;
+            };
+            let listed = shape.get("enum").and_then(Value::as_array);
+            let others: &[Value] = match listed {
+                Some(listed) if wanted == Choices::Varied => listed,
+                _ if is_boolean(shape) => &booleans,
+                _ => &[],
+            };
+            for other in others {
+                let mut varied = example.clone();
+                varied.insert(key.clone(), other.clone());
                 if !found.contains(&varied) {
                     found.push(varied);
                 }

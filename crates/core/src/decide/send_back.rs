@@ -74,7 +74,8 @@ impl Judge<'_> {
             }
         }
         let verdicts = read.iter().map(|seen| seen.derived.name.clone()).collect();
-        let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
+        let rule = entry.rule.clone();
+        let reason = entry.reason.clone();
         Some(SendBack {
             from,
             rule,
@@ -86,11 +87,11 @@ impl Judge<'_> {
     }
 
     fn went_back(&self, entry: &HistoryEntry) -> bool {
-        let position = |phase: &PhaseId| self.workflow.position(phase);
+        let to = self.workflow.position(&entry.to);
         let is_back = entry
             .from
             .as_ref()
-            .is_some_and(|from| position(&entry.to) <= position(from));
+            .is_some_and(|from| to <= self.workflow.position(from));
         matches!(entry.kind, Kind::Regress | Kind::Rollback | Kind::Reopen)
             || (entry.kind == Kind::Override && is_back)
     }
@@ -140,30 +141,30 @@ fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'
 /// One issue of a verdict, with its place. `earlier` are the issues quoted before it: of equal ones, each has a
 /// place of its own.
 fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> QuotedIssue {
-    let place = seen.files.iter().find_map(|file| {
-        let is_equal = |one: &&QuotedIssue| one.path == file.path && one.value == value;
-        let mut skip = earlier.iter().filter(is_equal).count();
-        Some((
-            file.path.clone(),
-            find(file.data.as_deref()?, &value, &mut skip)?,
-        ))
-    });
-    let (path, pointer) = match place {
-        Some((path, pointer)) => (path, Some(pointer)),
-        None => (
-            seen.files
-                .first()
-                .map(|file| file.path.clone())
-                .unwrap_or_default(),
-            None,
-        ),
-    };
-    QuotedIssue {
+    let mut quoted = QuotedIssue {
         artifact: seen.derived.name.clone(),
-        path,
-        pointer,
+        path: String::new(),
+        pointer: None,
         value,
+    };
+    for file in &seen.files {
+        let Some(data) = file.data.as_deref() else {
+            continue;
+        };
+        let mut skip = earlier
+            .iter()
+            .filter(|one| one.path == file.path && one.value == quoted.value)
+            .count();
+        quoted.pointer = find(data, &quoted.value, &mut skip);
+        if quoted.pointer.is_some() {
+            quoted.path.clone_from(&file.path);
+            return quoted;
+        }
     }
+    if let Some(first) = seen.files.first() {
+        quoted.path.clone_from(&first.path);
+    }
+    quoted
 }
 
 /// The pointer of a part of `data` that equals `wanted`, after the first `skip` such parts.

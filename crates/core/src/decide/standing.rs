@@ -171,18 +171,18 @@ pub(super) fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
         .get("of")
         .or_else(|| data.get("front_matter")?.get("of"))?
         .as_object()?;
-    let version = |value: &Value| match value {
-        Value::Null => NamedVersion::Absent,
-        Value::String(text) => {
-            Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest)
-        }
-        _ => NamedVersion::Unreadable,
-    };
-    Some(
-        of.iter()
-            .map(|(name, value)| (name.clone(), version(value)))
-            .collect(),
-    )
+    let mut judged = Vec::new();
+    for (name, value) in of {
+        let version = match value {
+            Value::Null => NamedVersion::Absent,
+            Value::String(text) => {
+                Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest)
+            }
+            _ => NamedVersion::Unreadable,
+        };
+        judged.push((name.clone(), version));
+    }
+    Some(judged)
 }
 
 /// Why an entry of an `of` map is outdated; `None` if it matches what is present.

@@ -419,9 +419,9 @@ fn renamed<T>(
     recorded: BTreeMap<ArtifactName, T>,
     both: impl Fn(&mut T, T),
 ) -> BTreeMap<ArtifactName, T> {
-    let is_own = |(name, _): &(ArtifactName, T)| workflow.own_name(name) == name;
-    let (own, aliased): (Vec<_>, Vec<_>) = recorded.into_iter().partition(is_own);
-    let mut all: BTreeMap<ArtifactName, T> = own.into_iter().collect();
+    let (mut all, aliased): (BTreeMap<_, _>, BTreeMap<_, _>) = recorded
+        .into_iter()
+        .partition(|(name, _)| workflow.own_name(name) == name);
     for (name, value) in aliased {
         match all.get_mut(workflow.own_name(&name)) {
             Some(known) => both(known, value),
@@ -434,10 +434,10 @@ fn renamed<T>(
 /// Adds the writers, and their files, that are not there yet.
 fn add_written(own: &mut Vec<Written>, others: Vec<Written>) {
     for other in others {
-        let is_same = |known: &&mut Written| {
-            known.by == other.by && known.files.is_empty() == other.files.is_empty()
-        };
-        match own.iter_mut().find(is_same) {
+        let same = own
+            .iter_mut()
+            .find(|known| known.by == other.by && known.files.is_empty() == other.files.is_empty());
+        match same {
             Some(known) => add_new(&mut known.files, other.files),
             None => own.push(other),
         }
@@ -454,6 +454,18 @@ fn add_new(own: &mut Vec<Digest>, others: Vec<Digest>) {
 }
 
 impl Actor {
+    /// Every digest that the record holds.
+    fn digests(&self) -> impl Iterator<Item = Digest> {
+        let ends = self.entered_with.values().chain(self.left_with.values());
+        let files = self.spent.values().chain(self.early.values()).flatten();
+        let judged = self.judged.values().flat_map(BTreeMap::values);
+        let approved = self.approvals.iter().flat_map(|said| said.on.values());
+        ends.flatten()
+            .chain(files)
+            .chain(judged)
+            .chain(approved)
+            .copied()
+    }
     /// The artifacts that the record names.
     pub(super) fn artifacts(&self) -> impl Iterator<Item = &ArtifactName> {
         let ends = self
@@ -551,31 +563,10 @@ impl State {
     /// Whether the records of phases name an artifact by a digest of another format than this one.
     #[must_use]
     pub fn is_of_another_format(&self, format: ObjectFormat) -> bool {
-        let digests = |actor: &'_ Actor| {
-            let ends = actor
-                .entered_with
-                .values()
-                .chain(actor.left_with.values())
-                .copied()
-                .flatten();
-            let files = actor
-                .spent
-                .values()
-                .chain(actor.early.values())
-                .flatten()
-                .copied();
-            let judged = actor.judged.values().flat_map(BTreeMap::values).copied();
-            let approved = actor
-                .approvals
-                .iter()
-                .flat_map(|said| said.on.values())
-                .copied();
-            ends.chain(files)
-                .chain(judged)
-                .chain(approved)
-                .any(|digest| digest.format() != format)
-        };
-        self.actors.values().any(digests)
+        self.actors
+            .values()
+            .flat_map(Actor::digests)
+            .any(|digest| digest.format() != format)
     }
 
     /// The record of a phase.
@@ -588,13 +579,15 @@ impl State {
     /// name of that phase or artifact.
     #[must_use]
     pub fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
-        let is_own_phase = |name: &String| {
+        let are_phases_own = self.actors.keys().all(|name| {
             workflow
                 .phase_named(name)
                 .is_none_or(|phase| phase.id.as_str() == name)
-        };
-        let is_own = |name: &ArtifactName| workflow.own_name(name) == name;
-        if self.actors.keys().all(is_own_phase) && self.recorded_artifacts().all(is_own) {
+        });
+        let are_artifacts_own = self
+            .recorded_artifacts()
+            .all(|name| workflow.own_name(name) == name);
+        if are_phases_own && are_artifacts_own {
             return Cow::Borrowed(self);
         }
         let mut state = self.clone();
@@ -629,11 +622,8 @@ impl State {
         for (id, actor) in aliased {
             match state.actors.get_mut(&id) {
                 Some(own) => {
-                    let is_new = |said: &Approving| {
-                        own.approvals.iter().all(|own| own.person != said.person)
-                    };
-                    let (new, _): (Vec<_>, Vec<_>) =
-                        actor.approvals.iter().cloned().partition(is_new);
+                    let mut new = actor.approvals.clone();
+                    new.retain(|said| own.approvals.iter().all(|own| own.person != said.person));
                     own.approvals.extend(new);
                     own.take_over(actor);
                 }

@@ -5,7 +5,7 @@
 
 use super::{Actor, HistoryEntry, RunRecord, State};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The version of the file format.
 pub const STATE_VERSION: u64 = 1;
@@ -127,36 +127,38 @@ pub fn document(state: &State, phase_key: &str) -> Value {
 /// So its keys are the same for every workflow, and folding a log needs no workflow document.
 #[must_use]
 pub fn standing_document(state: &State) -> Value {
-    let named = |text: &Option<String>| text.as_deref().map(Value::from);
-    let run = Some(&state.run).filter(|run| has_results(run));
+    let run = if has_results(&state.run) {
+        value_of(&state.run)
+    } else {
+        Value::Null
+    };
     let members = [
-        ("task", named(&state.task)),
-        ("title", named(&state.title)),
-        (
-            "actors",
-            (!state.actors.is_empty()).then(|| value_of(&state.actors)),
-        ),
-        (
-            "waived",
-            (!state.waived.is_empty()).then(|| value_of(&state.waived)),
-        ),
-        ("run", run.map(value_of)),
-        ("relations", relations(state)),
-        (
-            "errors",
-            (!state.errors.is_empty()).then(|| Value::Array(state.errors.clone())),
-        ),
-        (
-            "data",
-            (!state.extra.is_empty()).then(|| Value::Object(state.extra.clone())),
-        ),
+        ("task", value_of(&state.task)),
+        ("title", value_of(&state.title)),
+        ("actors", value_of(&state.actors)),
+        ("waived", value_of(&state.waived)),
+        ("run", run),
+        ("relations", relations(state).unwrap_or_default()),
+        ("errors", value_of(&state.errors)),
+        ("data", value_of(&state.extra)),
     ];
-    Value::Object(
-        members
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value?)))
-            .collect(),
-    )
+    let mut document = Map::new();
+    for (key, value) in members {
+        if !is_empty(&value) {
+            document.insert(key.to_owned(), value);
+        }
+    }
+    Value::Object(document)
+}
+
+/// Whether a member says nothing: it is `null`, or a list or an object without members.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
 }
 
 /// How a task stands to others, who holds it, and what it was called; `None` if nothing is recorded of that.
@@ -168,15 +170,32 @@ fn relations(state: &State) -> Option<Value> {
     if let (false, Some(members)) = (state.former.is_empty(), relations.as_object_mut()) {
         members.insert("former".to_owned(), value_of(&state.former));
     }
-    relations
-        .as_object()
-        .is_some_and(|members| !members.is_empty())
-        .then_some(relations)
+    Some(relations).filter(|relations| !is_empty(relations))
 }
 
 /// Whether a task has results of actions.
 fn has_results(run: &RunRecord) -> bool {
     *run != RunRecord::default()
+}
+
+impl Actor {
+    /// Whether it writes a member of this name before those of other tools.
+    fn has_own(&self, key: &str) -> bool {
+        match key {
+            "status" | "attempt" => true,
+            "substate" => self.substate.is_some(),
+            "entered_with" => !self.entered_with.is_empty(),
+            "left_with" => !self.left_with.is_empty(),
+            "left_files" => !self.left_files.is_empty(),
+            "judged" => !self.judged.is_empty(),
+            "spent" => !self.spent.is_empty(),
+            "early" => !self.early.is_empty(),
+            "approvals" => !self.approvals.is_empty(),
+            "lapsed" => !self.lapsed.is_empty(),
+            "writers" => !self.writers.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 impl Serialize for Actor {
@@ -244,21 +263,8 @@ impl Serialize for Actor {
             "writers",
             Some(writers).filter(|held| !held.is_empty()),
         )?;
-        let has_own = |key: &str| match key {
-            "status" | "attempt" => true,
-            "substate" => substate.is_some(),
-            "entered_with" => !entered_with.is_empty(),
-            "left_with" => !left_with.is_empty(),
-            "left_files" => !left_files.is_empty(),
-            "judged" => !judged.is_empty(),
-            "spent" => !spent.is_empty(),
-            "early" => !early.is_empty(),
-            "approvals" => !approvals.is_empty(),
-            "lapsed" => !lapsed.is_empty(),
-            "writers" => !writers.is_empty(),
-            _ => false,
-        };
-        for (key, value) in extra.iter().filter(|(key, _)| !has_own(key)) {
+
+        for (key, value) in extra.iter().filter(|(key, _)| !self.has_own(key)) {
             members.serialize_entry(key, value)?;
         }
         members.end()

@@ -70,17 +70,28 @@ impl FileWriter {
 
 /// Whether two names mean one person: by the addresses, or by the names where one has no address.
 fn is_same_person(one: &str, other: &str) -> bool {
-    let plain = |text: &str| text.trim().to_lowercase();
-    let parts = |text: &str| match text.split_once('<') {
-        Some((name, rest)) => (plain(name), Some(plain(rest.trim_end_matches('>')))),
-        None if text.contains('@') => (plain(text), Some(plain(text))),
-        None => (plain(text), None),
-    };
-    let ((name, address), (other_name, other_address)) = (parts(one), parts(other));
-    match (address, other_address) {
-        (Some(address), Some(other)) => address == other,
-        _ => name == other_name,
+    match (address_in(one), address_in(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => plain(name_in(one)) == plain(name_in(other)),
     }
+}
+
+/// The address in `NAME <ADDRESS>`, or the text if it is one.
+fn address_in(text: &str) -> Option<String> {
+    match text.split_once('<') {
+        Some((_, rest)) => Some(plain(rest.trim_end_matches('>'))),
+        None if text.contains('@') => Some(plain(text)),
+        None => None,
+    }
+}
+
+/// The name in `NAME <ADDRESS>`.
+fn name_in(text: &str) -> &str {
+    text.split_once('<').map_or(text, |(name, _)| name)
+}
+
+fn plain(text: &str) -> String {
+    text.trim().to_lowercase()
 }
 
 impl fmt::Display for FileWriter {
@@ -216,19 +227,17 @@ pub(super) fn new_writers(workflow: &Workflow, facts: &Facts, state: &State) -> 
         };
         for file in facts.artifacts.get(&artifact.name).into_iter().flatten() {
             let Some(digest) = file.digest else { continue };
-            let is_known = |writer: &FileWriter| {
+            let mut writers = Vec::new();
+            for writer in &file.writers {
                 let mut known = known(workflow, state, &artifact.name);
-                known.any(|one| match file.is_tree {
+                let is_known = known.any(|one| match file.is_tree {
                     true => one.files.is_empty() && one.by == *writer,
                     false => one.files.contains(&digest),
-                })
-            };
-            let writers = file
-                .writers
-                .iter()
-                .filter(|writer| !is_known(writer))
-                .cloned();
-            let writers: Vec<FileWriter> = writers.collect();
+                });
+                if !is_known {
+                    writers.push(writer.clone());
+                }
+            }
             if !writers.is_empty() {
                 found.push(NewWriters {
                     artifact: artifact.name.clone(),
@@ -252,18 +261,14 @@ pub(super) fn keep_writers(
     next: &mut State,
 ) {
     for one in new {
-        let stays = |digest: &Digest| {
-            let mut there = facts.artifacts.get(&one.artifact).into_iter().flatten();
-            there.any(|file| file.digest == Some(*digest))
-        };
-        let left: Vec<Digest> = left_with(workflow, next, &one.artifact);
+        let mut stays = left_with(workflow, next, &one.artifact);
+        let there = facts.artifacts.get(&one.artifact).into_iter().flatten();
+        stays.extend(there.filter_map(|file| file.digest));
         let actor = next.actors.entry(one.phase.to_string()).or_default();
         let kept = actor.writers.entry(one.artifact.clone()).or_default();
         kept.retain_mut(|written| {
             let is_code = written.files.is_empty();
-            written
-                .files
-                .retain(|digest| stays(digest) || left.contains(digest));
+            written.files.retain(|digest| stays.contains(digest));
             is_code || !written.files.is_empty()
         });
         for writer in &one.writers {
@@ -272,9 +277,10 @@ pub(super) fn keep_writers(
             } else {
                 vec![one.digest]
             };
-            let same =
-                |known: &&mut Written| known.by == *writer && known.files.is_empty() == one.is_tree;
-            match kept.iter_mut().find(same) {
+            let same = kept
+                .iter_mut()
+                .find(|known| known.by == *writer && known.files.is_empty() == one.is_tree);
+            match same {
                 Some(known) => known.files.extend(files),
                 None => kept.push(Written {
                     by: writer.clone(),
@@ -297,16 +303,16 @@ pub(super) fn keep_writers(
 
 /// The digests with which phases were left, of the files of an artifact.
 fn left_with(workflow: &Workflow, state: &State, artifact: &ArtifactName) -> Vec<Digest> {
-    let actors = || {
-        workflow
-            .producers(artifact)
-            .filter_map(|phase| state.actor(&phase.id))
-    };
-    let single = actors().filter_map(|actor| actor.left_with.get(artifact).copied().flatten());
-    let several = actors()
-        .filter_map(|actor| actor.left_files.get(artifact))
-        .flat_map(BTreeMap::values);
-    single.chain(several.copied()).collect()
+    let mut digests = Vec::new();
+    for phase in workflow.producers(artifact) {
+        let Some(actor) = state.actor(&phase.id) else {
+            continue;
+        };
+        digests.extend(actor.left_with.get(artifact).copied().flatten());
+        let files = actor.left_files.get(artifact).into_iter().flatten();
+        digests.extend(files.map(|(_, digest)| *digest));
+    }
+    digests
 }
 
 /// Whether an artifact is judged by somebody else, or holds such a verdict, so that its writers matter.

@@ -230,28 +230,25 @@ impl EventLog {
     pub fn choose(
         &self,
         workflow: &Workflow,
-        (chosen, other): (&[Digest], &[Digest]),
+        chosen: &[Digest],
+        other: &[Digest],
         reason: &str,
         stamp: &Stamp,
         cache: &mut FoldCache,
     ) -> Result<Result<State, Error>, FoldError> {
-        let mut side =
-            |heads| Ok::<_, FoldError>(self.fold(workflow, heads, cache)?.unwrap_or_default());
-        let (one, another) = (side(chosen)?, side(other)?);
-        Ok(
-            choose(workflow, &one, &another, reason, stamp).map(|mut state| {
-                state.heads = self.tips(&[chosen, other].concat());
-                let mut history = self.history(&state.heads);
-                history.extend(state.history.pop());
-                keep_latest(&mut history);
-                let entered = self.entered_in(&state, &history);
-                State {
-                    history,
-                    entered,
-                    ..state
-                }
-            }),
-        )
+        let one = self.fold(workflow, chosen, cache)?.unwrap_or_default();
+        let another = self.fold(workflow, other, cache)?.unwrap_or_default();
+        let mut state = match choose(workflow, &one, &another, reason, stamp) {
+            Ok(state) => state,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        state.heads = self.tips(&[chosen, other].concat());
+        let mut history = self.history(&state.heads);
+        history.extend(state.history.pop());
+        keep_latest(&mut history);
+        state.entered = self.entered_in(&state, &history);
+        state.history = history;
+        Ok(Ok(state))
     }
 }
 

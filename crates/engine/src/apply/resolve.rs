@@ -308,13 +308,14 @@ impl Resolve<'_> {
         stamp: &Stamp,
     ) -> Result<State, Error> {
         let [ours, theirs] = &united.sides;
-        let sides = match chosen.side {
-            MergeSide::Ours => (ours.as_slice(), theirs.as_slice()),
-            MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
+        let (picked, other) = match chosen.side {
+            MergeSide::Ours => (ours, theirs),
+            MergeSide::Theirs => (theirs, ours),
         };
+        let cache = &mut united.cache;
         let state = united
             .log
-            .choose(workflow, sides, &chosen.reason, stamp, &mut united.cache);
+            .choose(workflow, picked, other, &chosen.reason, stamp, cache);
         state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?
     }
 

@@ -66,10 +66,11 @@ impl RunCommand {
     /// Whether the command can record anything for a task of this workflow.
     #[must_use]
     pub fn may_record(&self, workflow: &Workflow) -> bool {
-        let answers = |signal| workflow.rules.iter().any(|rule| rule.on == Some(signal));
         match self {
-            Self::Start => answers(Signal::Start),
-            Self::Order(request) => request.signal().is_some_and(answers),
+            Self::Start => responds(workflow, Signal::Start),
+            Self::Order(request) => request
+                .signal()
+                .is_some_and(|signal| responds(workflow, signal)),
             Self::Begin(_) => workflow.has_actions(),
             Self::End(told) => keeps_end(workflow, told),
             Self::Moves { .. } | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
@@ -118,11 +119,13 @@ impl RunCommand {
         facts: &Facts,
         recorder: &Recorder<'_>,
     ) -> Result<Option<Transition>, Reason> {
-        let ordered = |signal| signalled(workflow, state, facts, signal).transpose();
         match self {
             Self::Moves { .. } => Ok(None),
-            Self::Start => ordered(Signal::Start),
-            Self::Order(request) => request.signal().map_or(Ok(None), ordered),
+            Self::Start => signalled(workflow, state, facts, Signal::Start).transpose(),
+            Self::Order(request) => match request.signal() {
+                Some(signal) => signalled(workflow, state, facts, signal).transpose(),
+                None => Ok(None),
+            },
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
             Self::End(told) if keeps_end(workflow, told) => Ok(end(workflow, state, facts, told)),
             Self::Begin(_) | Self::End(_) => Ok(None),
@@ -135,15 +138,8 @@ impl RunCommand {
                 precondition.check(workflow, state, recorder.earlier)?;
                 refuse_missing(workflow, action, result, recorder.is_there)?;
                 let reason = reason_of(result, action);
-                accept(
-                    workflow,
-                    state,
-                    facts,
-                    (rule, action),
-                    &result.patch,
-                    &reason,
-                )
-                .map(Some)
+                let patch = &result.patch;
+                accept(workflow, state, facts, rule, action, patch, &reason).map(Some)
             }
             Self::GiveUp(FailedAction {
                 action,
@@ -163,7 +159,7 @@ impl RunCommand {
                 // At the limit the rules for errors decide, and nothing else is tried.
                 let has_rest = state.run.errors.saturating_add(1) < workflow.limits.errors;
                 trace.recoverable = Some(has_rest && !trace.is_final());
-                give_up(workflow, state, facts, (rule, action), &reason, trace).map(Some)
+                give_up(workflow, state, facts, rule, action, &reason, trace).map(Some)
             }
             Self::Answer(DefaultAnswer { ask, patch, .. }) => {
                 let reason = format!("question `{ask}` was answered by its default");
@@ -221,7 +217,11 @@ impl Recorder<'_> {
             executor,
             files,
         };
-        (performance != Performance::default()).then(|| Box::new(performance))
+        if performance == Performance::default() {
+            None
+        } else {
+            Some(Box::new(performance))
+        }
     }
 }
 
@@ -229,6 +229,11 @@ impl Recorder<'_> {
 /// does not depend on a file that git ignores.
 fn keeps_end(workflow: &Workflow, told: &str) -> bool {
     workflow.has_actions() || matches!(Ending::of_reason(told), Some((Ending::Failed, _)))
+}
+
+/// Whether a rule responds to a signal.
+fn responds(workflow: &Workflow, signal: Signal) -> bool {
+    workflow.rules.iter().any(|rule| rule.on == Some(signal))
 }
 
 /// All transitions that are due. Returns the reason if they form a livelock, in which case none is applied.
@@ -240,8 +245,9 @@ fn moves(
     proposed: &[ArtifactName],
 ) -> Result<Vec<Step>, Reason> {
     let recorded = Recorded::Known(Box::new(state.clone()));
-    let may = |due: &Transition| !due.by_human && !rests_on_proposal(workflow, due, proposed);
-    let settled = settle(workflow, &recorded, facts, &recorder.own, &may);
+    let settled = settle(workflow, &recorded, facts, &recorder.own, &|due| {
+        !due.by_human && !rests_on_proposal(workflow, due, proposed)
+    });
     match &settled.decision.verdict {
         crate::decide::Verdict::Livelock { .. } => Err(settled.decision.reason.into()),
         _ => Ok(settled.steps),

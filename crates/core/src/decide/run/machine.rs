@@ -204,17 +204,12 @@ impl RunMachine {
         else {
             return;
         };
-        let fingerprint = || {
-            fingerprint(
-                case.workflow,
-                case.state,
-                case.facts,
-                case.decision.rule.as_ref(),
-            )
-        };
+        let rule = case.decision.rule.as_ref();
         let has_moved = goal(case.decision) != before;
-        let has_failed =
-            !has_moved && (why.is_some() || fingerprint() != work.precondition.fingerprint);
+        let has_failed = !has_moved
+            && (why.is_some()
+                || fingerprint(case.workflow, case.state, case.facts, rule)
+                    != work.precondition.fingerprint);
         if !has_failed {
             self.usage.forgive(&work.worker());
             work.again = None;
@@ -410,7 +405,7 @@ impl RunMachine {
         if let Some(request) = &now.request {
             return self.end_on_request(request);
         }
-        let ends = |ending| (ending, blocker.why.clone());
+
         let (most, ending) = match blocker.retry {
             RetryPolicy::Long => (LONG, Ending::Waiting),
             RetryPolicy::Short => (SHORT, Ending::Waiting),
@@ -429,12 +424,12 @@ impl RunMachine {
         if wait == 0 {
             self.blind = true;
             let is_out_of_time = most > waited;
-            let (ending, why) = if is_out_of_time {
-                ends(Ending::Exhausted)
+            let ending = if is_out_of_time {
+                Ending::Exhausted
             } else {
-                ends(ending)
+                ending
             };
-            return self.end(ending, why);
+            return self.end(ending, blocker.why);
         }
         self.retry = (retry - wait, times.saturating_add(1));
         RunEffect::Wait(Period::from_milliseconds(wait), Box::new(effect))

@@ -122,30 +122,31 @@ impl Work {
 #[must_use]
 pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
     let decision = case.decision;
-    let end = |ending| NextStep::End(ending, decision.reason.clone());
+
     match duty(case.workflow, decision, None).turn {
         RunTurn::Apply => NextStep::Apply,
-        RunTurn::End(ending) => end(ending),
+        RunTurn::End(ending) => NextStep::End(ending, decision.reason.clone()),
         RunTurn::Act => match (&decision.verdict, &decision.rule) {
             (Verdict::Run(action), Some(rule)) => act(case, usage, budget, action, rule),
-            _ => end(Ending::Error),
+            _ => NextStep::End(Ending::Error, decision.reason.clone()),
         },
         RunTurn::Work(owner) => {
             if let Some((ask, patch)) = by_default(case, mode) {
                 return answer_or_wait(case, usage, budget, ask, patch);
             }
-            let works = |agent: &&String| match owner {
-                Owner::Agent => true,
-                Owner::Process => (case.has_executor)(agent),
-                Owner::Human | Owner::Orch | Owner::None => false,
-            };
             let phase = decision
                 .phase
                 .as_ref()
                 .and_then(|id| case.workflow.phase(id));
-            match phase.and_then(|phase| phase.agent.as_ref()).filter(works) {
+            let agent = phase.and_then(|phase| phase.agent.as_ref());
+            let agent = agent.filter(|agent| match owner {
+                Owner::Agent => true,
+                Owner::Process => (case.has_executor)(agent),
+                Owner::Human | Owner::Orch | Owner::None => false,
+            });
+            match agent {
                 Some(agent) => work(case, usage, budget, Job::Agent(agent.clone())),
-                None => end(Ending::Waiting),
+                None => NextStep::End(Ending::Waiting, decision.reason.clone()),
             }
         }
     }
@@ -159,7 +160,8 @@ fn act(
     action: &ActionName,
     rule: &RuleId,
 ) -> NextStep {
-    let (workflow, state) = (case.workflow, case.state);
+    let workflow = case.workflow;
+    let state = case.state;
     let worker = Worker::Action(action.to_string());
     let failures = usage.failures_of(&worker);
     if usage.is_given_up(&worker, tries(workflow, Some(action))) {
@@ -191,13 +193,14 @@ fn act(
 
 /// Performs work, unless it was done on the same fingerprint or a limit is reached.
 fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
-    let (workflow, state) = (case.workflow, case.state);
+    let workflow = case.workflow;
+    let state = case.state;
     let action = match &job {
         Job::Action { action, .. } => Some(action.clone()),
         Job::Agent(_) => None,
     };
-    let of = (case.decision.rule.as_ref(), action.as_ref());
-    let precondition = Precondition::of(workflow, state, case.facts, of);
+    let rule = case.decision.rule.as_ref();
+    let precondition = Precondition::of(workflow, state, case.facts, rule, action.as_ref());
     let mut work = Work {
         job,
         attempt: 1,
@@ -205,7 +208,8 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
         again: None,
         precondition,
     };
-    let (worker, tries) = (work.worker(), tries(workflow, action.as_ref()));
+    let worker = work.worker();
+    let tries = tries(workflow, action.as_ref());
     let failures = usage.failures_of(&worker);
     if usage.is_given_up(&worker, tries) {
         let times = in_a_row(failures);

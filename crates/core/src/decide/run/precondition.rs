@@ -29,7 +29,8 @@ impl Precondition {
         workflow: &Workflow,
         state: &State,
         facts: &Facts,
-        (rule, action): (Option<&RuleId>, Option<&ActionName>),
+        rule: Option<&RuleId>,
+        action: Option<&ActionName>,
     ) -> Self {
         let (phase, entered) = standing(workflow, state);
         Self {
@@ -111,7 +112,8 @@ fn standing(workflow: &Workflow, state: &State) -> (PhaseId, u32) {
 
 /// A digest of the contents of a history entry.
 fn entry_digest(entry: &HistoryEntry) -> Digest {
-    let (at, by) = (entry.at, &entry.actor.name);
+    let at = entry.at;
+    let by = &entry.actor.name;
     let text = format!(
         "{} {at} {by} {:?} {} {}",
         entry.seq, entry.kind, entry.to, entry.reason

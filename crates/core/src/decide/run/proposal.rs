@@ -11,23 +11,19 @@ pub(super) type PersonsFiles = BTreeMap<ArtifactName, Vec<(String, Option<Digest
 
 /// These files as they are.
 pub(super) fn persons_files(workflow: &Workflow, facts: &Facts) -> PersonsFiles {
-    let owned = workflow
-        .phases
-        .iter()
-        .filter(|phase| phase.owner == Owner::Human);
-    let files = |name: &ArtifactName| {
-        let known = facts
-            .artifacts
-            .get(name)
-            .into_iter()
-            .flatten()
-            .filter(|file| !file.is_tree);
-        known.map(|file| (file.path.clone(), file.digest)).collect()
-    };
+    let mut owned = PersonsFiles::new();
+    for phase in &workflow.phases {
+        if phase.owner != Owner::Human {
+            continue;
+        }
+        for name in &phase.produces {
+            let files = facts.artifacts.get(name).into_iter().flatten();
+            let files = files.filter(|file| !file.is_tree);
+            let files = files.map(|file| (file.path.clone(), file.digest)).collect();
+            owned.insert(name.clone(), files);
+        }
+    }
     owned
-        .flat_map(|phase| &phase.produces)
-        .map(|name| (name.clone(), files(name)))
-        .collect()
 }
 
 /// Whether a transition takes a proposal of an executor for a person's word: it leaves a phase that a person

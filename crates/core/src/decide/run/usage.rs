@@ -85,12 +85,11 @@ impl Usage {
     /// succeed.
     #[must_use]
     pub(super) fn is_given_up(&self, worker: &Worker, tries: u32) -> bool {
-        let is_final = || {
-            self.causes
+        self.failures_of(worker) >= tries
+            || self
+                .causes
                 .get(worker)
                 .is_some_and(|cause| cause.trace.is_final())
-        };
-        self.failures_of(worker) >= tries || is_final()
     }
 
     /// How often a worker has failed in a row.
@@ -132,8 +131,9 @@ impl Budget {
     /// The time that is left after `taken`; `None` if it is unlimited.
     #[must_use]
     pub fn rest(&self, taken: Period) -> Option<Period> {
-        let left = |time: Period| time.milliseconds().saturating_sub(taken.milliseconds());
-        self.time.map(|time| Period::from_milliseconds(left(time)))
+        let time = self.time?.milliseconds();
+        let left = time.saturating_sub(taken.milliseconds());
+        Some(Period::from_milliseconds(left))
     }
 }
 
