@@ -109,13 +109,10 @@ impl Compiler<'_> {
 
     pub(super) fn limits(&mut self, raw: &RawLimits) -> Limits {
         let default = Limits::default();
-        let count = |given: &Option<Spanned<i64>>, default| {
-            given.as_ref().map_or(default, |n| clamp(n.value))
-        };
         Limits {
-            turns: count(&raw.turns, default.turns),
-            failures: count(&raw.failures, default.failures),
-            errors: count(&raw.errors, default.errors),
+            turns: count_or(&raw.turns, default.turns),
+            failures: count_or(&raw.failures, default.failures),
+            errors: count_or(&raw.errors, default.errors),
             cost: raw.cost.as_ref().map(|cost| cost.value),
             time: self.period("time", raw.time.as_ref()),
             backoff: self
@@ -131,10 +128,12 @@ impl Compiler<'_> {
     ) -> Vec<(String, usize)> {
         let pointers: Vec<Text> = raw.iter().map(|(pointer, _)| pointer.clone()).collect();
         self.writable(&pointers, known.phase_key);
-        let count = |count: &Spanned<i64>| usize::try_from(count.value).unwrap_or(usize::MAX);
-        raw.iter()
-            .map(|(pointer, kept)| (pointer.value.clone(), count(kept)))
-            .collect()
+        let mut windows = Vec::new();
+        for (pointer, kept) in raw {
+            let kept = usize::try_from(kept.value).unwrap_or(usize::MAX);
+            windows.push((pointer.value.clone(), kept));
+        }
+        windows
     }
 
     /// A guard: checks its names, and that it yields true or false.
@@ -210,10 +209,10 @@ impl Compiler<'_> {
 
     /// An expression over the original and the earlier definitions.
     fn import_value(&mut self, text: &Text, defines: &[(String, Guard)]) -> Guard {
-        let known =
-            || std::iter::once(ORIGINAL).chain(defines.iter().map(|(name, _)| name.as_str()));
+        let mut known = vec![ORIGINAL];
+        known.extend(defines.iter().map(|(name, _)| name.as_str()));
         self.guard(text, |compiler, guard| {
-            compiler.roots(text, guard, &known().collect::<Vec<_>>());
+            compiler.roots(text, guard, &known);
         })
     }
 
@@ -271,6 +270,11 @@ impl Compiler<'_> {
         }
         period
     }
+}
+
+/// The number that a document gives, else the default.
+fn count_or(given: &Option<Spanned<i64>>, default: u32) -> u32 {
+    given.as_ref().map_or(default, |count| clamp(count.value))
 }
 
 fn values_of(texts: &[Text]) -> Vec<String> {

@@ -36,9 +36,10 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
                 Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()),
             );
         }
-        let leaves =
-            |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
-        if !phase.terminal && !workflow.rules_from(&phase.id).any(leaves) {
+        let is_left = workflow
+            .rules_from(&phase.id)
+            .any(|rule| matches!(&rule.outcome, Outcome::To(to) if *to != phase.id));
+        if !phase.terminal && !is_left {
             let message = format!("no rule leaves phase `{}`, which is not terminal", phase.id);
             let hint = "add a rule, or set `terminal = true`";
             findings.push(
@@ -133,6 +134,13 @@ fn needs_validity(artifact: &Artifact, member: &str) -> bool {
     member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
 }
 
+/// Whether a rule reads `.changed` of an artifact.
+fn asks_changed(workflow: &Workflow, rule: &Rule) -> bool {
+    let read = workflow.reads(&rule.when);
+    read.iter()
+        .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
+}
+
 /// A rule on `.changed` that sends back is useless after a rule that moves on regardless.
 fn changed_too_late(
     workflow: &Workflow,
@@ -140,13 +148,7 @@ fn changed_too_late(
     rule: &Rule,
     findings: &mut Vec<Diagnostic>,
 ) {
-    let asks_changed = |rule: &Rule| {
-        workflow
-            .reads(&rule.when)
-            .iter()
-            .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
-    };
-    if !asks_changed(rule)
+    if !asks_changed(workflow, rule)
         || !rule
             .from
             .iter()
@@ -155,7 +157,7 @@ fn changed_too_late(
         return;
     }
     let earlier = workflow.rules[..index].iter().find(|earlier| {
-        !asks_changed(earlier)
+        !asks_changed(workflow, earlier)
             && earlier
                 .from
                 .iter()
@@ -258,7 +260,8 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
 
 /// The place of a word in the guard of a rule, or of the rule if the word is in a named expression.
 fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
-    let (guard, span) = (rule.when.source(), rule.when.span());
+    let guard = rule.when.source();
+    let span = rule.when.span();
     match find_word(guard, word).filter(|_| !span.is_empty()) {
         Some(offset) => {
             let start = span.start + source_offset(&document.text[span], guard, offset);

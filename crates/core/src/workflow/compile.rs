@@ -60,17 +60,20 @@ pub struct ArtifactPaths {
 #[must_use]
 pub fn artifact_paths(document: &Document) -> Vec<ArtifactPaths> {
     let (raw, _) = raw::read(document);
-    let globs = |paths: Vec<Text>| {
-        let texts = paths.into_iter().map(|path| path.value);
-        texts.filter(|path| bad_path(path).is_none()).collect()
-    };
-    let artifacts = raw.artifacts.into_iter();
-    artifacts
-        .map(|raw| ArtifactPaths {
-            globs: globs(raw.paths),
-            commit: raw.commit,
-        })
-        .collect()
+    let mut found = Vec::new();
+    for artifact in raw.artifacts {
+        let paths = artifact.paths.into_iter().map(|path| path.value);
+        found.push(ArtifactPaths {
+            globs: paths.filter(|path| bad_path(path).is_none()).collect(),
+            commit: artifact.commit,
+        });
+    }
+    found
+}
+
+/// Whether a path has a wildcard.
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
 }
 
 fn compile_guards(
@@ -453,11 +456,12 @@ impl Compiler<'_> {
         format: Format,
         paths: &[String],
     ) -> Option<Completion> {
-        let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
         let is_glob = paths.iter().any(|path| is_pattern(path));
         let Some(text) = text else {
-            let is_set = format == Format::Junit && is_glob;
-            return is_set.then_some(Completion::Quiet(QUIET));
+            if format == Format::Junit && is_glob {
+                return Some(Completion::Quiet(QUIET));
+            }
+            return None;
         };
         let found = match text.value.strip_prefix("quiet ") {
             Some(period) => Period::parse(period.trim()).map(Completion::Quiet),
@@ -554,9 +558,10 @@ impl Compiler<'_> {
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        let mut expression = |text: &Text| self.named_guard(text, artifacts, defines);
-        let substate = raw.substate.as_ref().map(&mut expression);
-        let remarks = raw.remarks.as_ref().map(expression);
+        let substate = raw.substate.as_ref();
+        let substate = substate.map(|text| self.named_guard(text, artifacts, defines));
+        let remarks = raw.remarks.as_ref();
+        let remarks = remarks.map(|text| self.named_guard(text, artifacts, defines));
         self.twice(raw.needs.iter().chain(&raw.reads));
         let reads = self.artifact_names(&raw.reads, artifacts);
         self.twice(raw.produces.iter().chain(&raw.may_produce));

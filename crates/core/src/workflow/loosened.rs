@@ -119,16 +119,9 @@ impl DocumentChanges<'_> {
     }
 
     fn rules(&mut self, old: &Table, new: &Table) {
-        let (old, new) = (named_rules(old), named_rules(new));
-        let order = |rules: &[(String, &Table)], others: &[(String, &Table)]| -> Vec<String> {
-            let is_common = |id: &String| others.iter().any(|(other, _)| other == id);
-            rules
-                .iter()
-                .map(|(id, _)| id.clone())
-                .filter(is_common)
-                .collect()
-        };
-        if order(&old, &new) != order(&new, &old) {
+        let old = named_rules(old);
+        let new = named_rules(new);
+        if common(&old, &new) != common(&new, &old) {
             let line = self.lines.of(&[Key("rule"), Item(0)]);
             self.unclear(line, "the order of the rules changed".to_owned());
         }
@@ -163,23 +156,26 @@ impl DocumentChanges<'_> {
     /// The tables of one kind, each with a name. One whose aliases have a former name is the former one.
     fn each(&mut self, kind: &str, what: &str, both: Both<&Table>) {
         let empty = Table::new();
-        let tables = |all: &Table| {
-            all.get(kind)
-                .and_then(Value::as_table)
-                .cloned()
-                .unwrap_or_default()
-        };
-        let (old, new) = (tables(both.old), tables(both.new));
-        let table = |value: &'_ Value| value.as_table().cloned().unwrap_or_default();
-        let aliases = |value: &Value| texts(value.get("aliases"));
+        let old = both
+            .old
+            .get(kind)
+            .and_then(Value::as_table)
+            .unwrap_or(&empty);
+        let new = both
+            .new
+            .get(kind)
+            .and_then(Value::as_table)
+            .unwrap_or(&empty);
         for name in old.keys() {
-            let is_renamed = new.values().any(|value| aliases(value).contains(name));
+            let is_renamed = new
+                .values()
+                .any(|value| texts(value.get("aliases")).contains(name));
             if !new.contains_key(name) && !is_renamed {
                 self.unclear(None, format!("{what} `{name}` is removed"));
             }
         }
-        for (name, value) in &new {
-            let former = aliases(value)
+        for (name, value) in new {
+            let former = texts(value.get("aliases"))
                 .into_iter()
                 .find(|alias| old.contains_key(alias) && !new.contains_key(alias));
             let before = old.get(name).or_else(|| old.get(&former.clone()?));
@@ -193,8 +189,8 @@ impl DocumentChanges<'_> {
                 }
                 continue;
             };
-            let after = table(value);
-            for key in other_keys(before, &after) {
+            let after = value.as_table().unwrap_or(&empty);
+            for key in other_keys(before, after) {
                 if key == "aliases" && former.is_some() {
                     continue;
                 }
@@ -210,10 +206,10 @@ impl DocumentChanges<'_> {
 
     /// One key of a phase, an artifact, an action or a question.
     fn key(&mut self, line: Option<u32>, both: Both<Option<&Value>>, key: &str, of: &str) {
-        let is_human = |value: Option<&Value>| value.and_then(Value::as_str) == Some("human");
-        let is = |value: Option<&Value>, expected: bool| {
-            value.and_then(Value::as_bool) == Some(expected)
-        };
+        let human = Some("human");
+        let old_text = both.old.and_then(Value::as_str);
+        let new_text = both.new.and_then(Value::as_str);
+        let new_flag = both.new.and_then(Value::as_bool);
         match key {
             _ if ASKING.contains(&key) => {
                 for lost in texts(both.old).difference(&texts(both.new)) {
@@ -230,26 +226,26 @@ impl DocumentChanges<'_> {
                     self.looser(line, format!("{of} may write `{more}`"));
                 }
             }
-            "owner" | "by" if is_human(both.old) => {
+            "owner" | "by" if old_text == human => {
                 self.looser(line, format!("{of} no longer belongs to a person"));
             }
-            "owner" | "by" if is_human(both.new) => {}
+            "owner" | "by" if new_text == human => {}
             "schema" if both.new.is_none() => {
                 self.looser(line, format!("{of} has no schema any more"))
             }
             "schema" if both.old.is_none() => {}
-            "commit" if is(both.new, false) => {
+            "commit" if new_flag == Some(false) => {
                 self.looser(line, format!("{of} is no longer committed as evidence"));
             }
-            "filled" if is(both.new, true) => {}
+            "filled" if new_flag == Some(true) => {}
             // The default follows from `judges`, and whoever drops those is told.
-            "filled" if is(both.new, false) || both.new.is_none() => {
+            "filled" if new_flag == Some(false) || both.new.is_none() => {
                 self.looser(
                     line,
                     format!("{of} may say no more than the example of its schema"),
                 );
             }
-            "independent" if both.old.and_then(Value::as_str) == Some("people") => {
+            "independent" if old_text == Some("people") => {
                 self.looser(
                     line,
                     format!("{of} no longer asks for a verdict by another person"),
@@ -267,18 +263,12 @@ impl DocumentChanges<'_> {
         if both.old.is_none() {
             return;
         }
-        let part =
-            |value: Option<&'_ Value>, key: &str| value.and_then(|value| value.get(key)).cloned();
-        let count = |value: Option<&Value>| {
-            part(value, "count")
-                .and_then(|count| count.as_integer())
-                .unwrap_or_default()
-        };
-        if count(both.new) < count(both.old) {
+        if approvals_asked(both.new) < approvals_asked(both.old) {
             self.looser(line, format!("{of} asks for fewer approvals"));
         }
-        let teams = |value: Option<&Value>| texts(part(value, "teams").as_ref());
-        for lost in teams(both.old).difference(&teams(both.new)) {
+        let before = texts(both.old.and_then(|asked| asked.get("teams")));
+        let after = texts(both.new.and_then(|asked| asked.get("teams")));
+        for lost in before.difference(&after) {
             self.looser(
                 line,
                 format!("{of} no longer asks for an approval of team `{lost}`"),
@@ -288,11 +278,6 @@ impl DocumentChanges<'_> {
 
     /// A number of which more permits more.
     fn number(&mut self, line: Option<u32>, both: Both<Option<&Value>>, what: &str) {
-        let number = |value: &Value| {
-            value
-                .as_float()
-                .or_else(|| value.as_integer().map(|one| one as f64))
-        };
         match (both.old.and_then(number), both.new.and_then(number)) {
             (Some(old), Some(new)) if new > old => self.looser(line, format!("{what} grew")),
             (Some(_), Some(_)) => {}
@@ -302,15 +287,11 @@ impl DocumentChanges<'_> {
 
     /// What applies to the whole workflow.
     fn settings(&mut self, old: &Table, new: &Table) {
+        let empty = Table::new();
         for kind in ["workflow", "define", "state", "limits"] {
-            let table = |all: &Table| {
-                all.get(kind)
-                    .and_then(Value::as_table)
-                    .cloned()
-                    .unwrap_or_default()
-            };
-            let (old, new) = (table(old), table(new));
-            for key in other_keys(&old, &new) {
+            let old = old.get(kind).and_then(Value::as_table).unwrap_or(&empty);
+            let new = new.get(kind).and_then(Value::as_table).unwrap_or(&empty);
+            for key in other_keys(old, new) {
                 let line = self.lines.of(&[Key(kind), Key(&key)]);
                 let values = Both {
                     old: old.get(&key),
@@ -361,11 +342,33 @@ fn named_rules(document: &Table) -> Vec<(String, &Table)> {
         .collect()
 }
 
+/// The ids of those rules that are also among others, in order.
+fn common<'r>(rules: &'r [(String, &Table)], others: &[(String, &Table)]) -> Vec<&'r String> {
+    let ids = rules.iter().map(|(id, _)| id);
+    ids.filter(|id| others.iter().any(|(other, _)| other == *id))
+        .collect()
+}
+
+/// How many approvals a phase asks for.
+fn approvals_asked(asked: Option<&Value>) -> i64 {
+    let count = asked.and_then(|asked| asked.get("count")?.as_integer());
+    count.unwrap_or_default()
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(whole) => Some(*whole as f64),
+        other => other.as_float(),
+    }
+}
+
 /// The keys whose values differ, but for those that decide nothing.
 fn other_keys(old: &Table, new: &Table) -> Vec<String> {
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let differs = |key: &&String| old.get(*key) != new.get(*key) && !WORDS.contains(&key.as_str());
-    keys.into_iter().filter(differs).cloned().collect()
+    keys.into_iter()
+        .filter(|key| old.get(*key) != new.get(*key) && !WORDS.contains(&key.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// A text, or a list of them.
@@ -448,22 +451,14 @@ fn schema_change(old: &Json, new: &Json) -> SchemaChange {
 
 fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaChange {
     use SchemaChange::{Looser, None, Unclear};
-    let set = |value: &Json| -> BTreeSet<String> {
-        match value {
-            Json::Array(items) => items.iter().map(Json::to_string).collect(),
-            one => BTreeSet::from([one.to_string()]),
-        }
-    };
-    let number = |value: &Json| value.as_f64();
-    let grew = |is_looser: bool| if is_looser { Looser } else { None };
-    match key {
+    let is_looser = match key {
         // A file that says the same as an example does not count.
-        "required" | "examples" => grew(!set(old).is_subset(&set(new))),
-        "enum" | "type" => grew(!set(new).is_subset(&set(old))),
+        "required" | "examples" => !items_of(old).is_subset(&items_of(new)),
+        "enum" | "type" => !items_of(new).is_subset(&items_of(old)),
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties"
-        | "minContains" => grew(number(new) < number(old)),
+        | "minContains" => new.as_f64() < old.as_f64(),
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            grew(number(new) > number(old))
+            new.as_f64() > old.as_f64()
         }
         "properties" | "$defs" | "patternProperties" => {
             let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
@@ -477,20 +472,34 @@ fn keyword_change(key: &str, old: &Json, new: &Json, is_closed: bool) -> SchemaC
             let is_gone = before.keys().any(|name| !after.contains_key(name));
             // A member that a closed object did not accept; one that may be anything from now on.
             let opened = key != "$defs" && ((is_new && is_closed) || (is_gone && !is_closed));
-            worst.max(grew(opened))
+            if opened {
+                return worst.max(Looser);
+            }
+            return worst;
         }
-        "items" | "additionalProperties" | "contains" | "propertyNames" => schema_change(old, new),
+        "items" | "additionalProperties" | "contains" | "propertyNames" => {
+            return schema_change(old, new);
+        }
         "allOf" => match (old.as_array(), new.as_array()) {
             (Some(before), Some(after)) if before.len() == after.len() => {
                 let changes = before
                     .iter()
                     .zip(after)
                     .map(|(old, new)| schema_change(old, new));
-                changes.max().unwrap_or(None)
+                return changes.max().unwrap_or(None);
             }
-            _ => Unclear,
+            _ => return Unclear,
         },
-        _ => Unclear,
+        _ => return Unclear,
+    };
+    if is_looser { Looser } else { None }
+}
+
+/// The items of a list, or the one value.
+fn items_of(value: &Json) -> BTreeSet<String> {
+    match value {
+        Json::Array(items) => items.iter().map(Json::to_string).collect(),
+        one => BTreeSet::from([one.to_string()]),
     }
 }
 

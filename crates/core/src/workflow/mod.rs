@@ -222,30 +222,20 @@ impl SchemaText {
         let Some(schema) = self.value() else {
             return false;
         };
-        let given: Vec<&String> = schema_members(schema)
-            .filter(|(_, shape)| {
-                let mark = shape.get("x-orch-fill").and_then(Value::as_str);
-                mark.is_some_and(|mark| matches!(mark, "time" | "of" | "name"))
-            })
-            .map(|(name, _)| name)
-            .collect();
-        let examples = schema
+        let mut given = Vec::new();
+        for (name, shape) in schema_members(schema) {
+            let mark = shape.get("x-orch-fill").and_then(Value::as_str);
+            if matches!(mark, Some("time" | "of" | "name")) {
+                given.push(name);
+            }
+        }
+        let mut examples = schema
             .get("examples")
             .and_then(Value::as_array)
             .into_iter()
             .flatten();
-        let says_the_same = |example: &Value| match (example, value) {
-            (Value::Object(example), Value::Object(value)) => {
-                let own = |members: &serde_json::Map<String, Value>| {
-                    let own = members.iter().filter(|(name, _)| !given.contains(name));
-                    own.map(|(name, value)| (name.clone(), value.clone()))
-                        .collect::<std::collections::BTreeMap<_, _>>()
-                };
-                own(example) == own(value)
-            }
-            _ => example == value,
-        };
-        examples.into_iter().any(says_the_same)
+        let own = without(value, &given);
+        examples.any(|example| without(example, &given) == own)
     }
 
     /// Its first example.
@@ -388,6 +378,15 @@ pub struct AskedApprovals {
     pub count: usize,
     /// The teams, by their names in the settings; each needs a person of its own.
     pub teams: Vec<String>,
+}
+
+/// A value without these members.
+fn without(value: &Value, names: &[&String]) -> Value {
+    let mut value = value.clone();
+    if let Value::Object(members) = &mut value {
+        members.retain(|name, _| !names.contains(&name));
+    }
+    value
 }
 
 /// The name under which guards see what people said.
@@ -565,11 +564,8 @@ impl Workflow {
     /// Whether some rule reads how many actions were given up and so handles such failures.
     #[must_use]
     pub fn handles_errors(&self) -> bool {
-        let reads_errors =
-            |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
-        self.rules
-            .iter()
-            .any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
+        let mut read = self.rules.iter().flat_map(|rule| self.reads(&rule.when));
+        read.any(|chain| chain.starts_with(&["run".to_owned(), "errors".to_owned()]))
     }
 
     /// The artifact with this name.
@@ -648,7 +644,8 @@ impl Workflow {
     /// The paths that a guard reads, in source order; named expressions are replaced by what they read.
     #[must_use]
     pub fn reads<'a>(&'a self, guard: &'a Guard) -> Vec<&'a [String]> {
-        let (mut found, mut expanded) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut expanded = Vec::new();
         self.collect_reads(guard, &mut expanded, &mut found);
         found
     }

@@ -158,10 +158,8 @@ impl Compiler<'_> {
     /// A word inside an expression, with its place in the document.
     pub(super) fn inner(&self, text: &Text, word: &str) -> Text {
         let offset = find_word(&text.value, word).unwrap_or_default();
-        let (start, end) = (
-            self.inside(text, offset),
-            self.inside(text, offset + word.len()),
-        );
+        let start = self.inside(text, offset);
+        let end = self.inside(text, offset + word.len());
         Spanned {
             value: word.to_owned(),
             span: start..end,
@@ -211,14 +209,10 @@ impl Compiler<'_> {
     pub(super) fn forgets(&mut self, forgets: &[Text], artifacts: &[RawArtifact]) {
         self.twice(forgets.iter());
         for text in forgets {
-            let names = |artifact: &RawArtifact| {
-                artifact.name.value == text.value
-                    || artifact
-                        .aliases
-                        .iter()
-                        .any(|alias| alias.value == text.value)
-            };
-            if artifacts.iter().any(names) {
+            let mut names = artifacts
+                .iter()
+                .flat_map(|artifact| std::iter::once(&artifact.name).chain(&artifact.aliases));
+            if names.any(|name| name.value == text.value) {
                 let message = format!("`{}` is an artifact, so it cannot be forgotten", text.value);
                 self.problem(
                     &text.span,

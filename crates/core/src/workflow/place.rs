@@ -2,9 +2,12 @@
 
 use crate::base::{Code, Diagnostic};
 
+fn is_inner(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
+}
+
 /// The offset of a whole word, or of a dotted path, in an expression, outside of strings.
 pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
-    let is_inner = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let mut quote = None;
     let mut outside = vec![false; text.len()];
     for (at, char) in text.char_indices() {

@@ -13,15 +13,17 @@ const MOST_REFERENCES: usize = 16;
 pub fn schema_field<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
     let mut here = resolved(schema, schema)?;
     for segment in pointer.split('/').skip(1) {
-        let member = here
-            .get("properties")
-            .and_then(|members| members.get(unescape(segment)));
-        let rest = || {
-            here.get("additionalProperties")
-                .filter(|rest| rest.is_object())
+        let properties = here.get("properties");
+        let member = properties.and_then(|members| members.get(unescape(segment)));
+        let others = here
+            .get("additionalProperties")
+            .filter(|others| others.is_object());
+        let items = if segment == ITEM {
+            here.get("items")
+        } else {
+            None
         };
-        let items = || here.get("items").filter(|_| segment == ITEM);
-        here = resolved(schema, member.or_else(rest).or_else(items)?)?;
+        here = resolved(schema, member.or(others).or(items)?)?;
     }
     Some(here)
 }

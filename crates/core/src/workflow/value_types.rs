@@ -330,46 +330,51 @@ impl GuardNames<'_> {
     /// The types of a value in the data of an artifact.
     fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
         let artifact = &self.workflow.artifacts[index];
-        let by_schema = || types_by_schema(artifact.schema.as_ref(), path);
-        let Some((root, of_format)) =
-            members(artifact.format).filter(|_| !artifact.paths.is_empty())
-        else {
-            return Ok(by_schema());
+        let by_schema = types_by_schema(artifact.schema.as_ref(), path);
+        let of_format = members(artifact.format).filter(|_| !artifact.paths.is_empty());
+        let Some((root, of_format)) = of_format else {
+            return Ok(by_schema);
         };
         if path.is_empty() {
             return Ok(root.or(NULL));
         }
         let of_tree = if artifact.tree.is_some() { TREE } else { &[] };
-        let known = || of_format.iter().chain(of_tree);
-        if let Some((_, types)) = known().find(|(known, _)| stands_above(known, path) == Some(0)) {
+        let known: Vec<&(&str, Types)> = of_format.iter().chain(of_tree).collect();
+        if let Some((_, types)) = known
+            .iter()
+            .find(|(known, _)| stands_above(known, path) == Some(0))
+        {
             return Ok(*types);
         }
         // What lies below a member that is described no further.
-        let open = known().any(|(known, types)| {
+        let open = known.iter().any(|(known, types)| {
             stands_above(known, path).is_some()
                 && (*types == LIST || types.meets(MAP) && is_open(known, of_format))
         });
         if open || path.contains(&ITEM) {
-            return Ok(by_schema());
+            return Ok(by_schema);
         }
         // The first segment that is not known, below those that are.
         let depth = (1..path.len()).rev().find(|depth| {
-            known().any(|(known, _)| stands_above(known, &path[..*depth]) == Some(0))
+            known
+                .iter()
+                .any(|(known, _)| stands_above(known, &path[..*depth]) == Some(0))
         });
-        let (above, member) = (
-            &path[..depth.unwrap_or_default()],
-            path[depth.unwrap_or_default()],
-        );
-        let siblings = known().filter_map(|(known, _)| {
+        let above = &path[..depth.unwrap_or_default()];
+        let member = path[depth.unwrap_or_default()];
+        let mut siblings = Vec::new();
+        for (known, _) in known {
             let (of, member) = known.rsplit_once('.').unwrap_or(("", known));
             let is_sibling = if of.is_empty() {
                 above.is_empty()
             } else {
                 stands_above(of, above) == Some(0)
             };
-            is_sibling.then_some(member)
-        });
-        Err(missing(artifact, above, member, siblings))
+            if is_sibling {
+                siblings.push(member);
+            }
+        }
+        Err(missing(artifact, above, member, siblings.into_iter()))
     }
 }
 
@@ -410,7 +415,8 @@ fn missing(
         .map_or(path, |(_, name)| name)
         .rsplit_once('.')
         .map(|(_, last)| last);
-    let (name, format) = (&artifact.name, artifact.format);
+    let name = &artifact.name;
+    let format = artifact.format;
     if format == Format::Text && Format::of_extension(extension.unwrap_or_default()).is_none() {
         let read = match extension {
             Some(extension) => format!("files with the extension `.{extension}`"),
@@ -475,7 +481,22 @@ fn described(schema: &Value, path: &[&str]) -> Types {
 
 /// The types that a part of a schema allows.
 fn types_of(field: &Value) -> Types {
-    let named = |name: &Value| match name.as_str() {
+    match (field.get("type"), field.get("const"), field.get("enum")) {
+        (Some(Value::Array(names)), ..) => any_of(names, type_named),
+        (Some(name), ..) => type_named(name),
+        (None, Some(value), _) => types_of_value(value),
+        (None, None, Some(Value::Array(values))) => any_of(values, types_of_value),
+        (None, None, _) => ANY,
+    }
+}
+
+/// The types that one of these values allows.
+fn any_of(values: &[Value], of: fn(&Value) -> Types) -> Types {
+    values.iter().map(of).reduce(Types::or).unwrap_or(ANY)
+}
+
+fn type_named(name: &Value) -> Types {
+    match name.as_str() {
         Some("boolean") => BOOL,
         Some("integer" | "number") => NUMBER,
         Some("string") => TEXT,
@@ -483,17 +504,6 @@ fn types_of(field: &Value) -> Types {
         Some("object") => MAP,
         Some("null") => NULL,
         _ => ANY,
-    };
-    let listed = |values: &Value, of: &dyn Fn(&Value) -> Types| match values {
-        Value::Array(values) => values.iter().map(of).reduce(Types::or),
-        _ => None,
-    };
-    match (field.get("type"), field.get("const"), field.get("enum")) {
-        (Some(name @ Value::String(_)), ..) => named(name),
-        (Some(names), ..) => listed(names, &named).unwrap_or(ANY),
-        (None, Some(value), _) => types_of_value(value),
-        (None, None, Some(values)) => listed(values, &types_of_value).unwrap_or(ANY),
-        (None, None, None) => ANY,
     }
 }
 

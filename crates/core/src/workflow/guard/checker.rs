@@ -83,7 +83,8 @@ struct TypeChecker<'a> {
 
 impl<'a> TypeChecker<'a> {
     fn new(text: &'a str, names: &'a dyn Names) -> Self {
-        let (called, patterns) = (BTreeMap::new(), Regexes::new());
+        let called = BTreeMap::new();
+        let patterns = Regexes::new();
         Self {
             text,
             names,
@@ -181,10 +182,10 @@ impl<'a> TypeChecker<'a> {
             self.fault(Code::GuardType, 0, message, "call it on a list".to_owned());
         }
         let is_list = types.meets(Types::LIST) && !types.meets(Types::MAP);
-        let items = is_list.then(|| self.path(range)).flatten().map(|mut path| {
+        let mut items = if is_list { self.path(range) } else { None };
+        if let Some(path) = &mut items {
             path.push(ITEM.to_owned());
-            path
-        });
+        }
         let before = self.bound.len();
         self.bound.push((inner.iter_var.clone(), items));
         self.bound
@@ -260,19 +261,12 @@ impl<'a> TypeChecker<'a> {
         if name == MATCHES {
             self.pattern(self.offset(name, nth), call.args.last());
         }
-        let fits = |overload: &&&&Overload| {
+        let fitting = callable.iter().filter(|overload| {
             let wanted = overload.target.iter().chain(overload.takes);
-            target
-                .iter()
-                .chain(&args)
-                .zip(wanted)
-                .all(|(given, wanted)| given.meets(*wanted))
-        };
-        let yields = callable
-            .iter()
-            .filter(fits)
-            .map(|overload| overload.yields)
-            .reduce(Types::or);
+            let mut both = target.iter().chain(&args).zip(wanted);
+            both.all(|(given, wanted)| given.meets(*wanted))
+        });
+        let yields = fitting.map(|overload| overload.yields).reduce(Types::or);
         yields.unwrap_or_else(|| {
             let given: Vec<String> = target
                 .iter()

@@ -232,17 +232,19 @@ fn add_patterns(
     part: &ParsedPart,
 ) -> Result<(), cel::DeclarationError> {
     let patterns = Arc::clone(&part.patterns);
-    let matches = move |This(text): This<Arc<String>>, pattern: Arc<String>| {
-        let known = patterns.get(pattern.as_str());
-        match known.and_then(|known| known.compiled(&pattern)) {
-            Some(pattern) => Ok(pattern.is_match(&text)),
-            None => Err(ExecutionError::function_error(
-                MATCHES,
-                "the pattern is no literal text",
-            )),
-        }
-    };
-    context.add_function(MATCHES, matches)
+    context.add_function(
+        MATCHES,
+        move |This(text): This<Arc<String>>, pattern: Arc<String>| {
+            let known = patterns.get(pattern.as_str());
+            match known.and_then(|known| known.compiled(&pattern)) {
+                Some(pattern) => Ok(pattern.is_match(&text)),
+                None => Err(ExecutionError::function_error(
+                    MATCHES,
+                    "the pattern is no literal text",
+                )),
+            }
+        },
+    )
 }
 
 /// If a part only states that a path is true or false, which needs no evaluator: the path, its value, and whether the part

@@ -189,7 +189,8 @@ fn split(
     text: &CelString<'_>,
     separator: &CelString<'_>,
 ) -> Result<CelList<'static>, ExecutionError> {
-    let (text, separator) = (text.inner(), separator.inner());
+    let text = text.inner();
+    let separator = separator.inner();
     let parts: Vec<&str> = if separator.is_empty() {
         text.char_indices()
             .map(|(at, char)| &text[at..at + char.len_utf8()])
@@ -237,9 +238,9 @@ fn extreme<'b, 'v>(
 /// The sum of the numbers of a list; 0 for an empty list. Whole numbers stay whole unless a fraction is among
 /// them.
 fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
-    let refuse = |message: &str| ExecutionError::function_error("sum", message);
     let items = items("sum", &args)?;
-    let (mut whole, mut total) = (Some(0_i64), 0.0_f64);
+    let mut whole = Some(0_i64);
+    let mut total = 0.0_f64;
     for item in items.iter() {
         #[expect(
             clippy::cast_precision_loss,
@@ -253,12 +254,21 @@ fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionErr
                 total += number;
                 continue;
             }
-            _ => return Err(refuse("the list holds something other than numbers")),
+            _ => {
+                let message = "the list holds something other than numbers";
+                return Err(ExecutionError::function_error("sum", message));
+            }
         };
         total += fraction;
         if let Some(sum) = whole {
             let sum = integer.and_then(|number| sum.checked_add(number));
-            whole = Some(sum.ok_or_else(|| refuse("the sum is too large"))?);
+            if sum.is_none() {
+                return Err(ExecutionError::function_error(
+                    "sum",
+                    "the sum is too large",
+                ));
+            }
+            whole = sum;
         }
     }
     Ok(CowVal::Owned(

@@ -38,8 +38,8 @@ impl<'a> Given<'a> {
             }
             return;
         }
-        let empty = || GivenValue::Members(Given::default());
-        if let GivenValue::Members(members) = self.0.entry(first).or_insert_with(empty) {
+        let empty = GivenValue::Members(Given::default());
+        if let GivenValue::Members(members) = self.0.entry(first).or_insert(empty) {
             members.insert(rest, value);
         }
     }

@@ -45,7 +45,8 @@ impl GuardError {
 /// The guard of a text, of which it may be known that it is one.
 pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
     let splits = prescan(text)?;
-    let (mut parts, mut of_parts) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut of_parts = Vec::new();
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
@@ -73,7 +74,8 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
                 ..error
             })?;
         of_parts.push(types);
-        let (chains, has_macros) = (walk::chains(&expression), depth > 0);
+        let chains = walk::chains(&expression);
+        let has_macros = depth > 0;
         if has_macros {
             walk::meter(&mut expression);
         }
@@ -119,7 +121,7 @@ fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
         .parse(source)
         .map_err(|errors| {
             let first = errors.errors.first();
-            let offset = first.map_or(0, |error| offset_of(source, error.pos));
+            let offset = first.map_or(0, |error| offset_of(source, error.pos.0, error.pos.1));
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let message = message.trim_start_matches("Syntax error: ").to_owned();
             GuardError::new(Code::GuardSyntax, offset, message)
@@ -127,7 +129,7 @@ fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
 }
 
 /// The byte offset of a (line, column) position, both from 1, as the parser reports them.
-fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
+fn offset_of(source: &str, line: isize, column: isize) -> usize {
     let line = usize::try_from(line.max(1)).unwrap_or(1);
     let column = usize::try_from(column.max(1)).unwrap_or(1);
     let line_start: usize = source
@@ -140,7 +142,6 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
 
 /// Checks the limits and returns the byte ranges of the operands of the outermost `&&`.
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
-    let limit = |offset, message: String| GuardError::new(Code::GuardLimit, offset, message);
     if text.trim().is_empty() {
         return Err(GuardError::new(
             Code::GuardSyntax,
@@ -149,13 +150,14 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
         ));
     }
     if text.len() > MAX_LENGTH {
-        return Err(limit(
-            MAX_LENGTH,
-            format!("the expression is longer than {MAX_LENGTH} bytes"),
-        ));
+        let message = format!("the expression is longer than {MAX_LENGTH} bytes");
+        return Err(GuardError::new(Code::GuardLimit, MAX_LENGTH, message));
     }
     let bytes = text.as_bytes();
-    let (mut depth, mut operators, mut start, mut at) = (0_usize, 0_usize, 0, 0);
+    let mut depth = 0_usize;
+    let mut operators = 0_usize;
+    let mut start = 0;
+    let mut at = 0;
     let mut splits = Vec::new();
     let mut splittable = true;
     while at < bytes.len() {
@@ -168,7 +170,8 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
             b'(' | b'[' | b'{' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    return Err(limit(at, format!("brackets nest deeper than {MAX_DEPTH}")));
+                    let message = format!("brackets nest deeper than {MAX_DEPTH}");
+                    return Err(GuardError::new(Code::GuardLimit, at, message));
                 }
             }
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
@@ -194,10 +197,8 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
             _ => {}
         }
         if operators > MAX_OPERATORS {
-            return Err(limit(
-                at,
-                format!("the expression has more than {MAX_OPERATORS} operators"),
-            ));
+            let message = format!("the expression has more than {MAX_OPERATORS} operators");
+            return Err(GuardError::new(Code::GuardLimit, at, message));
         }
         at += 1;
     }

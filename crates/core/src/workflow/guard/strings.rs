@@ -27,7 +27,6 @@ pub(super) fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
 /// The offsets of the calls of a function in a text, outside of strings.
 pub(super) fn calls(text: &str, name: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
-    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -35,8 +34,8 @@ pub(super) fn calls(text: &str, name: &str) -> impl Iterator<Item = usize> {
             at = end_of_string(bytes, at, bytes[at]) + 1;
             continue;
         }
-        let is_start =
-            bytes[at..].starts_with(name.as_bytes()) && !(at > 0 && is_inner(&bytes[at - 1]));
+        let is_inside = at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_');
+        let is_start = !is_inside && bytes[at..].starts_with(name.as_bytes());
         if is_start && text[at + name.len()..].trim_start().starts_with('(') {
             found.push(at);
         }

@@ -80,10 +80,14 @@ pub(super) fn glimpse(value: &Value) -> Value {
     shown(value, &mut { MAX_SHOWN })
 }
 
+/// What stands for parts that are left out.
+fn more(count: usize) -> String {
+    format!("… {count} more")
+}
+
 /// At most `left` values of a value, and what that leaves of `left`.
 fn shown(value: &Value, left: &mut usize) -> Value {
     *left = left.saturating_sub(1);
-    let more = |count: usize| format!("… {count} more");
     match value {
         Value::String(text) if text.len() > MAX_SHOWN_TEXT => {
             let end = text.floor_char_boundary(MAX_SHOWN_TEXT);
