@@ -79,22 +79,17 @@ pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) 
 }
 
 fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> ExecutorConfig {
-    let default = ExecutorConfig::default();
     let command = table
         .take("command")
         .map(|value| command(reader, value))
         .unwrap_or_default();
-    let mut period = |key: &'static str, default: Option<Period>| {
-        let read = |text: &str| Period::parse(text).ok_or("the value is not a duration");
-        let given = reader.parsed_at(&mut table, key, read);
-        given.or(default).filter(|period| period.milliseconds() > 0)
-    };
+    let default = ExecutorConfig::default();
     let times = Times {
-        hard: period("timeout", default.times.hard),
-        soft: period("soft_timeout", None),
-        idle: period("idle_timeout", None),
+        hard: period(reader, &mut table, "timeout", default.times.hard),
+        soft: period(reader, &mut table, "soft_timeout", None),
+        idle: period(reader, &mut table, "idle_timeout", None),
     };
-    let grace = period("grace", Some(default.grace)).unwrap_or_default();
+    let grace = period(reader, &mut table, "grace", Some(default.grace)).unwrap_or_default();
     reader.finish(table);
     ExecutorConfig {
         command,
@@ -103,16 +98,28 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
     }
 }
 
+/// A time, of which zero is none.
+fn period(
+    reader: &mut SettingsReader<'_>,
+    table: &mut TomlTable<'_, '_>,
+    key: &'static str,
+    default: Option<Period>,
+) -> Option<Period> {
+    let given = reader.parsed_at(table, key, |text| {
+        Period::parse(text).ok_or("the value is not a duration")
+    });
+    given.or(default).filter(|period| period.milliseconds() > 0)
+}
+
 /// The words of a command; an invalid word is reported and left out.
 pub(super) fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
-    let word = |text: &str| {
+    let command = reader.items("command", value, |text| {
         if text.contains('\0') {
             Err("the argument contains a NUL byte")
         } else {
             Ok(text.to_owned())
         }
-    };
-    let command = reader.items("command", value, word);
+    });
     if command.first().is_some_and(String::is_empty) {
         let hint = format!("for example `{}`", example("command"));
         reader.report(value.span(), invalid("the program name is empty", hint));

@@ -1,6 +1,6 @@
 //! What a change of `orch.toml` makes looser. Where that cannot be told, it is a change.
 
-use super::{Config, FILE, Roots, parse};
+use super::{Config, FILE, parse};
 use crate::TomlStep::{Item, Key, Text};
 use crate::workflow::{RuleChange, first_other_line};
 use crate::{TomlLines, TomlStep};
@@ -28,7 +28,8 @@ pub fn loosened(before: &str, after: &str) -> Vec<RuleChange> {
         found: Vec::new(),
     };
     for key in keys {
-        let (old, new) = (old.get(key), new.get(key));
+        let old = old.get(key);
+        let new = new.get(key);
         if old == new || WORDS.contains(&key.as_str()) {
             continue;
         }
@@ -64,6 +65,21 @@ struct SettingChanges<'a> {
     found: Vec<RuleChange>,
 }
 
+/// Who may give orders.
+fn orders(people: &Table) -> &str {
+    let orders = people.get("orders").and_then(Value::as_str);
+    orders.unwrap_or("terminal")
+}
+
+/// How much `orders` asks for; the default, which also stands for what cannot be read, is in between.
+fn rank(orders: &str) -> u8 {
+    match orders {
+        "anyone" => 0,
+        "signed" => 2,
+        _ => 1,
+    }
+}
+
 impl SettingChanges<'_> {
     fn looser(&mut self, steps: &[TomlStep<'_>], what: impl Into<String>) {
         self.found
@@ -77,25 +93,10 @@ impl SettingChanges<'_> {
 
     fn people(&mut self, tables: &[Table; 2]) {
         let [old, new] = tables;
-        // How much each asks for; the default, which also stands for what cannot be read, is in between.
-        let rank = |table: &Table| match table.get("orders").and_then(Value::as_str) {
-            Some("anyone") => 0,
-            Some("signed") => 2,
-            _ => 1,
-        };
-        let named = |table: &Table| {
-            table
-                .get("orders")
-                .and_then(Value::as_str)
-                .unwrap_or("terminal")
-                .to_owned()
-        };
-        if rank(new) < rank(old) {
-            let what = format!(
-                "`orders` under `[people]` is `{}` and was `{}`",
-                named(new),
-                named(old)
-            );
+        let before = orders(old);
+        let now = orders(new);
+        if rank(now) < rank(before) {
+            let what = format!("`orders` under `[people]` is `{now}` and was `{before}`");
             self.looser(&[Key("people"), Key("orders")], what);
         }
         for order in texts(new.get("agents_may")).difference(&texts(old.get("agents_may"))) {
@@ -116,15 +117,13 @@ impl SettingChanges<'_> {
     fn teams(&mut self, [old, new]: &[Table; 2]) {
         for (team, members) in new {
             let before = texts(old.get(team));
-            let is_member = |person: &String| {
-                before
+            for person in &texts(Some(members)) {
+                if before
                     .iter()
                     .any(|known| known.eq_ignore_ascii_case(person))
-            };
-            for person in texts(Some(members))
-                .iter()
-                .filter(|person| !is_member(person))
-            {
+                {
+                    continue;
+                }
                 let steps = [Key("people"), Key("teams"), Key(team), Text(person)];
                 self.looser(&steps, format!("`{person}` may approve for team `{team}`"));
             }
@@ -157,16 +156,14 @@ impl SettingChanges<'_> {
     }
 
     fn hook(&mut self, [old, new]: &[Table; 2]) {
-        let blocks =
-            |table: &Table| table.get("on_missing").and_then(Value::as_str) == Some("block");
-        if blocks(old) && !blocks(new) {
+        let [old, new] = [old, new].map(|table| table.get("on_missing").and_then(Value::as_str));
+        if old == Some("block") && new != Some("block") {
             let what = "hooks let everything pass where orch is missing";
             self.looser(&[Key("hook"), Key("on_missing")], what);
         }
     }
 
     fn git(&mut self, [old, new]: &[Table; 2]) {
-        let list = |table: &Table| table.get("protected").cloned();
         let lost: BTreeSet<String> = &texts(old.get("protected")) - &texts(new.get("protected"));
         for branch in &lost {
             let what = format!("the branch `{branch}` is no longer protected");
@@ -174,7 +171,7 @@ impl SettingChanges<'_> {
         }
         // Without `base`, the first protected branch may be it.
         let may_be_base = old.get("base").is_none() || new.get("base").is_none();
-        if lost.is_empty() && may_be_base && list(old) != list(new) {
+        if lost.is_empty() && may_be_base && old.get("protected") != new.get("protected") {
             let added: BTreeSet<String> =
                 &texts(new.get("protected")) - &texts(old.get("protected"));
             let first = added.first().map_or("", String::as_str);
@@ -221,11 +218,10 @@ impl SettingChanges<'_> {
 
     /// Where the tasks are, and which workflows they follow, with the default root.
     fn roots(&mut self, old: &Config, new: &Config) {
-        let (old, new) = (&old.roots, &new.roots);
-        let places = |roots: &Roots| -> Vec<String> {
-            roots.iter().map(|root| root.path.to_string()).collect()
-        };
-        let (before, after) = (places(old), places(new));
+        let old = &old.roots;
+        let new = &new.roots;
+        let before: Vec<String> = old.iter().map(|root| root.path.to_string()).collect();
+        let after: Vec<String> = new.iter().map(|root| root.path.to_string()).collect();
         for path in before.iter().filter(|path| !after.contains(path)) {
             let what = format!("root `{path}` is removed, so its tasks are not checked");
             self.looser(&[], what);
@@ -250,10 +246,9 @@ impl SettingChanges<'_> {
                 }
                 continue;
             };
-            let hidden = |root: &super::Root| -> BTreeSet<String> {
-                root.exclude.texts().iter().cloned().collect()
-            };
-            for more in hidden(root).difference(&hidden(known)) {
+            let hidden = root.exclude.texts().iter().collect::<BTreeSet<_>>();
+            let before = known.exclude.texts().iter().collect();
+            for more in hidden.difference(&before) {
                 let what = format!("root `{path}` excludes `{more}`, so that is not checked");
                 self.looser(
                     &[Key("root"), Item(place), Key("exclude"), Text(more)],

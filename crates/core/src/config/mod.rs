@@ -256,13 +256,13 @@ fn default_workflow() -> Option<WorkflowName> {
 
 impl Default for Config {
     fn default() -> Self {
-        let everywhere = |workflow| Root {
+        let everywhere = default_workflow().map(|workflow| Root {
             path: RootPath::default(),
             workflow,
             exclude: Patterns::default(),
-        };
+        });
         Self {
-            roots: Roots::new(default_workflow().map(everywhere).into_iter().collect()),
+            roots: Roots::new(everywhere.into_iter().collect()),
             system: RepoPath::new("system").unwrap_or_else(|_| RepoPath::root()),
             settle_ms: 50,
             limit_bytes: 8 * 1024 * 1024,

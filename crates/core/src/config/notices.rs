@@ -52,7 +52,8 @@ fn entry(
         value: mut table,
         span,
     } = table;
-    let (has_command, has_webhook) = (table.has("command"), table.has("webhook"));
+    let has_command = table.has("command");
+    let has_webhook = table.has("webhook");
     let on = table.take("on").map(|value| {
         let known = NoticeKind::ALL.map(NoticeKind::as_str);
         let on = reader.items("on", value, |text| choice(text, NoticeKind::named, &known));
@@ -123,7 +124,11 @@ fn entry(
         time_limit: limit.unwrap_or(DEFAULT_LIMIT),
         bell,
     };
-    (!entry.on.is_empty() && (entry.bell || !entry.actions.is_empty())).then_some(entry)
+    if entry.on.is_empty() || (!entry.bell && entry.actions.is_empty()) {
+        None
+    } else {
+        Some(entry)
+    }
 }
 
 fn hint(key: &str) -> String {

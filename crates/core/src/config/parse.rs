@@ -244,9 +244,10 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
 
 /// The name of a branch, also of one of a remote.
 fn branch_name(text: &str) -> Result<String, &'static str> {
-    let is_odd =
-        |char: char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char);
-    if text.is_empty() || text.starts_with('-') || text.contains(is_odd) {
+    let is_odd = text
+        .chars()
+        .any(|char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char));
+    if text.is_empty() || text.starts_with('-') || is_odd {
         return Err("this is no name of a branch");
     }
     Ok(text.to_owned())
@@ -278,21 +279,23 @@ fn apply(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Apply {
     let DeValue::String(text) = value.get_ref() else {
         return Apply::Rules(reader.items("apply", value, |text| RuleId::new(text)));
     };
-    let choice = |text: &str| match text {
-        "all" => Ok(Apply::All),
-        "none" => Ok(Apply::None),
-        other => Err(format!(
-            "{}, or a list of rule ids",
-            unknown_choice(other, &["all", "none"])
-        )),
-    };
     let text = Spanned {
         value: text.to_string(),
         span: value.span(),
     };
-    reader
-        .parsed(text, choice, || "for example `apply = \"all\"`".to_owned())
-        .unwrap_or(Apply::None)
+    let apply = reader.parsed(
+        text,
+        |text| match text {
+            "all" => Ok(Apply::All),
+            "none" => Ok(Apply::None),
+            other => Err(format!(
+                "{}, or a list of rule ids",
+                unknown_choice(other, &["all", "none"])
+            )),
+        },
+        || "for example `apply = \"all\"`".to_owned(),
+    );
+    apply.unwrap_or(Apply::None)
 }
 
 fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {

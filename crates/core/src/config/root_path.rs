@@ -194,16 +194,12 @@ impl RootPath {
 
     /// Whether a directory contains a directory or a file that may be a task, or that leads to one.
     pub(super) fn leads_on(&self, directory: &RepoPath) -> bool {
-        let base = self
-            .base
-            .as_str()
-            .split('/')
-            .filter(|name| !name.is_empty());
-        let literal = |name: &str| PathPart::Literal(name.to_owned());
-        let places: Vec<PathPart> = base
-            .map(literal)
-            .chain(self.parts.iter().cloned())
+        let base = self.base.as_str().split('/');
+        let mut places: Vec<PathPart> = base
+            .filter(|name| !name.is_empty())
+            .map(|name| PathPart::Literal(name.to_owned()))
             .collect();
+        places.extend_from_slice(&self.parts);
         let fixed = places.iter().position(|place| *place == PathPart::Any);
         let names: Vec<&str> = directory
             .as_str()

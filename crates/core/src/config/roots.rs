@@ -32,8 +32,9 @@ impl Root {
 
     /// Whether the directory of a task, or the file that the task is, is excluded.
     fn excludes_task(&self, directory: &RepoPath) -> bool {
-        let file = || self.place(directory).file()?.path();
-        self.excludes(directory) || file().is_some_and(|file| self.excludes(&file))
+        let place = self.place(directory);
+        let file = place.file().and_then(|file| file.path());
+        self.excludes(directory) || file.is_some_and(|file| self.excludes(&file))
     }
 }
 
@@ -166,7 +167,11 @@ impl Roots {
             .directory_of(task)
             .or_else(|| own.archive_of(task))?;
         let (found, id) = self.match_directory(&directory)?;
-        (found == root && id == *task).then_some(directory)
+        if found == root && id == *task {
+            Some(directory)
+        } else {
+            None
+        }
     }
 
     /// Whether the archived tasks of a root are below this directory.
@@ -184,12 +189,11 @@ impl Roots {
     pub fn lead_on(&self, directory: &RepoPath) -> bool {
         self.0.iter().any(|root| {
             let is_archive = root.archive().as_ref() == Some(directory);
-            let leads_on = |directory: &RepoPath| root.path.leads_on(directory);
-            let in_archive = || {
-                root.unarchived(directory)
-                    .is_some_and(|before| leads_on(&before))
-            };
-            !root.excludes(directory) && (is_archive || leads_on(directory) || in_archive())
+            let before = root.unarchived(directory);
+            !root.excludes(directory)
+                && (is_archive
+                    || root.path.leads_on(directory)
+                    || before.is_some_and(|before| root.path.leads_on(&before)))
         })
     }
 

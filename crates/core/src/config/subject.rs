@@ -120,17 +120,16 @@ fn placeholder(name: &str) -> Result<Placeholder, InvalidSubject> {
 
 impl Default for CommitSubject {
     fn default() -> Self {
-        let text = |text: &str| Piece::Text(text.to_owned());
         Self {
             text: "orch({task}): {from} -> {to}".to_owned(),
             pieces: vec![
-                text("orch("),
+                Piece::Text("orch(".to_owned()),
                 Piece::Placeholder(Placeholder::Task),
-                text("): "),
+                Piece::Text("): ".to_owned()),
                 Piece::Placeholder(Placeholder::From),
-                text(" -> "),
+                Piece::Text(" -> ".to_owned()),
                 Piece::Placeholder(Placeholder::To),
-                text(""),
+                Piece::Text(String::new()),
             ],
         }
     }

@@ -27,31 +27,48 @@ pub fn sides(text: &str) -> Option<ConflictSides> {
         Base,
         Theirs,
     }
-    let (mut ours, mut base, mut theirs) = (String::new(), String::new(), String::new());
-    let (mut place, mut conflicts, mut shown) = (In::Both, 0, 0);
+    let mut ours = String::new();
+    let mut base = String::new();
+    let mut theirs = String::new();
+    let mut place = In::Both;
+    let mut conflicts = 0;
+    let mut shown = 0;
     for line in text.split_inclusive('\n') {
-        let is = |marker: &str| {
-            line.strip_prefix(marker)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
-        };
         match place {
-            In::Both if is("<<<<<<<") => (place, conflicts) = (In::Ours, conflicts + 1),
-            In::Ours if is("|||||||") => (place, shown) = (In::Base, shown + 1),
-            In::Ours | In::Base if is("=======") => place = In::Theirs,
-            In::Theirs if is(">>>>>>>") => place = In::Both,
-            In::Both => [&mut ours, &mut base, &mut theirs]
-                .into_iter()
-                .for_each(|side| side.push_str(line)),
+            In::Both if is_marker(line, "<<<<<<<") => {
+                place = In::Ours;
+                conflicts += 1;
+            }
+            In::Ours if is_marker(line, "|||||||") => {
+                place = In::Base;
+                shown += 1;
+            }
+            In::Ours | In::Base if is_marker(line, "=======") => place = In::Theirs,
+            In::Theirs if is_marker(line, ">>>>>>>") => place = In::Both,
+            In::Both => {
+                ours.push_str(line);
+                base.push_str(line);
+                theirs.push_str(line);
+            }
             In::Ours => ours.push_str(line),
             In::Base => base.push_str(line),
             In::Theirs => theirs.push_str(line),
         }
     }
-    (conflicts > 0 && place == In::Both).then(|| ConflictSides {
+    if conflicts == 0 || place != In::Both {
+        return None;
+    }
+    Some(ConflictSides {
         ours,
         base: (shown == conflicts).then_some(base),
         theirs,
     })
+}
+
+/// Whether a line is this marker, with or without a name.
+fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
 }
 
 /// The lines of both sides of a transcript, each once: the common lines, then the lines of each side.
@@ -65,7 +82,8 @@ pub fn united_lines(ours: &str, theirs: &str) -> String {
         .zip(theirs.split_inclusive('\n'))
         .take_while(|(a, b)| a == b);
     let shared: usize = shared.map(|(line, _)| line.len()).sum();
-    let (mut first, mut second) = (&ours[shared..], &theirs[shared..]);
+    let mut first = &ours[shared..];
+    let mut second = &theirs[shared..];
     if second < first {
         (first, second) = (second, first);
     }

@@ -29,11 +29,10 @@ impl LogExtent {
     /// The extent of a log with these bytes, with a digest of this format.
     #[must_use]
     pub fn of(log: &[u8], format: ObjectFormat) -> Self {
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let lines = log.iter().filter(|byte| **byte == b'\n').count();
         Self {
-            lines: count(lines),
-            bytes: count(log.len()),
+            lines: u64::try_from(lines).unwrap_or(u64::MAX),
+            bytes: u64::try_from(log.len()).unwrap_or(u64::MAX),
             digest: digest_of(log, format),
         }
     }
@@ -53,5 +52,8 @@ pub(super) fn digest_of(log: &[u8], format: ObjectFormat) -> Option<Digest> {
         .collect();
     lines.sort_unstable();
     let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
-    (length <= SHORT).then(|| format.blob(&lines.join(&b'\n')))
+    if length > SHORT {
+        return None;
+    }
+    Some(format.blob(&lines.join(&b'\n')))
 }

@@ -108,8 +108,9 @@ impl EventLog {
     /// The event or one of its predecessors is missing from the log, or the changes of one of them do not
     /// apply.
     pub fn state_at(&self, id: &Digest, cache: &mut FoldCache) -> Result<Arc<State>, LogFault> {
-        let missing = || self.fault_of(id, LogFaultKind::UnknownPredecessor(*id));
-        let event = self.get(id).ok_or_else(missing)?;
+        let Some(event) = self.get(id) else {
+            return Err(self.fault_of(id, LogFaultKind::UnknownPredecessor(*id)));
+        };
         if let Some(known) = cache.folded.get(id) {
             return Ok(Arc::clone(&known.state));
         }

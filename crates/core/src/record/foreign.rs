@@ -19,32 +19,26 @@ pub(super) fn left_out(
     value: &Value,
     text: &str,
 ) -> Vec<String> {
-    let is_reserved = |key: &str| RESERVED_KEYS.contains(&key) || KEPT.contains(&key);
-    let is_other =
-        |key: &&String| key.as_str() != phase_key && key.as_str() != "phase" && is_reserved(key);
-    let members = value
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| is_other(key));
-    let mut left: Vec<String> = members
-        .filter(|(key, value)| {
-            !ABOUT_THE_FILE.contains(&key.as_str()) && !is_kept(workflow, key, value)
-        })
-        .map(|(key, _)| child("", key))
-        .collect();
-    left.extend(
-        rounded(value, text)
-            .into_iter()
-            .filter(|place| !left.contains(place))
-            .collect::<Vec<_>>(),
-    );
+    let mut left = Vec::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let name = key.as_str();
+        let is_reserved = RESERVED_KEYS.contains(&name) || KEPT.contains(&name);
+        if !is_reserved || name == phase_key || name == "phase" {
+            continue;
+        }
+        if !ABOUT_THE_FILE.contains(&name) && !is_kept(workflow, key, value) {
+            left.push(child("", key));
+        }
+    }
+    let mut rounded = rounded(value, text);
+    rounded.retain(|place| !left.contains(place));
+    left.extend(rounded);
     left
 }
 
 /// Whether a record keeps the value of a reserved key. What is empty says nothing.
 fn is_kept(workflow: &WorkflowName, key: &str, value: &Value) -> bool {
-    let members = || value.as_object().into_iter().flatten();
+    let members = value.as_object();
     let is_empty = match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
@@ -56,8 +50,8 @@ fn is_kept(workflow: &WorkflowName, key: &str, value: &Value) -> bool {
             "task" | "task_id" | "title" => value.is_string(),
             "workflow" => value.get("name").unwrap_or(value).as_str() == Some(workflow.as_str()),
             "errors" => value.is_array(),
-            "actors" => value.is_object() && members().all(|(_, actor)| actor.is_object()),
-            "waived" => value.is_object() && members().all(|(_, seq)| seq.is_u64()),
+            "actors" => members.is_some_and(|members| members.values().all(Value::is_object)),
+            "waived" => members.is_some_and(|members| members.values().all(Value::is_u64)),
             _ => false,
         }
 }
@@ -71,14 +65,13 @@ fn rounded(value: &Value, text: &str) -> Vec<String> {
     if literals.len() != parsed.len() {
         return Vec::new();
     }
-    let differ =
-        |(literal, (_, number)): &(&&str, &(String, String))| digits(literal) != digits(number);
-    literals
-        .iter()
-        .zip(&parsed)
-        .filter(differ)
-        .map(|(_, (place, _))| place.clone())
-        .collect()
+    let mut places = Vec::new();
+    for (literal, (place, number)) in literals.iter().zip(parsed) {
+        if digits(literal) != digits(&number) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 /// The numbers of a value with their places, in the order of the text.
@@ -112,9 +105,8 @@ fn literals(text: &str) -> Vec<&str> {
             });
             end.map_or(rest.len(), |end| end + 2)
         } else {
-            let is_of_number =
-                |c: char| c.is_ascii_digit() || ['+', '-', '.', 'e', 'E'].contains(&c);
-            let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
+            let end = rest.find(|c: char| !c.is_ascii_digit() && !"+-.eE".contains(c));
+            let end = end.unwrap_or(rest.len());
             found.push(&rest[..end]);
             end
         };
@@ -133,11 +125,10 @@ fn digits(number: &str) -> (bool, String, i64) {
         return (false, String::new(), 0);
     }
     let zeros = all.len() - all.trim_end_matches('0').len();
-    let length = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let exponent: i64 = exponent.trim_start_matches('+').parse().unwrap_or(i64::MAX);
     let power = exponent
-        .saturating_add(length(zeros))
-        .saturating_sub(length(fraction.len()));
+        .saturating_add(i64::try_from(zeros).unwrap_or(i64::MAX))
+        .saturating_sub(i64::try_from(fraction.len()).unwrap_or(i64::MAX));
     (number.starts_with('-'), significant.to_owned(), power)
 }
 

@@ -438,10 +438,10 @@ fn by(value: Value) -> Option<By> {
 
 fn performance(value: Value) -> Option<Performance> {
     let mut members = object(value)?;
-    let mut text = |key| members.remove(key).and_then(string);
+    let started = members.remove("started_at").and_then(string);
     Some(Performance {
-        started: text("started_at").and_then(|at| Timestamp::parse(&at)),
-        executor: text("executor"),
+        started: started.and_then(|at| Timestamp::parse(&at)),
+        executor: members.remove("executor").and_then(string),
         files: members.remove("files").map(texts).unwrap_or_default(),
     })
 }

@@ -98,9 +98,11 @@ fn diff_objects(
 fn diff_arrays(path: &mut String, old: &[Value], new: &[Value], ops: &mut Vec<JsonPatchOp>) {
     let shorter = old.len().min(new.len());
     let start = (0..shorter).take_while(|at| old[*at] == new[*at]).count();
-    let same_end = |back: &usize| old[old.len() - 1 - back] == new[new.len() - 1 - back];
-    let end = (0..shorter - start).take_while(same_end).count();
-    let (lost, gained) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+    let end = (0..shorter - start)
+        .take_while(|back| old[old.len() - 1 - back] == new[new.len() - 1 - back])
+        .count();
+    let lost = &old[start..old.len() - end];
+    let gained = &new[start..new.len() - end];
     if gained.is_empty() {
         ops.extend(lost.iter().map(|_| JsonPatchOp::Remove {
             path: format!("{path}/{start}"),
@@ -182,7 +184,10 @@ fn add(document: &mut Value, path: &str, value: &Value) -> Option<()> {
         }
         Value::Array(items) => {
             let at = if key == "-" { items.len() } else { index(key)? };
-            (at <= items.len()).then(|| items.insert(at, value.clone()))?;
+            if at > items.len() {
+                return None;
+            }
+            items.insert(at, value.clone());
         }
         _ => return None,
     }
@@ -195,7 +200,11 @@ fn remove(document: &mut Value, path: &str) -> Option<()> {
         Value::Object(members) => members.shift_remove(&unescape(key)).map(drop),
         Value::Array(items) => {
             let at = index(key)?;
-            (at < items.len()).then(|| drop(items.remove(at)))
+            if at >= items.len() {
+                return None;
+            }
+            items.remove(at);
+            Some(())
         }
         _ => None,
     }
@@ -208,9 +217,11 @@ fn replace(document: &mut Value, path: &str, value: &Value) -> Option<()> {
 
 /// Parses an index as RFC 6901 spells it: digits without a sign or a leading zero.
 fn index(key: &str) -> Option<usize> {
-    let plain =
-        key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
-    plain.then(|| key.parse().ok())?
+    let is_plain = key.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain || (key != "0" && key.starts_with('0')) {
+        return None;
+    }
+    key.parse().ok()
 }
 
 impl JsonPatchOp {
@@ -259,7 +270,8 @@ impl<'de> Deserialize<'de> for JsonPatchOp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawOp::deserialize(deserializer)?;
         raw.check()?;
-        let (is_new, path) = (raw.op == "add", raw.path.into_owned());
+        let is_new = raw.op == "add";
+        let path = raw.path.into_owned();
         Ok(match raw.value {
             None => Self::Remove { path },
             Some(value) if is_new => Self::Add { path, value },

@@ -43,7 +43,8 @@ impl EventLog {
                 Kind::Relate | Kind::Take | Kind::Verify | Kind::Lapse => {}
                 Kind::Advance | Kind::Regress if undone == 0 => steps.insert(0, entry.clone()),
                 kind if undone == 0 => {
-                    let (kind, seq) = (kind.as_str(), entry.seq);
+                    let kind = kind.as_str();
+                    let seq = entry.seq;
                     return Err(format!(
                         "step {seq} ({kind}) has recorded work since the last order"
                     ));

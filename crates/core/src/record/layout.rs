@@ -56,27 +56,31 @@ impl<'s> StateLines<'s> {
         }
     }
 
+    /// The text of a member, which is then no longer among the rest.
+    fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.members.iter().position(|(known, _)| known == name)?;
+        Some(self.members.remove(at).1)
+    }
+
     /// The text of the whole, without a final line feed.
     pub(super) fn text(mut self) -> String {
-        let mut take = |name: &str| {
-            let at = self.members.iter().position(|(known, _)| known == name)?;
-            Some(self.members.remove(at).1)
-        };
-        let phase = take(self.phase_key);
-        let mut lines: Vec<String> = FIRST.into_iter().filter_map(&mut take).collect();
-        let history = take("history").map(|history| match history.strip_suffix("\n  ]") {
-            Some(entries) => format!("{entries}]"),
-            None => history,
-        });
-        let changing = CHANGING.into_iter().filter_map(&mut take);
-        lines.push(
-            history
-                .into_iter()
-                .chain(phase)
-                .chain(changing)
-                .collect::<Vec<_>>()
-                .join(", "),
-        );
+        let phase = self.take(self.phase_key);
+        let mut lines = Vec::new();
+        for name in FIRST {
+            lines.extend(self.take(name));
+        }
+        let mut changing = Vec::new();
+        if let Some(history) = self.take("history") {
+            changing.push(match history.strip_suffix("\n  ]") {
+                Some(entries) => format!("{entries}]"),
+                None => history,
+            });
+        }
+        changing.extend(phase);
+        for name in CHANGING {
+            changing.extend(self.take(name));
+        }
+        lines.push(changing.join(", "));
         lines.extend(self.members.into_iter().map(|(_, text)| text));
         format!("{{\n  {}\n}}", lines.join(",\n  "))
     }
@@ -120,6 +124,18 @@ impl SerializeMap for StateLines<'_> {
     }
 }
 
+/// Adds what stands before a member of a value.
+fn begin(text: &mut String, at: usize, is_broken: bool, depth: usize) {
+    if at > 0 {
+        text.push(',');
+    }
+    if is_broken {
+        new_line(text, depth);
+    } else if at > 0 {
+        text.push(' ');
+    }
+}
+
 /// Adds the text of a value at a depth, of which so many levels are broken into lines.
 fn put(text: &mut String, value: &Value, levels: usize, depth: usize) {
     let (brackets, many) = match value {
@@ -128,19 +144,13 @@ fn put(text: &mut String, value: &Value, levels: usize, depth: usize) {
         scalar => return text.push_str(&scalar.to_string()),
     };
     let is_broken = levels > 0 && many > 0;
-    let begin = |text: &mut String, at: usize| {
-        text.push_str(if at == 0 { "" } else { "," });
-        match is_broken {
-            true => new_line(text, depth + 1),
-            false => text.push_str(if at == 0 { "" } else { " " }),
-        }
-    };
-    let (levels, inner) = (levels.saturating_sub(1), depth + 1);
+    let levels = levels.saturating_sub(1);
+    let inner = depth + 1;
     text.push(brackets[0]);
     match value {
         Value::Object(members) => {
             for (at, (name, value)) in members.iter().enumerate() {
-                begin(text, at);
+                begin(text, at, is_broken, inner);
                 text.push_str(&Value::from(name.as_str()).to_string());
                 text.push_str(": ");
                 put(text, value, levels, inner);
@@ -148,7 +158,7 @@ fn put(text: &mut String, value: &Value, levels: usize, depth: usize) {
         }
         _ => {
             for (at, value) in value.as_array().into_iter().flatten().enumerate() {
-                begin(text, at);
+                begin(text, at, is_broken, inner);
                 put(text, value, levels, inner);
             }
         }
@@ -176,8 +186,10 @@ pub(super) fn has_values_of(text: &str, value: &Value, written: &str) -> bool {
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
-            let has_same = |(key, value)| other.get(key).is_some_and(|other| is_same(value, other));
-            one.len() == other.len() && one.iter().all(has_same)
+            let mut members = one.iter();
+            one.len() == other.len()
+                && members
+                    .all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len()
@@ -195,7 +207,9 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 /// The number of members of all objects in a JSON text.
 fn members_in(text: &str) -> usize {
-    let (mut count, mut is_string, mut is_escaped) = (0, false, false);
+    let mut count = 0;
+    let mut is_string = false;
+    let mut is_escaped = false;
     for byte in text.bytes() {
         match byte {
             _ if is_escaped => is_escaped = false,

@@ -154,7 +154,8 @@ impl EventLog {
 
     /// Parses lines that follow those of this log, which must be without faults and have ended, and adds their events.
     pub(super) fn parse_on(&mut self, bytes: &[u8]) -> Vec<LogFault> {
-        let (mut faults, known) = (Vec::new(), self.events.len());
+        let mut faults = Vec::new();
+        let known = self.events.len();
         for line in bytes.split(|byte| *byte == b'\n') {
             self.ended_lines += 1;
             match read_line(line, self.ended_lines) {
@@ -201,8 +202,10 @@ impl EventLog {
             }
         }
         let expected = largest.saturating_add(1);
-        (event.entry.seq != expected)
-            .then(|| self.fault(at, LogFaultKind::Misnumbered { expected }))
+        if event.entry.seq == expected {
+            return None;
+        }
+        Some(self.fault(at, LogFaultKind::Misnumbered { expected }))
     }
 
     fn fault(&self, at: usize, kind: LogFaultKind) -> LogFault {
@@ -385,7 +388,8 @@ impl EventLog {
         let mut open: BinaryHeap<(u64, Reverse<Digest>)> = BinaryHeap::new();
         let key = |id: &Digest| self.get(id).map(|event| (event.entry.seq, Reverse(*id)));
         open.extend(marks.keys().filter_map(key));
-        let (mut bases, mut last) = (Vec::new(), None);
+        let mut bases = Vec::new();
+        let mut last = None;
         // An event is visited after all events that follow it, because its `seq` is smaller than theirs.
         while let Some((_, Reverse(id))) = open.pop() {
             if last == Some(id) {
@@ -419,7 +423,8 @@ pub fn lost_events(held: &[u8], now: &[u8]) -> Vec<LogEvent> {
     if now.starts_with(held) {
         return Vec::new();
     }
-    let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
+    let held = EventLog::parse(held).0;
+    let now = EventLog::parse(now).0;
     let lost = held
         .in_order()
         .into_iter()
@@ -471,14 +476,19 @@ pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     let text = texts.join(&b"\n"[..]);
     let (log, faults) = EventLog::parse(&text);
     let mut whole = log.intact(&faults);
-    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
-        let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
+    let mut lines = Vec::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let Ok(line) = std::str::from_utf8(line) else {
+            continue;
+        };
+        let line = line.trim_end_matches('\r');
         // A damaged line states the id of the whole one.
-        LogEvent::read(line)
-            .is_ok_and(|event| whole.remove(&event.id))
-            .then(|| format!("{line}\n"))
-    });
-    lines.collect::<String>().into_bytes()
+        if LogEvent::read(line).is_ok_and(|event| whole.remove(&event.id)) {
+            lines.extend_from_slice(line.as_bytes());
+            lines.push(b'\n');
+        }
+    }
+    lines
 }
 
 /// The event in a line; `None` for an empty line.

@@ -90,7 +90,8 @@ impl LogEvent {
     /// state has no history or no workflow.
     #[must_use]
     pub fn new(after: Vec<Digest>, base: Option<&State>, state: &State) -> Option<Self> {
-        let (entry, workflow) = (state.history.last()?.clone(), state.workflow.clone()?);
+        let entry = state.history.last()?.clone();
+        let workflow = state.workflow.clone()?;
         let old = base.map_or_else(|| json!({}), standing_document);
         let changes = PatchText::of(&diff(&old, &standing_document(state)));
         let format = state.format();

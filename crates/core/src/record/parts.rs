@@ -31,13 +31,10 @@ impl EventLog {
     /// Those of these events that no other of them follows.
     #[must_use]
     pub fn heads_of(&self, ids: &HashSet<Digest>) -> Vec<Digest> {
-        let events = || ids.iter().filter_map(|id| self.get(id));
-        let followed: HashSet<&Digest> = events().flat_map(|event| &event.after).collect();
-        self.sorted(
-            events()
-                .map(|event| event.id)
-                .filter(|id| !followed.contains(id)),
-        )
+        let events: Vec<&LogEvent> = ids.iter().filter_map(|id| self.get(id)).collect();
+        let followed: HashSet<&Digest> = events.iter().flat_map(|event| &event.after).collect();
+        let ids = events.iter().map(|event| event.id);
+        self.sorted(ids.filter(|id| !followed.contains(id)))
     }
 
     /// The parts that end with these events, in the order of their first events.
@@ -50,9 +47,9 @@ impl EventLog {
                 heads: vec![head],
                 ids: self.ancestry(&[head]),
             };
-            let is_connected = |other: &LogPart| !other.ids.is_disjoint(&part.ids);
-            let (connected, apart): (Vec<LogPart>, Vec<LogPart>) =
-                parts.into_iter().partition(is_connected);
+            let (connected, apart): (Vec<LogPart>, Vec<LogPart>) = parts
+                .into_iter()
+                .partition(|other| !other.ids.is_disjoint(&part.ids));
             for other in connected {
                 part.heads.extend(other.heads);
                 part.ids.extend(other.ids);
@@ -129,12 +126,11 @@ impl EventLog {
         if title.is_some() || other_title.is_some() {
             return Ok(title == other_title);
         }
-        let evidence = |part: &LogPart| {
-            self.get(&part.first)
-                .map(|event| event.entry.evidence.clone())
+        let (Some(own), Some(others)) = (self.get(&one.first), self.get(&other.first)) else {
+            return Ok(false);
         };
-        let [own, others] = [evidence(one), evidence(other)].map(Option::unwrap_or_default);
-        Ok(own.iter().any(|file| others.contains(file)))
+        let mut evidence = own.entry.evidence.iter();
+        Ok(evidence.any(|file| others.entry.evidence.contains(file)))
     }
 
     /// The lines of some of the events, each after the events that it follows.

@@ -190,17 +190,15 @@ pub fn read_foreign(workflow: &Workflow, text: &str, value: &Value) -> RecordRea
     let digest = workflow.digest.format().blob(text.as_bytes());
     let Some(map) = map else {
         let left_out = left_out(&workflow.name, phase_key, value, text);
-        let original = (!left_out.is_empty()).then(|| {
-            Box::new(Original {
+        let mut foreign = foreign;
+        if !left_out.is_empty() {
+            foreign.original = Some(Box::new(Original {
                 digest,
                 left_out,
                 is_mapped: false,
-            })
-        });
-        return RecordReading::Foreign(Box::new(State {
-            original,
-            ..foreign
-        }));
+            }));
+        }
+        return RecordReading::Foreign(Box::new(foreign));
     };
     match import(workflow, map, value, digest, foreign) {
         Ok(state) => RecordReading::Foreign(Box::new(state)),

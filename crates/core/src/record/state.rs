@@ -163,14 +163,13 @@ pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
 /// The size of a log, as the member `transcript` of a state has it.
 #[must_use]
 pub fn log_extent_of(transcript: &Value) -> Option<LogExtent> {
-    let count = |key: &str| transcript.get(key)?.as_u64();
     let digest = match transcript.get("digest")? {
         Value::Null => None,
         digest => Some(Digest::parse(digest.as_str()?)?),
     };
     Some(LogExtent {
-        lines: count("lines")?,
-        bytes: count("bytes")?,
+        lines: transcript.get("lines")?.as_u64()?,
+        bytes: transcript.get("bytes")?.as_u64()?,
         digest,
     })
 }
@@ -181,7 +180,11 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
     let mut members = value.as_object()?.iter();
     members.find(|(key, _)| *key == "workflow")?;
     let (key, _) = members.find(|(_, value)| value.is_string())?;
-    (key == "phase" || !RESERVED_KEYS.contains(&key.as_str())).then_some(key)
+    if key == "phase" || !RESERVED_KEYS.contains(&key.as_str()) {
+        Some(key)
+    } else {
+        None
+    }
 }
 
 /// Parses a state from its JSON and checks its seal against the text. Returns all faults if there are any.
@@ -267,6 +270,25 @@ struct ReadRelations {
     former: Vec<String>,
 }
 
+impl ReadRelations {
+    fn read(mut value: Value) -> Result<Self, serde_json::Error> {
+        let mut holder = None;
+        let mut former = None;
+        if let Some(members) = value.as_object_mut() {
+            holder = members.shift_remove("holder");
+            former = members.shift_remove("former");
+        }
+        Ok(Self {
+            holder: holder.map(serde_json::from_value).transpose()?,
+            former: former
+                .map(serde_json::from_value)
+                .transpose()?
+                .unwrap_or_default(),
+            relations: serde_json::from_value(value)?,
+        })
+    }
+}
+
 struct StateReader {
     faults: Vec<StateFault>,
 }
@@ -299,7 +321,11 @@ impl StateReader {
             .last()
             .map_or(0, |last| last.version.history_window());
         // One more is the step that entered the phase.
-        let entered = (history.len() == window + 1).then(|| history.remove(0));
+        let entered = if history.len() == window + 1 {
+            Some(history.remove(0))
+        } else {
+            None
+        };
         let rev = members.get("rev").and_then(Value::as_u64);
         if !foreign && rev.is_none() {
             self.invalid("/rev", "`rev` should be a whole number");
@@ -384,24 +410,8 @@ impl StateReader {
 
     /// How the task stands to others, and who holds it.
     fn relations(&mut self, value: Option<&Value>) -> ReadRelations {
-        let mut relations = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
-        let mut take = |key: &str| {
-            relations
-                .as_object_mut()
-                .and_then(|members| members.shift_remove(key))
-        };
-        let (holder, former) = (take("holder"), take("former"));
-        let read = || -> Result<ReadRelations, serde_json::Error> {
-            Ok(ReadRelations {
-                holder: holder.map(serde_json::from_value).transpose()?,
-                former: former
-                    .map(serde_json::from_value)
-                    .transpose()?
-                    .unwrap_or_default(),
-                relations: serde_json::from_value(relations)?,
-            })
-        };
-        read().unwrap_or_else(|fault| {
+        let value = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        ReadRelations::read(value).unwrap_or_else(|fault| {
             self.invalid(
                 "/relations",
                 format!("the value does not say how the task stands to others: {fault}"),
@@ -495,7 +505,8 @@ impl StateReader {
         ];
         // Of these, a state of another tool means something else.
         const NEW: [&str; 4] = ["judged", "approvals", "lapsed", "writers"];
-        let own = |key| members.get(key).filter(|_| !foreign);
+        let nothing = Map::new();
+        let own = if foreign { &nothing } else { members };
         // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members
             .get("attempt")
@@ -526,14 +537,14 @@ impl StateReader {
                 &format!("{pointer}/left_files"),
                 |path| Some(path.to_owned()),
             ),
-            judged: self.nested_digests(own("judged"), &format!("{pointer}/judged"), |name| {
+            judged: self.nested_digests(own.get("judged"), &format!("{pointer}/judged"), |name| {
                 ArtifactName::new(name).ok()
             }),
             spent: self.digests(members.get("spent"), &format!("{pointer}/spent")),
             early: self.digests(members.get("early"), &format!("{pointer}/early")),
-            approvals: self.strict(own("approvals"), format!("{pointer}/approvals")),
-            lapsed: self.strict(own("lapsed"), format!("{pointer}/lapsed")),
-            writers: self.strict(own("writers"), format!("{pointer}/writers")),
+            approvals: self.strict(own.get("approvals"), format!("{pointer}/approvals")),
+            lapsed: self.strict(own.get("lapsed"), format!("{pointer}/lapsed")),
+            writers: self.strict(own.get("writers"), format!("{pointer}/writers")),
             extra: members
                 .iter()
                 .filter(|(key, _)| {
@@ -597,13 +608,7 @@ impl StateReader {
     ) -> BTreeMap<ArtifactName, BTreeMap<K, Digest>> {
         let mut all = BTreeMap::new();
         for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
-            let digests = value.as_object().and_then(|members| {
-                let digest = |(name, digest): (&String, &Value)| {
-                    Some((key(name)?, Digest::parse(digest.as_str()?)?))
-                };
-                members.iter().map(digest).collect()
-            });
-            match (ArtifactName::new(name), digests) {
+            match (ArtifactName::new(name), digests_in(value, key)) {
                 (Ok(name), Some(digests)) => {
                     all.insert(name, digests);
                 }
@@ -635,10 +640,22 @@ impl StateReader {
     }
 }
 
+/// An object of digests; `key` reads the names of its members.
+fn digests_in<K: Ord>(value: &Value, key: fn(&str) -> Option<K>) -> Option<BTreeMap<K, Digest>> {
+    let mut digests = BTreeMap::new();
+    for (name, digest) in value.as_object()? {
+        digests.insert(key(name)?, Digest::parse(digest.as_str()?)?);
+    }
+    Some(digests)
+}
+
+fn count(value: &Value) -> Option<u32> {
+    u32::try_from(value.as_u64()?).ok()
+}
+
 /// Parses the results of actions.
 fn run_record(value: &Value) -> Option<RunRecord> {
     let members = value.as_object()?;
-    let count = |value: &Value| u32::try_from(value.as_u64()?).ok();
     let mut actions = BTreeMap::new();
     for (name, tally) in members.get("actions")?.as_object()? {
         let tally = Tally {
