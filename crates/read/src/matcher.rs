@@ -93,12 +93,13 @@ impl LazyGlob {
 /// character in its place, even one that no pattern contains.
 fn reads_dot_by_wildcard(glob: &GlobMatcher, path: &str) -> bool {
     let bytes = path.as_bytes();
-    let begins_name = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
-    let mut dots = path
-        .match_indices('.')
-        .map(|(at, _)| at)
-        .filter(|at| begins_name(*at));
-    dots.any(|at| glob.is_match(format!("{}\0{}", &path[..at], &path[at + 1..])))
+    for (at, _) in path.match_indices('.') {
+        let begins_name = at == 0 || bytes[at - 1] == b'/';
+        if begins_name && glob.is_match(format!("{}\0{}", &path[..at], &path[at + 1..])) {
+            return true;
+        }
+    }
+    false
 }
 
 impl Matcher {

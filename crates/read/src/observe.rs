@@ -236,12 +236,14 @@ impl Observer<'_> {
 
     /// Names a report that lies below the directory whose reports are read.
     fn note_below(&self, matcher: &Matcher, path: &RepoPath, name: &str, observed: &mut Observed) {
-        let declared = |(artifact, pattern): (usize, usize)| {
+        let mut above = matcher.artifacts_above(name);
+        let declared = above.find_map(|(artifact, pattern)| {
             let artifact = self.workflow.artifacts.get(artifact)?;
             let pattern = artifact.paths.get(pattern)?;
-            (artifact.format == Format::Junit && artifact.is_glob()).then_some((artifact, pattern))
-        };
-        let Some((artifact, pattern)) = matcher.artifacts_above(name).find_map(declared) else {
+            let is_read = artifact.format == Format::Junit && artifact.is_glob();
+            is_read.then_some((artifact, pattern))
+        });
+        let Some((artifact, pattern)) = declared else {
             return;
         };
         let found = &mut observed.facts.diagnostics;
@@ -307,7 +309,8 @@ impl Observer<'_> {
                 for (artifact, pattern) in owned {
                     commit |= artifact.commit;
                     let (data, problems) = self.read_and_validate(artifact, path, &bytes);
-                    let (path, digest) = (below.clone(), Some(digest));
+                    let path = below.clone();
+                    let digest = Some(digest);
                     let writers = Vec::new();
                     let fact = FileFact {
                         pattern,
@@ -372,34 +375,29 @@ impl Observer<'_> {
 
     /// The problem of a file whose values would take too much memory.
     fn too_dense(&self, format: Format, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
-        let (memory, limit) = (memory_of(format, bytes), memory_limit(self.limits.bytes));
-        let message = || {
-            format!(
-                "the file holds so many values that reading it would take {} MiB of memory; the limit is {} MiB",
-                memory >> 20,
-                limit >> 20
-            )
-        };
-        (memory > limit).then(|| {
-            Diagnostic::error(Code::TooLarge, message())
+        let memory = memory_of(format, bytes);
+        let limit = memory_limit(self.limits.bytes);
+        if memory <= limit {
+            return None;
+        }
+        let message = format!(
+            "the file holds so many values that reading it would take {} MiB of memory; the limit is {} MiB",
+            memory >> 20,
+            limit >> 20
+        );
+        Some(
+            Diagnostic::error(Code::TooLarge, message)
                 .at(Place::file(path))
-                .hint(SMALLER)
-        })
+                .hint(SMALLER),
+        )
     }
 
     fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
-        let problem = |code, message: String, hint: &str| {
-            Got::Problem(
-                Diagnostic::error(code, message)
-                    .at(Place::file(path))
-                    .hint(hint),
-            )
-        };
-        Ok(match &entry.kind {
+        let (code, message, hint) = match &entry.kind {
             EntryKind::File => match self.source.read(path, self.limits.bytes)? {
-                Content::Bytes(bytes) => Got::Bytes(bytes),
-                Content::Missing => Got::Nothing,
-                Content::TooLarge(size) => problem(
+                Content::Bytes(bytes) => return Ok(Got::Bytes(bytes)),
+                Content::Missing => return Ok(Got::Nothing),
+                Content::TooLarge(size) => (
                     Code::TooLarge,
                     format!(
                         "the file has {size} bytes; the limit is {} bytes",
@@ -407,34 +405,36 @@ impl Observer<'_> {
                     ),
                     SMALLER,
                 ),
-                Content::Absent => problem(
+                Content::Absent => (
                     Code::NotInClone,
                     "the content of the file is not in this clone".to_owned(),
                     "git fetch --refetch",
                 ),
-                Content::Unreadable(why) => problem(
+                Content::Unreadable(why) => (
                     Code::NotAFile,
                     format!("the file cannot be read: {why}"),
                     "remove it and write the file",
                 ),
             },
-            EntryKind::Symlink => problem(
+            EntryKind::Symlink => (
                 Code::Symlink,
                 "the path is a symbolic link; git stores the link, not its target".to_owned(),
                 "replace the link with the file",
             ),
-            EntryKind::Directory => problem(
+            EntryKind::Directory => (
                 Code::IsADirectory,
                 "the path is a directory, not a file".to_owned(),
                 "remove the directory and write the file",
             ),
-            EntryKind::Special => problem(
+            EntryKind::Special => (
                 Code::NotAFile,
                 "the path is a pipe, a device or a socket, not a file".to_owned(),
                 "remove it and write the file",
             ),
-            EntryKind::NotUtf8 | EntryKind::Repository => Got::Nothing,
-        })
+            EntryKind::NotUtf8 | EntryKind::Repository => return Ok(Got::Nothing),
+        };
+        let problem = Diagnostic::error(code, message).at(Place::file(path));
+        Ok(Got::Problem(problem.hint(hint)))
     }
 }
 

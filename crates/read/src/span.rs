@@ -25,7 +25,8 @@ pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
 #[must_use]
 pub fn inside(source: &str, offset: usize) -> usize {
     let bytes = source.as_bytes();
-    let (mut at, mut passed) = (1, 0);
+    let mut at = 1;
+    let mut passed = 0;
     while passed < offset && at + 1 < bytes.len() {
         let width = match (bytes[at], bytes.get(at + 1)) {
             (b'\\', Some(b'u')) if is_pair(&source[at..]) => 12,
@@ -100,7 +101,11 @@ impl Cursor<'_> {
     }
 
     fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.at += 1)
+        if self.peek()? != byte {
+            return None;
+        }
+        self.at += 1;
+        Some(())
     }
 
     /// Moves to the member or element that a segment names.

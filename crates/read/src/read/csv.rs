@@ -9,48 +9,44 @@ use std::collections::HashSet;
 /// How many bytes the names of the columns may take, once per row.
 const MAX_NAMED: usize = 64 << 20;
 
+fn refuse(path: &RepoPath, text: &str, offset: usize, message: &str) -> ReadResult {
+    let message = format!("invalid CSV: {message}");
+    let problem = Diagnostic::error(Code::CsvSyntax, message)
+        .at(Place::at(path.as_str(), text, offset, 1))
+        .hint("write one record a line, the first with the names of the columns");
+    ReadResult::refused(problem)
+}
+
 /// Reads a table.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
-    let refuse = |offset: usize, message: String| {
-        let place = Place::at(path.as_str(), text, offset, 1);
-        let problem =
-            Diagnostic::error(Code::CsvSyntax, format!("invalid CSV: {message}")).at(place);
-        ReadResult::refused(
-            problem.hint("write one record a line, the first with the names of the columns"),
-        )
-    };
     if let Some(offset) = unclosed_quote(text) {
-        return refuse(offset, "this quote is never closed".to_owned());
+        return refuse(path, text, offset, "this quote is never closed");
     }
-    let (mut names, mut named, mut rows): (Vec<String>, _, _) = (Vec::new(), 0_usize, Vec::new());
+    let mut names: Vec<String> = Vec::new();
+    let mut named = 0_usize;
+    let mut rows = Vec::new();
     for (index, record) in reader(text).into_byte_records().enumerate() {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
-                return refuse(
-                    error.position().map_or(0, |at| start(text, at)),
-                    told(&error),
-                );
+                let offset = error.position().map_or(0, |at| start(text, at));
+                return refuse(path, text, offset, &told(&error));
             }
         };
         if index == 0 {
             names = record.iter().map(text_of).collect();
             let mut known = HashSet::new();
             if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
-                return refuse(0, format!("two columns are named `{twice}`"));
+                return refuse(path, text, 0, &format!("two columns are named `{twice}`"));
             }
             continue;
         }
         // Each row names its columns, so that long names and many rows take much more than the file.
         named += names.iter().map(|name| name.len() + 1).sum::<usize>();
         if named > MAX_NAMED {
-            return refuse(
-                0,
-                format!(
-                    "the names of the columns, once per row, exceed {} MiB",
-                    MAX_NAMED >> 20
-                ),
-            );
+            let limit = MAX_NAMED >> 20;
+            let message = format!("the names of the columns, once per row, exceed {limit} MiB");
+            return refuse(path, text, 0, &message);
         }
         let fields = record.iter().map(|field| Value::from(text_of(field)));
         rows.push(Value::Object(names.iter().cloned().zip(fields).collect()));
@@ -62,7 +58,8 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
 /// as it is.
 fn unclosed_quote(text: &str) -> Option<usize> {
     let mut bytes = text.bytes().enumerate().peekable();
-    let (mut opened, mut begins_field) = (None, true);
+    let mut opened = None;
+    let mut begins_field = true;
     while let Some((at, byte)) = bytes.next() {
         match (opened, byte) {
             (Some(_), b'"') if bytes.next_if(|(_, next)| *next == b'"').is_none() => opened = None,

@@ -84,18 +84,18 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
     {
-        let on_line = |mut problem: Diagnostic| {
-            if let Some(place) = &mut problem.place {
-                place.line = u32::try_from(index + 1).ok();
-            }
-            problem
-        };
+        let known = problems.len();
         match parse(path, line, JsonText::Line) {
             Ok((value, odd)) => {
                 values.push(value);
-                problems.extend(odd.into_iter().map(on_line));
+                problems.extend(odd);
             }
-            Err(problem) => problems.push(on_line(*problem)),
+            Err(problem) => problems.push(*problem),
+        }
+        for problem in &mut problems[known..] {
+            if let Some(place) = &mut problem.place {
+                place.line = u32::try_from(index + 1).ok();
+            }
         }
     }
     let broken = problems.iter().any(Diagnostic::is_error);
@@ -181,12 +181,15 @@ fn parse(
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
-    // A request contains no conflict markers of git.
-    let conflicting = || conflict(path, text).filter(|_| what != JsonText::Body);
     match parsed {
-        Err(error) => Err(Box::new(
-            conflicting().unwrap_or_else(|| syntax(path, text, &error, what)),
-        )),
+        // A request contains no conflict markers of git.
+        Err(_)
+            if what != JsonText::Body
+                && let Some(problem) = conflict(path, text) =>
+        {
+            Err(Box::new(problem))
+        }
+        Err(error) => Err(Box::new(syntax(path, text, &error, what))),
         Ok(_) if noticed.duplicate.is_some() => {
             let (object, key) = noticed.duplicate.unwrap_or_default();
             Err(Box::new(duplicate(path, text, &object, &key)))
@@ -345,11 +348,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
             match members.entry(key) {
                 Entry::Vacant(free) => drop(free.insert(value)),
                 Entry::Occupied(mut taken) => {
-                    let again = || (self.at.pointer(), taken.key().clone());
                     self.noticed
                         .borrow_mut()
                         .duplicate
-                        .get_or_insert_with(again);
+                        .get_or_insert_with(|| (self.at.pointer(), taken.key().clone()));
                     taken.insert(value);
                 }
             }

@@ -105,24 +105,28 @@ pub fn locate(
     pointer: &str,
     key: Option<&str>,
 ) -> Place {
-    let span = |(start, length)| Place::at(path.as_str(), text, start, length);
-    let position = |(line, column)| Place {
-        line: Some(line),
-        column: Some(column),
-        ..Place::file(path)
-    };
-    let place = match format {
-        Format::Json => json::locate(text, pointer, key).map(span),
-        Format::Jsonl => json::locate_in_lines(text, pointer).map(span),
-        Format::Markdown => markdown::locate(text, pointer, key).map(position),
-        Format::Yaml => yaml::locate(text, pointer, key).map(position),
-        Format::Toml => {
-            toml::locate(text, pointer, key).map(|bytes| span((bytes.start, bytes.len())))
-        }
-        Format::Csv => csv::locate(text, pointer).map(|start| span((start, 1))),
+    let span = match format {
+        Format::Json => json::locate(text, pointer, key),
+        Format::Jsonl => json::locate_in_lines(text, pointer),
+        Format::Toml => toml::locate(text, pointer, key).map(|bytes| (bytes.start, bytes.len())),
+        Format::Csv => csv::locate(text, pointer).map(|start| (start, 1)),
+        Format::Markdown | Format::Yaml => None,
         Format::Junit | Format::Text | Format::Patch => None,
     };
-    place.unwrap_or_else(|| Place::file(path))
+    if let Some((start, length)) = span {
+        return Place::at(path.as_str(), text, start, length);
+    }
+    let position = match format {
+        Format::Markdown => markdown::locate(text, pointer, key),
+        Format::Yaml => yaml::locate(text, pointer, key),
+        _ => None,
+    };
+    let (line, column) = position.unzip();
+    Place {
+        line,
+        column,
+        ..Place::file(path)
+    }
 }
 
 fn with_text(
@@ -141,38 +145,32 @@ fn with_text(
 
 /// The bytes as text, or the reason that they are not text.
 fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
-    let refuse = |diagnostic: Diagnostic| {
-        Err(Box::new(
-            diagnostic.hint("save the file as UTF-8 without a byte order mark"),
-        ))
-    };
-    let file = || Place::file(path);
-    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return refuse(Diagnostic::error(Code::Utf16, "the file is UTF-16, not UTF-8").at(file()));
-    }
-    if bytes.starts_with(MARK) {
-        return refuse(
-            Diagnostic::error(
-                Code::ByteOrderMark,
-                "the file begins with a byte order mark",
-            )
-            .at(file()),
-        );
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => match text.find('\0') {
-            Some(offset) => {
-                let place = Place::at(path.as_str(), text, offset, 1);
-                refuse(Diagnostic::error(Code::NulByte, "the file contains a NUL byte").at(place))
-            }
-            None => Ok(text),
-        },
+    let mut place = Place::file(path);
+    let (code, message) = match std::str::from_utf8(bytes) {
+        _ if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) => {
+            (Code::Utf16, "the file is UTF-16, not UTF-8")
+        }
+        _ if bytes.starts_with(MARK) => (
+            Code::ByteOrderMark,
+            "the file begins with a byte order mark",
+        ),
+        Ok(text) => {
+            let Some(offset) = text.find('\0') else {
+                return Ok(text);
+            };
+            place = Place::at(path.as_str(), text, offset, 1);
+            (Code::NulByte, "the file contains a NUL byte")
+        }
         Err(error) => {
             let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            let place = Place::at(path.as_str(), &before, before.len(), 1);
-            refuse(Diagnostic::error(Code::NotUtf8, "the file is not UTF-8").at(place))
+            place = Place::at(path.as_str(), &before, before.len(), 1);
+            (Code::NotUtf8, "the file is not UTF-8")
         }
-    }
+    };
+    let hint = "save the file as UTF-8 without a byte order mark";
+    Err(Box::new(
+        Diagnostic::error(code, message).at(place).hint(hint),
+    ))
 }
 
 /// The finding for the first merge conflict in a text, if there is one.

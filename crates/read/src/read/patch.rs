@@ -173,13 +173,18 @@ impl PatchReader<'_> {
         Ok(())
     }
 
+    /// Whether the line begins a block of binary data.
+    fn is_at_block(&self) -> bool {
+        let line = self.lines.get(self.at);
+        line.is_some_and(|line| line.starts_with("literal ") || line.starts_with("delta "))
+    }
+
     /// Reads the data of a binary file: one or two blocks, each of which ends with an empty line.
     fn binary(&mut self) -> Result<(), PatchCutAt> {
-        let is_block = |line: &&str| line.starts_with("literal ") || line.starts_with("delta ");
-        if !self.lines.get(self.at).is_some_and(is_block) {
+        if !self.is_at_block() {
             return Err(self.cut("the binary patch holds no data"));
         }
-        while self.lines.get(self.at).is_some_and(is_block) {
+        while self.is_at_block() {
             self.at += 1;
             let start = self.at;
             while self
@@ -211,9 +216,10 @@ impl PatchReader<'_> {
                 .at
                 .checked_sub(2)
                 .and_then(|before| self.lines.get(before));
-            let is_new =
-                |line: &&str| line.starts_with("new file ") || line.starts_with("deleted file ");
-            self.announced = Some(self.at).filter(|_| !before.is_some_and(is_new));
+            let is_new = before.is_some_and(|line| {
+                line.starts_with("new file ") || line.starts_with("deleted file ")
+            });
+            self.announced = if is_new { None } else { Some(self.at) };
         } else if line.starts_with("Binary files ") {
             self.announced = None;
         }
@@ -343,12 +349,17 @@ fn unquoted(name: &str) -> String {
 /// The line counts of `-1,2 +3,4 @@ …`; a missing count is 1.
 fn hunk_lengths(range: &str) -> Option<(u64, u64)> {
     let mut sides = range.split(' ');
-    let count = |side: &str, sign: char| -> Option<u64> {
-        let side = side.strip_prefix(sign)?;
-        side.split_once(',')
-            .map_or(Some(1), |(_, count)| count.parse().ok())
-    };
-    Some((count(sides.next()?, '-')?, count(sides.next()?, '+')?))
+    let removed = hunk_length(sides.next()?.strip_prefix('-')?)?;
+    let added = hunk_length(sides.next()?.strip_prefix('+')?)?;
+    Some((removed, added))
+}
+
+/// The line count of one side of a hunk.
+fn hunk_length(side: &str) -> Option<u64> {
+    match side.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    }
 }
 
 #[cfg(test)]

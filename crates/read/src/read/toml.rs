@@ -10,20 +10,24 @@ use toml::de::{DeTable, DeValue};
 
 /// Reads a TOML document as an object.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
-    let refuse = |message: &str, span: Range<usize>| {
-        let place = Place::at(path.as_str(), text, span.start, span.len());
-        let problem =
-            Diagnostic::error(Code::TomlSyntax, format!("invalid TOML: {message}")).at(place);
-        ReadResult::refused(problem.hint("correct the document; see toml.io"))
-    };
     let table = match DeTable::parse(text) {
         Ok(table) => table,
-        Err(error) => return refuse(error.message(), error.span().unwrap_or_default()),
+        Err(error) => {
+            let span = error.span().unwrap_or_default();
+            return refuse(path, text, error.message(), span);
+        }
     };
     match object(table.get_ref()) {
         Ok(members) => ReadResult::of(Value::Object(members)),
-        Err((message, span)) => refuse(message, span),
+        Err((message, span)) => refuse(path, text, message, span),
     }
+}
+
+fn refuse(path: &RepoPath, text: &str, message: &str, span: Range<usize>) -> ReadResult {
+    let problem = Diagnostic::error(Code::TomlSyntax, format!("invalid TOML: {message}"))
+        .at(Place::at(path.as_str(), text, span.start, span.len()))
+        .hint("correct the document; see toml.io");
+    ReadResult::refused(problem)
 }
 
 /// Returns the bytes of the value at `pointer` (RFC 6901), or of the name of its member `key`.
@@ -57,18 +61,17 @@ fn object(table: &DeTable<'_>) -> Result<Map<String, Value>, TomlFault> {
 
 /// The parser bounds how deeply values nest.
 fn value(item: &Spanned<DeValue<'_>>) -> Result<Value, TomlFault> {
-    let refuse = |message| (message, item.span());
     Ok(match item.get_ref() {
         DeValue::String(text) => Value::from(text.as_ref()),
         DeValue::Boolean(truth) => Value::from(*truth),
         DeValue::Datetime(time) => Value::from(time.to_string()),
         DeValue::Integer(integer) => {
             let number = i64::from_str_radix(integer.as_str(), integer.radix());
-            Value::from(number.map_err(|_| refuse("the integer is too large"))?)
+            Value::from(number.map_err(|_| ("the integer is too large", item.span()))?)
         }
         DeValue::Float(float) => {
             let number = float.as_str().parse().ok().and_then(Number::from_f64);
-            Value::Number(number.ok_or_else(|| refuse("the number is not finite"))?)
+            Value::Number(number.ok_or_else(|| ("the number is not finite", item.span()))?)
         }
         DeValue::Array(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
         DeValue::Table(table) => Value::Object(object(table)?),

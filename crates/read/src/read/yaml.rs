@@ -74,7 +74,8 @@ struct Builder<'w> {
 type Located = (Value, Option<(u32, u32)>);
 
 fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<Located, YamlFault> {
-    let (open, anchored) = (Vec::new(), HashMap::new());
+    let open = Vec::new();
+    let anchored = HashMap::new();
     let mut builder = Builder {
         open,
         root: None,
@@ -115,8 +116,9 @@ fn within(text: &str, fault: YamlFault) -> YamlFault {
 }
 
 fn position(at: Marker) -> (u32, u32) {
-    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    (number(at.line()), number(at.col() + 1))
+    let line = u32::try_from(at.line()).unwrap_or(u32::MAX);
+    let column = u32::try_from(at.col() + 1).unwrap_or(u32::MAX);
+    (line, column)
 }
 
 impl Builder<'_> {
@@ -186,7 +188,7 @@ impl Builder<'_> {
     /// Adds a completed value to the container that is open, or makes it the document.
     fn close(&mut self, value: Value, anchor: usize, at: Marker) -> Result<(), YamlFault> {
         if anchor != 0 {
-            let size = size(&value, MAX_COPIED);
+            let size = size_of(&value, MAX_COPIED);
             self.copy(size, at)?;
             self.anchored.insert(anchor, (value.clone(), size));
         }
@@ -265,18 +267,29 @@ impl Builder<'_> {
 }
 
 /// The number of values in a value and of bytes in its texts, counted up to `most`.
-fn size(value: &Value, most: usize) -> usize {
-    let add = |so_far: usize, more: usize| if so_far > most { so_far } else { so_far + more };
+fn size_of(value: &Value, most: usize) -> usize {
+    let mut size = 1;
     match value {
-        Value::Array(items) => items
-            .iter()
-            .fold(1, |so_far, item| add(so_far, size(item, most))),
-        Value::Object(members) => members.iter().fold(1, |so_far, (key, value)| {
-            add(so_far, key.len() + size(value, most))
-        }),
-        Value::String(text) => 1 + text.len(),
-        _ => 1,
+        Value::Array(items) => {
+            for item in items {
+                if size > most {
+                    break;
+                }
+                size += size_of(item, most);
+            }
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                if size > most {
+                    break;
+                }
+                size += key.len() + size_of(value, most);
+            }
+        }
+        Value::String(text) => size += text.len(),
+        _ => {}
     }
+    size
 }
 
 /// The value of a scalar by the core schema (YAML 1.2.2, section 10.3).
@@ -332,9 +345,9 @@ fn number(text: &str) -> Option<Result<Number, String>> {
             .parse::<i64>()
             .map(Number::from)
             .or_else(|_| text.parse::<u64>().map(Number::from));
-        let why =
-            |_| format!("the integer {text} is too large to be kept exactly; write it as a string");
-        return Some(integer.map_err(why));
+        return Some(integer.map_err(|_| {
+            format!("the integer {text} is too large to be kept exactly; write it as a string")
+        }));
     }
     let float: f64 = text.parse().ok()?;
     Some(Number::from_f64(float).ok_or_else(|| format!("the number {text} is too large")))

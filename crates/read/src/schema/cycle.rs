@@ -80,31 +80,35 @@ fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
         .hint("say what the value must be, or remove the reference")
 }
 
+fn text<'v>(schema: &'v Value, key: &str) -> Option<&'v str> {
+    schema.get(key)?.as_str()
+}
+
 /// For each schema, the schemas that validate the same value.
 fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> {
     let names = SchemaNames::new(nodes);
-    let of = |(pointer, schema): &'n (String, &Value)| {
-        let within = inner(schema, pointer)
-            .into_iter()
-            .filter(|inner| inner.same_value);
-        let mut steps: Vec<CycleStep> = within
+    let mut steps = HashMap::new();
+    for (pointer, schema) in nodes {
+        let within = inner(schema, pointer).into_iter();
+        let mut of_schema: Vec<CycleStep> = within
+            .filter(|inner| inner.same_value)
             .map(|inner| CycleStep {
                 from: inner.pointer.clone(),
                 target: inner.pointer,
             })
             .collect();
         for key in ["$ref", "$dynamicRef"] {
-            let reference = schema.get(key).and_then(Value::as_str);
+            let reference = text(schema, key);
             if let Some(target) = reference.and_then(|reference| names.target(reference, pointer)) {
-                steps.push(CycleStep {
+                of_schema.push(CycleStep {
                     from: format!("{pointer}/{key}"),
                     target,
                 });
             }
         }
-        (pointer.as_str(), steps)
-    };
-    nodes.iter().map(of).collect()
+        steps.insert(pointer.as_str(), of_schema);
+    }
+    steps
 }
 
 /// The targets of references: embedded documents by `$id`, and places in them by anchor.
@@ -117,15 +121,16 @@ struct SchemaNames<'n> {
 
 impl<'n> SchemaNames<'n> {
     fn new(nodes: &'n [(String, &Value)]) -> Self {
-        let text = |schema: &'n Value, key| schema.get(key).and_then(Value::as_str);
-        let documents = nodes.iter().filter_map(|(pointer, schema)| {
-            let id = text(schema, "$id").map(|id| id.trim_end_matches('#'));
-            (id.is_some() || pointer.is_empty()).then(|| (pointer.as_str(), id.unwrap_or_default()))
-        });
         let mut names = Self {
-            documents: documents.collect(),
+            documents: Vec::new(),
             anchors: HashMap::new(),
         };
+        for (pointer, schema) in nodes {
+            let id = text(schema, "$id").map(|id| id.trim_end_matches('#'));
+            if id.is_some() || pointer.is_empty() {
+                names.documents.push((pointer, id.unwrap_or_default()));
+            }
+        }
         for (pointer, schema) in nodes {
             for key in ["$anchor", "$dynamicAnchor"] {
                 if let Some(anchor) = text(schema, key) {
@@ -152,13 +157,12 @@ impl<'n> SchemaNames<'n> {
             self.document_of(pointer)
         } else {
             // An `$id` may be given in full or relative to its directory.
-            let named = |id: &str| {
-                id == document
-                    || id
-                        .strip_suffix(document)
-                        .is_some_and(|rest| rest.ends_with('/'))
-            };
-            self.documents.iter().find(|(_, id)| named(id))?.0
+            let mut documents = self.documents.iter();
+            let named = documents.find(|(_, id)| {
+                let directory = id.strip_suffix(document);
+                directory.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            });
+            named?.0
         };
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         if fragment.is_empty() || fragment.starts_with('/') {

@@ -53,22 +53,28 @@ struct Faults {
     unwritten: BTreeSet<String>,
 }
 
+/// Why a value is not of one form of an `anyOf` or `oneOf`.
+struct FormFault {
+    /// The name of the form, and what it asks for.
+    message: String,
+    hint: Option<String>,
+}
+
+/// The diagnostics of a schema that cannot be used.
+fn unusable(path: &str, code: Code, message: String, hint: &str) -> Vec<Diagnostic> {
+    let place = Place {
+        path: path.to_owned(),
+        ..Place::default()
+    };
+    vec![Diagnostic::error(code, message).at(place).hint(hint)]
+}
+
 impl Schema {
     /// Compiles a JSON Schema 2020-12. Returns diagnostics if the schema cannot be used.
     pub fn compile(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let fault = |code, message: String, hint: &str| {
-            let place = Place {
-                path: path.to_owned(),
-                ..Place::default()
-            };
-            vec![Diagnostic::error(code, message).at(place).hint(hint)]
-        };
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            fault(
-                Code::SchemaInvalid,
-                format!("the schema is not valid JSON: {error}"),
-                "correct the schema",
-            )
+            let message = format!("the schema is not valid JSON: {error}");
+            unusable(path, Code::SchemaInvalid, message, "correct the schema")
         })?;
         // The validator would treat such a schema as one that accepts everything.
         let cycles = cycle::cycles(path, text, &value);
@@ -81,12 +87,14 @@ impl Schema {
             .with_pattern_options(PatternOptions::regex());
         match options.build(&value) {
             Ok(validator) => Ok(Self { validator, value }),
-            Err(error) if is_remote(&value) => Err(fault(
+            Err(error) if is_remote(&value) => Err(unusable(
+                path,
                 Code::SchemaRemoteRef,
                 format!("the schema refers to another document: {error}"),
                 "orch never fetches schemas; copy the definition into `$defs`",
             )),
-            Err(error) => Err(fault(
+            Err(error) => Err(unusable(
+                path,
                 Code::SchemaInvalid,
                 format!("the schema cannot be used: {error}"),
                 "correct the schema",
@@ -170,31 +178,25 @@ impl Schema {
             _ => return vec![self.problem(error, data)],
         };
         let known = self.known_keys(error);
-        let problem = |key: &&String| {
+        let mut problems = Vec::new();
+        for key in unexpected.into_iter().take(MAX_PROBLEMS) {
             let near = nearest(key, known.iter().map(String::as_str));
-            Problem {
+            problems.push(Problem {
                 pointer: error.instance_path().to_string(),
-                key: Some((*key).clone()),
+                key: Some(key.clone()),
                 message: format!("key `{key}` is not allowed here"),
                 hint: near.map(|near| format!("did you mean `{near}`?")),
-            }
-        };
-        unexpected.iter().take(MAX_PROBLEMS).map(problem).collect()
+            });
+        }
+        problems
     }
 
     fn problem(&self, error: &ValidationError<'_>, data: &Value) -> Problem {
         let pointer = error.instance_path().to_string();
         let here = data.pointer(&pointer).unwrap_or(&Value::Null);
-        let plain = |message: String| Problem {
-            pointer: pointer.clone(),
-            key: None,
-            message,
-            hint: None,
-        };
-        if let Some(message) = self.own_message(error) {
-            return plain(message.to_owned());
-        }
-        match error.kind() {
+        let mut hint = None;
+        let message = match error.kind() {
+            _ if let Some(message) = self.own_message(error) => message.to_owned(),
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let present = here
@@ -204,14 +206,12 @@ impl Schema {
                     .map(String::as_str);
                 let known = self.keys_around(error);
                 let slip = nearest(name, present.filter(|key| !known.contains(*key)));
-                Problem {
-                    hint: slip.map(|slip| format!("did you mean `{name}` instead of `{slip}`?")),
-                    ..plain(format!("`{name}` is missing"))
-                }
+                hint = slip.map(|slip| format!("did you mean `{name}` instead of `{slip}`?"));
+                format!("`{name}` is missing")
             }
             ValidationErrorKind::Type { .. } => {
                 let expected = self.at(error).map(|kind| words(&kind)).unwrap_or_default();
-                plain(format!("expected {expected}, found {}", found(here)))
+                format!("expected {expected}, found {}", found(here))
             }
             ValidationErrorKind::Enum { options } => {
                 let texts: Vec<&str> = options
@@ -223,60 +223,65 @@ impl Schema {
                 let near = here
                     .as_str()
                     .and_then(|text| nearest(text, texts.iter().copied()));
-                Problem {
-                    hint: near.map(|near| format!("did you mean `{near}`?")),
-                    ..plain(format!(
-                        "found {}, but the value must be one of {}",
-                        found(here),
-                        words(options)
-                    ))
-                }
+                hint = near.map(|near| format!("did you mean `{near}`?"));
+                format!(
+                    "found {}, but the value must be one of {}",
+                    found(here),
+                    words(options)
+                )
             }
             ValidationErrorKind::AnyOf { context }
             | ValidationErrorKind::OneOfNotValid { context } => {
                 let forms = self.forms(error, context, data);
-                let told: Vec<&str> = forms.iter().map(|(told, _)| told.as_str()).collect();
-                Problem {
-                    hint: forms.iter().find_map(|(_, hint)| hint.clone()),
-                    ..plain(format!("{NO_FORM}: {}", told.join("; or ")))
-                }
+                let reasons: Vec<&str> = forms.iter().map(|form| form.message.as_str()).collect();
+                hint = forms.iter().find_map(|form| form.hint.clone());
+                format!("{NO_FORM}: {}", reasons.join("; or "))
             }
-            ValidationErrorKind::FalseSchema => plain("no value is allowed here".to_owned()),
-            _ => plain(error.to_string()),
+            ValidationErrorKind::FalseSchema => "no value is allowed here".to_owned(),
+            _ => error.to_string(),
+        };
+        Problem {
+            pointer,
+            key: None,
+            message,
+            hint,
         }
     }
 
-    /// Each alternative of an `anyOf` or `oneOf`: its name and why the value is not of that form, and a hint.
+    /// Why the value is of none of the forms of an `anyOf` or `oneOf`, form by form.
     fn forms(
         &self,
         error: &ValidationError<'_>,
         context: &[Vec<ValidationError<'_>>],
         data: &Value,
-    ) -> Vec<(String, Option<String>)> {
+    ) -> Vec<FormFault> {
         let declared = self.at(error).unwrap_or_default();
         let here = error.instance_path().as_str();
-        let form = |(nth, faults): (usize, &Vec<ValidationError<'_>>)| {
-            let declared = declared.get(nth);
-            let texts = ["title", "description"].map(|key| declared?.get(key)?.as_str());
-            let name = texts
-                .into_iter()
-                .flatten()
-                .next()
-                .map(|name| name.trim_end_matches('.'));
-            let faults = faults.iter().take(MAX_FAULTS);
-            let faults: Vec<Problem> = faults
-                .map(|fault| self.fault_of_form(fault, data))
-                .collect();
-            let told: Vec<String> = faults.iter().map(|fault| relative(fault, here)).collect();
-            let told = told.join(" and ");
-            let told = name.map_or_else(|| told.clone(), |name| format!("{name} ({told})"));
-            (told, faults.into_iter().find_map(|fault| fault.hint))
-        };
         // The form that lacks least is the one that was meant, most likely.
         let mut order: Vec<(usize, &Vec<ValidationError<'_>>)> =
             context.iter().enumerate().collect();
         order.sort_by_key(|(_, faults)| faults.len());
-        order.into_iter().map(form).collect()
+        let mut forms = Vec::new();
+        for (nth, faults) in order {
+            let declared = declared.get(nth);
+            let texts = ["title", "description"].map(|key| declared?.get(key)?.as_str());
+            let name = texts.into_iter().flatten().next();
+            let faults: Vec<Problem> = faults
+                .iter()
+                .take(MAX_FAULTS)
+                .map(|fault| self.fault_of_form(fault, data))
+                .collect();
+            let reasons: Vec<String> = faults.iter().map(|fault| relative(fault, here)).collect();
+            let reasons = reasons.join(" and ");
+            forms.push(FormFault {
+                message: match name {
+                    Some(name) => format!("{} ({reasons})", name.trim_end_matches('.')),
+                    None => reasons,
+                },
+                hint: faults.into_iter().find_map(|fault| fault.hint),
+            });
+        }
+        forms
     }
 
     /// What keeps a value from being of one form. Forms within a form are not listed.

@@ -44,6 +44,18 @@ pub(super) fn add_unwritten(at: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// A place within its file, in words.
+fn name_of(place: &Place) -> String {
+    let pointer = match place.pointer.as_deref() {
+        None | Some("") => String::new(),
+        Some(pointer) => format!(" (`{pointer}`)"),
+    };
+    match place.line {
+        Some(line) => format!("line {line}{pointer}"),
+        None => pointer,
+    }
+}
+
 /// The findings about a draft: one error that counts what is still to be written, and a note for each place.
 pub(super) fn as_draft(
     data: &Value,
@@ -56,23 +68,13 @@ pub(super) fn as_draft(
     add_unwritten("", data, &mut pointers);
     pointers.retain(|pointer| unwritten.contains(pointer));
     let count = pointers.len();
-    let place = |pointer: &String| Place {
-        pointer: Some(pointer.clone()),
-        ..locate(format, path, text, pointer, None)
-    };
-    let places: Vec<Place> = pointers.iter().take(TOLD_PLACES).map(place).collect();
-    let name = |place: &Place| {
-        let pointer = place.pointer.as_deref().unwrap_or_default();
-        let pointer = if pointer.is_empty() {
-            String::new()
-        } else {
-            format!(" (`{pointer}`)")
-        };
-        place
-            .line
-            .map_or_else(|| pointer.clone(), |line| format!("line {line}{pointer}"))
-    };
-    let mut named: Vec<String> = places.iter().take(NAMED_PLACES).map(name).collect();
+    let mut places = Vec::new();
+    for pointer in pointers.into_iter().take(TOLD_PLACES) {
+        let mut place = locate(format, path, text, &pointer, None);
+        place.pointer = Some(pointer);
+        places.push(place);
+    }
+    let mut named: Vec<String> = places.iter().take(NAMED_PLACES).map(name_of).collect();
     if count > NAMED_PLACES {
         named.push(format!("and {} more", count - NAMED_PLACES));
     }

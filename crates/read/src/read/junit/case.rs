@@ -3,6 +3,7 @@
 use super::location;
 use super::xml::Element;
 use serde_json::{Value, json};
+use std::str::FromStr;
 
 /// How many characters of a message are kept.
 const LONGEST: usize = 600;
@@ -138,11 +139,10 @@ impl MarkKind {
 
 impl CaseMark {
     pub(super) fn new(kind: MarkKind, element: &Element<'_>) -> Self {
-        let owned = |name| element.text(name).map(str::to_owned);
         Self {
             kind,
-            message: owned("message"),
-            category: owned("type"),
+            message: element.owned("message"),
+            category: element.owned("type"),
             text: String::new(),
         }
     }
@@ -166,21 +166,23 @@ impl CaseMark {
 
     /// What it says, in a few lines.
     fn message(&self, case_name: &str) -> Option<String> {
-        let is_told = |line: &&str| !is_name(line, case_name);
-        let first = |text: &str| {
-            let lines: Vec<&str> = plain_lines(text)
-                .filter(is_told)
-                .take_while(is_no_stack)
-                .collect();
-            lines[..lines.len().min(LINES)].join("\n")
-        };
         let texts = [
             self.message.as_deref(),
             Some(&self.text),
             self.category.as_deref(),
         ];
-        let said = texts.into_iter().flatten().map(|text| first(&clean(text)));
-        said.into_iter().find(|text| !text.is_empty())
+        for text in texts.into_iter().flatten() {
+            let text = clean(text);
+            let lines: Vec<&str> = plain_lines(&text)
+                .filter(|line| !is_name(line, case_name))
+                .take_while(is_no_stack)
+                .collect();
+            let first = lines[..lines.len().min(LINES)].join("\n");
+            if !first.is_empty() {
+                return Some(first);
+            }
+        }
+        None
     }
 
     /// The failure of a suite, outside of its tests.
@@ -195,9 +197,6 @@ impl CaseMark {
 
 impl Case {
     pub(super) fn new(element: &Element<'_>) -> Self {
-        let owned = |name| element.text(name).map(str::to_owned);
-        let word = |name| element.text(name).map(str::to_ascii_lowercase);
-        let number = |name| element.get(name).and_then(|text| text.trim().parse().ok());
         let class = clean(element.get("classname").unwrap_or_default());
         let test = element.get("name").map(clean);
         let name = test
@@ -206,17 +205,15 @@ impl Case {
                 true => test.clone(),
                 false => format!("{class}.{test}"),
             });
-        let time = element
-            .get("time")
-            .and_then(|time| time.trim().parse::<f64>().ok());
+        let time: Option<f64> = number(element, "time");
         Self {
             name,
             class,
-            file: owned("file"),
-            line: number("line"),
-            status: word("status"),
-            result: word("result"),
-            assertions: number("assertions"),
+            file: element.owned("file"),
+            line: number(element, "line"),
+            status: element.text("status").map(str::to_ascii_lowercase),
+            result: element.text("result").map(str::to_ascii_lowercase),
+            assertions: number(element, "assertions"),
             time: time.filter(|time| time.is_finite()).unwrap_or(0.0),
             ..Self::default()
         }
@@ -247,6 +244,12 @@ impl Case {
         }
     }
 
+    /// Whether its result or its status is one of these words.
+    fn says(&self, words: &[&str]) -> bool {
+        let mut said = self.result.iter().chain(&self.status);
+        said.any(|word| words.contains(&word.as_str()))
+    }
+
     /// What became of the test: the worst that it says.
     pub(super) fn outcome(&self) -> TestOutcome {
         // A test that is yet to be written, or to pass, fails no run.
@@ -270,15 +273,9 @@ impl Case {
         if self.warning.is_some() && self.is_remark() {
             return TestOutcome::NoTest;
         }
-        let says = |words: &[&str]| {
-            let said = [&self.result, &self.status];
-            said.into_iter()
-                .flatten()
-                .any(|word| words.contains(&word.as_str()))
-        };
         match () {
-            () if says(&FAILED) => TestOutcome::Failure,
-            () if says(&NOT_RUN) => TestOutcome::Skipped,
+            () if self.says(&FAILED) => TestOutcome::Failure,
+            () if self.says(&NOT_RUN) => TestOutcome::Skipped,
             () => TestOutcome::Passed,
         }
     }
@@ -296,10 +293,12 @@ impl Case {
     /// Whether PHPUnit warns here that there is no test, rather than in a test that ran.
     fn is_remark(&self) -> bool {
         let name = self.name.as_deref().unwrap_or_default();
-        let is_told = |mark: &CaseMark| mark.text.contains(NO_TESTS);
         self.assertions.unwrap_or(0) == 0
             && (name.rsplit('.').next() == Some("Warning")
-                || self.warning.as_ref().is_some_and(is_told))
+                || self
+                    .warning
+                    .as_ref()
+                    .is_some_and(|mark| mark.text.contains(NO_TESTS)))
     }
 
     /// The test as one that failed.
@@ -420,4 +419,9 @@ pub(super) fn clean(text: &str) -> String {
         }
     }
     clean
+}
+
+/// The number that an attribute states.
+fn number<T: FromStr>(element: &Element<'_>, name: &str) -> Option<T> {
+    element.get(name)?.trim().parse().ok()
 }

@@ -1,6 +1,7 @@
 //! A JUnit XML report as it was read when events of the first version were recorded. They are judged by it, so it
 //! stays as it is.
 
+use super::number;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::read::ReadResult;
 use quick_xml::Reader;
@@ -55,26 +56,14 @@ pub(in crate::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut depth = 0_i64;
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
-        let refuse = |message: String, hint: &str| {
-            let place = Place::at(path.as_str(), text, at, 1);
-            ReadResult::refused(
-                Diagnostic::error(Code::JunitSyntax, message)
-                    .at(place)
-                    .hint(hint),
-            )
-        };
         match reader.read_event() {
             Err(error) => {
-                return refuse(
-                    format!("the report is not well-formed XML: {error}"),
-                    "was the file truncated?",
-                );
+                let message = format!("the report is not well-formed XML: {error}");
+                return refuse(path, text, at, message, "was the file truncated?");
             }
             Ok(Event::DocType(_)) => {
-                return refuse(
-                    "the report declares a document type".to_owned(),
-                    "remove the DOCTYPE declaration",
-                );
+                let message = "the report declares a document type".to_owned();
+                return refuse(path, text, at, message, "remove the DOCTYPE declaration");
             }
             Ok(Event::Start(element)) => {
                 depth += 1;
@@ -89,10 +78,8 @@ pub(in crate::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
                 report.end(element.local_name().as_ref());
             }
             Ok(Event::Eof) if depth != 0 => {
-                return refuse(
-                    "the report ends early".to_owned(),
-                    "was the file truncated?",
-                );
+                let message = "the report ends early".to_owned();
+                return refuse(path, text, at, message, "was the file truncated?");
             }
             Ok(Event::Eof) => break,
             Ok(_) => {}
@@ -106,31 +93,38 @@ pub(in crate::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
                 .hint("write a JUnit XML report"),
         );
     }
-    let odd = |message: &String| {
-        Diagnostic::warning(Code::JunitCounts, message.as_str())
+    let mut problems = Vec::new();
+    for message in &report.problems {
+        let finding = Diagnostic::warning(Code::JunitCounts, message.as_str())
             .at(Place::file(path))
-            .hint("the listed tests count; of failures and errors, the larger number counts")
-    };
-    let problems = report.problems.iter().map(odd).collect();
+            .hint("the listed tests count; of failures and errors, the larger number counts");
+        problems.push(finding);
+    }
     ReadResult {
         data: Some(report.value()),
         problems,
     }
 }
 
+fn refuse(path: &RepoPath, text: &str, at: usize, message: String, hint: &str) -> ReadResult {
+    let problem = Diagnostic::error(Code::JunitSyntax, message)
+        .at(Place::at(path.as_str(), text, at, 1))
+        .hint(hint);
+    ReadResult::refused(problem)
+}
+
 impl FirstReport {
     fn start(&mut self, element: &BytesStart<'_>) {
         match element.local_name().as_ref() {
             kind @ ("testsuites" | "testsuite") => {
-                let claim = |name| attribute(element, name).and_then(|text| number(&text));
                 self.open.push(self.suites.len());
                 self.suites.push(FirstSuite {
                     name: attribute(element, "name").unwrap_or_default(),
                     listed: kind == "testsuite",
                     claims: FirstClaims {
-                        tests: claim("tests"),
-                        failures: claim("failures"),
-                        errors: claim("errors"),
+                        tests: claim(element, "tests"),
+                        failures: claim(element, "failures"),
+                        errors: claim(element, "errors"),
                     },
                     counts: FirstCounts::default(),
                 });
@@ -274,11 +268,9 @@ impl FirstCounts {
     }
 }
 
-/// Parses a count. A number that is too large becomes the maximum rather than nothing.
-fn number(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| u64::from(text.parse::<u32>().unwrap_or(u32::MAX)))
+/// The count that an attribute states.
+fn claim(element: &BytesStart<'_>, name: &str) -> Option<u64> {
+    number(&attribute(element, name)?)
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {

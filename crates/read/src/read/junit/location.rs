@@ -38,20 +38,16 @@ pub(super) fn find(text: &str, names: &[&str]) -> Option<SourceLine> {
             });
         }
     }
-    let is_named = |location: &&SourceLine| {
+    let named = found.iter().find(|location| {
         let stem = stem(&location.file);
         names.iter().any(|name| {
             name.split(['.', '/', '\\', '$', ':'])
                 .any(|part| part == stem)
         })
-    };
-    let is_own = |location: &&SourceLine| !FOREIGN.iter().any(|part| location.file.contains(part));
-    let first = found
-        .iter()
-        .find(is_named)
-        .or_else(|| found.iter().find(is_own))
-        .or(found.first());
-    first.cloned()
+    });
+    let mut all = found.iter();
+    let own = all.find(|location| !FOREIGN.iter().any(|part| location.file.contains(part)));
+    named.or(own).or(found.first()).cloned()
 }
 
 fn is_path(letter: char) -> bool {

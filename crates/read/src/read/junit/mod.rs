@@ -162,7 +162,6 @@ impl Taker for Report {
 
 impl Report {
     fn start_suite(&mut self, kind: &str, element: &Element<'_>) {
-        let claim = |name| element.get(name).and_then(number);
         if let Some(around) = self.innermost() {
             around.has_suites = true;
         }
@@ -171,12 +170,12 @@ impl Report {
             name: clean(element.get("name").unwrap_or_default()),
             listed: kind == "testsuite",
             claims: Claims {
-                tests: claim("tests"),
-                failures: claim("failures"),
-                errors: claim("errors"),
+                tests: claim(element, "tests"),
+                failures: claim(element, "failures"),
+                errors: claim(element, "errors"),
                 skipped: ["skipped", "disabled", "ignored"]
                     .into_iter()
-                    .filter_map(claim)
+                    .filter_map(|name| claim(element, name))
                     .sum(),
             },
             ..Suite::default()
@@ -234,7 +233,9 @@ impl Report {
         let more = suite.declared_only();
         suite.counts.failures += more.failures;
         suite.counts.errors += more.errors;
-        let (shown, claims, counts) = (suite.shown(), suite.claims, suite.counts);
+        let shown = suite.shown();
+        let claims = suite.claims;
+        let counts = suite.counts;
         for _ in 0..unfinished.min(MAX_NAMED as u64) {
             self.name_failed(|| Case::default().failed());
         }
@@ -256,7 +257,8 @@ impl Report {
                 self.warnings
                     .push(format!("suite `{shown}` {told}: {} count", listed + more));
             }
-            let (name, message) = (shown.clone(), told);
+            let name = shown.clone();
+            let message = told;
             self.name_failed(|| FailedTest {
                 name,
                 message,
@@ -267,7 +269,8 @@ impl Report {
         if let Some(claimed) = claims.tests
             && !claims.explain(claimed, &counts)
         {
-            let (listed, tests) = (counts.listed, counts.tests);
+            let listed = counts.listed;
+            let tests = counts.tests;
             self.tell(format!(
                 "suite `{shown}` declares {claimed} tests and lists {listed}: {tests} count"
             ));
@@ -305,23 +308,22 @@ impl Report {
     }
 
     fn findings(&self, path: &RepoPath) -> Vec<Diagnostic> {
-        let place = || Place::file(path);
-        let odd = |message: &String| {
+        let place = Place::file(path);
+        let mut findings = Vec::new();
+        for message in &self.warnings {
             let hint =
                 "find out which tests the runner means: their failures count, and are not listed";
-            Diagnostic::warning(Code::JunitCounts, message.as_str())
-                .at(place())
-                .hint(hint)
-        };
-        let mut findings: Vec<Diagnostic> = self.warnings.iter().map(odd).collect();
+            let finding = Diagnostic::warning(Code::JunitCounts, message.as_str());
+            findings.push(finding.at(place.clone()).hint(hint));
+        }
         if let Some((message, more)) = &self.note {
             let more = if *more == 0 {
                 String::new()
             } else {
                 format!(" ({more} more like it)")
             };
-            findings
-                .push(Diagnostic::note(Code::JunitCounts, format!("{message}{more}")).at(place()));
+            let finding = Diagnostic::note(Code::JunitCounts, format!("{message}{more}"));
+            findings.push(finding.at(place.clone()));
         }
         if self.all.tests == self.all.skipped && self.all.failures + self.all.errors == 0 {
             let message = match (self.all.skipped, self.all.listed) {
@@ -332,7 +334,7 @@ impl Report {
             let hint = "run the tests that are meant, and write the report again";
             findings.push(
                 Diagnostic::note(Code::NoTestRan, message)
-                    .at(place())
+                    .at(place)
                     .hint(hint),
             );
         }
@@ -398,13 +400,15 @@ impl Suite {
     /// listed as an error, and each mark and each try of a test may be declared.
     fn declared_only(&self) -> Counts {
         let Self { claims, counts, .. } = self;
-        let beyond = |one: Option<u64>, other: u64| one.map_or(0, |one| one.saturating_sub(other));
-        let within = |one: Option<u64>, other: u64| one.map_or(0, |one| other.saturating_sub(one));
-        let failures = beyond(claims.failures, counts.failures)
-            .saturating_sub(within(claims.errors, counts.errors))
+        let failures_claimed = claims.failures.unwrap_or(counts.failures);
+        let errors_claimed = claims.errors.unwrap_or(counts.errors);
+        let failures = failures_claimed
+            .saturating_sub(counts.failures)
+            .saturating_sub(counts.errors.saturating_sub(errors_claimed))
             .saturating_sub(counts.extra);
-        let errors = beyond(claims.errors, counts.errors)
-            .saturating_sub(within(claims.failures, counts.failures))
+        let errors = errors_claimed
+            .saturating_sub(counts.errors)
+            .saturating_sub(counts.failures.saturating_sub(failures_claimed))
             .saturating_sub(counts.extra);
         Counts {
             failures,
@@ -447,6 +451,11 @@ fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| u64::from(text.parse::<u32>().unwrap_or(u32::MAX)))
+}
+
+/// The count that an attribute states.
+fn claim(element: &Element<'_>, name: &str) -> Option<u64> {
+    element.get(name).and_then(number)
 }
 
 #[cfg(test)]

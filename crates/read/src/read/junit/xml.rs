@@ -44,6 +44,11 @@ impl Element<'_> {
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.trim().is_empty())
     }
+
+    /// The same, as a text of its own.
+    pub(super) fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
 }
 
 const TRUNCATED: &str = "was the file truncated? Write the report again";

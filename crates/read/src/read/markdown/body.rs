@@ -298,12 +298,13 @@ impl Reader<'_> {
     /// Notes for each place how many boxes come before it.
     fn place_boxes(&mut self) {
         let boxes = &self.body.boxes;
-        let before =
-            |mark: &mut Mark| mark.boxes = boxes.partition_point(|found| found.at < mark.at);
-        before(&mut self.body.end);
+        let mut marks = vec![&mut self.body.end];
         for section in &mut self.body.sections {
-            before(&mut section.part.start);
-            before(&mut section.part.end);
+            marks.push(&mut section.part.start);
+            marks.push(&mut section.part.end);
+        }
+        for mark in marks {
+            mark.boxes = boxes.partition_point(|found| found.at < mark.at);
         }
         if let Some(line) = boxes.get(MAX_ITEMS).map(|found| found.line)
             && self.body.cut_at.is_none_or(|(_, other)| line < other)
@@ -334,10 +335,11 @@ impl Reader<'_> {
         self.body.text.push_str(&text);
         self.body.text.push('\n');
         let heading = self.body.headings.len();
-        let is_within = |(index, _): &(usize, usize)| {
-            self.body.headings[self.body.sections[*index].heading].text == text
-        };
-        let is_section = self.depth == 0 && !self.open.iter().any(is_within);
+        let is_within = self
+            .open
+            .iter()
+            .any(|(index, _)| self.body.headings[self.body.sections[*index].heading].text == text);
+        let is_section = self.depth == 0 && !is_within;
         self.body.headings.push(Heading { level, text, line });
         if is_section {
             let start = self.mark(offset);

@@ -9,7 +9,7 @@ use super::{ReadResult, yaml};
 use crate::base::pointer::unescape;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::decide::RecordVersion;
-use body::{Body, Heading, MAX_ITEMS, Mark, Part};
+use body::{Body, HeadedPart, Heading, MAX_ITEMS, Mark, Part};
 use check_box::is_done;
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value, json};
@@ -143,26 +143,30 @@ fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
     members
 }
 
+fn heading_of<'b>(body: &'b Body, section: &HeadedPart) -> &'b Heading {
+    &body.headings[section.heading]
+}
+
 /// The sections by their headings. Sections with the same heading are one, in several parts.
 fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
-    let heading_of = |index: usize| &body.headings[body.sections[index].heading];
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut within: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (index, section) in body.sections.iter().enumerate() {
-        let text = heading_of(index).text.as_str();
+        let text = heading_of(body, section).text.as_str();
         found.entry(text).or_default().push(index);
         if let Some(around) = section.within {
             within
-                .entry(&heading_of(around).text)
+                .entry(&heading_of(body, &body.sections[around]).text)
                 .or_default()
                 .push(text);
         }
     }
-    let section = |(name, indexes): (&str, Vec<usize>)| {
-        let heading = heading_of(indexes[0]);
-        let around = body.sections[indexes[0]]
-            .within
-            .map(|around| heading_of(around).text.as_str());
+    let mut all = Map::new();
+    for (name, indexes) in found {
+        let first = &body.sections[indexes[0]];
+        let heading = heading_of(body, first);
+        let around = first.within.map(|around| &body.sections[around]);
+        let around = around.map(|around| heading_of(body, around).text.as_str());
         let parts: Vec<Part> = indexes
             .iter()
             .map(|index| body.sections[*index].part)
@@ -171,12 +175,12 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
             .iter()
             .map(|part| body.text[part.start.text..part.end.text].trim())
             .collect();
-        let lead = |index: &usize| {
+        let mut leads = Vec::new();
+        for index in &indexes {
             let section = &body.sections[*index];
             let end = section.lead_end.unwrap_or(section.part.end.text);
-            body.text[section.part.start.text..end].trim()
-        };
-        let leads: Vec<&str> = indexes.iter().map(lead).collect();
+            leads.push(body.text[section.part.start.text..end].trim());
+        }
         let words: usize = parts
             .iter()
             .map(|part| part.end.words - part.start.words)
@@ -192,9 +196,9 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
             "boxes": boxes(version, body, &parts),
             "fields": fields(body, &parts),
         });
-        (name.to_owned(), value)
-    };
-    found.into_iter().map(section).collect()
+        all.insert(name.to_owned(), value);
+    }
+    all
 }
 
 /// The front matter between two `---` lines at the very start, and the offset of the body.
@@ -260,16 +264,19 @@ fn line(body: &Body, path: &[&str]) -> Option<usize> {
             .get(item.parse::<usize>().ok()?)
             .map(|found| found.line),
         "sections" => {
-            let is_named = |heading: &Heading| heading.text == *item;
-            let mut parts = body
-                .sections
-                .iter()
-                .filter(|section| is_named(&body.headings[section.heading]));
-            let first = parts.next()?;
-            let inner = std::iter::once(first)
-                .chain(parts)
-                .find_map(|part| line_in(body, part.part, rest));
-            Some(inner.unwrap_or(body.headings[first.heading].line))
+            let mut first = None;
+            for section in &body.sections {
+                let heading = heading_of(body, section);
+                if heading.text != *item {
+                    continue;
+                }
+                first = first.or(Some(heading.line));
+                let inner = line_in(body, section.part, rest);
+                if inner.is_some() {
+                    return inner;
+                }
+            }
+            first
         }
         _ => line_in(body, whole, path),
     }

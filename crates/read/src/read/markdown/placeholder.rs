@@ -79,7 +79,8 @@ pub(super) fn find(block: &str, values: &[Range<usize>]) -> Vec<(PlaceholderKind
 
 /// The outermost pairs of brackets.
 fn brackets(text: &str) -> Vec<Range<usize>> {
-    let (mut opened, mut pairs): (Vec<usize>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+    let mut opened = Vec::new();
+    let mut pairs: Vec<Range<usize>> = Vec::new();
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'[' => opened.push(at),
@@ -119,8 +120,11 @@ fn bracketed(text: &str, range: &Range<usize>) -> Option<PlaceholderKind> {
     if is_part || text[range.end..].starts_with(['(', '[']) {
         return None;
     }
-    (inner.contains("e.g.") || is_name_of_blank(inner) || is_instruction(inner))
-        .then_some(PlaceholderKind::Template)
+    if inner.contains("e.g.") || is_name_of_blank(inner) || is_instruction(inner) {
+        Some(PlaceholderKind::Template)
+    } else {
+        None
+    }
 }
 
 /// `FEATURE NAME`, `PROJECT_NAME`, `###-feature-name`, `DATE`: two words in capitals or more, or one of a few.
@@ -132,16 +136,14 @@ fn is_name_of_blank(inner: &str) -> bool {
         .split([' ', '\n', '_', '-', '/'])
         .filter(|word| !word.is_empty())
         .collect();
-    let is_capital = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase());
     match words.as_slice() {
         [] => false,
         [only] => ALONE.contains(only),
         [first, .., last] => {
-            let is_mixed = |word: &&str| {
-                word.bytes()
-                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-            };
-            is_capital(first) && is_capital(last) && words.iter().all(is_mixed)
+            let mut bytes = words.iter().flat_map(|word| word.bytes());
+            let mut ends = first.bytes().chain(last.bytes());
+            ends.all(|byte| byte.is_ascii_uppercase())
+                && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         }
     }
 }
@@ -155,16 +157,22 @@ fn is_instruction(inner: &str) -> bool {
     let mut words = 0;
     for word in inner.split(|c: char| c.is_whitespace() || c == '/') {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let (letters, digits) = (
-            word.contains(char::is_alphabetic),
-            word.contains(char::is_numeric),
-        );
+        let letters = word.contains(char::is_alphabetic);
+        let digits = word.contains(char::is_numeric);
         if letters && digits {
             return false;
         }
         words += usize::from(letters && word.chars().count() > 1);
     }
     words > 1
+}
+
+/// How much of a text is on its first line and not too long, without what ends it.
+fn length_on_line(text: &str) -> usize {
+    let most = text.char_indices().nth(MAX_LENGTH);
+    let text = most.map_or(text, |(end, _)| &text[..end]);
+    let line = text.lines().next().unwrap_or_default();
+    line.trim_end_matches([' ', ']']).len()
 }
 
 /// Adds what a unit, the text of a block or the value of a field, leaves open in words.
@@ -174,22 +182,13 @@ fn open(block: &str, unit: Range<usize>, found: &mut Vec<(PlaceholderKind, Range
         - text
             .trim_start_matches(|c: char| c.is_whitespace() || c == '[')
             .len();
-    let rest_of_line = |start: usize| {
-        let length = text[start..]
-            .char_indices()
-            .nth(MAX_LENGTH)
-            .map_or(text.len() - start, |(at, _)| at);
-        let line = text[start..start + length]
-            .lines()
-            .next()
-            .unwrap_or_default();
-        unit.start + start..unit.start + start + line.trim_end_matches([' ', ']']).len()
-    };
     if text[lead..]
         .strip_prefix(CLARIFICATION)
         .is_some_and(ends_word)
     {
-        found.push((PlaceholderKind::Clarification, rest_of_line(lead)));
+        let end = lead + length_on_line(&text[lead..]);
+        let range = unit.start + lead..unit.start + end;
+        found.push((PlaceholderKind::Clarification, range));
     }
     for word in TODO {
         let mut end = 0;
@@ -204,8 +203,8 @@ fn open(block: &str, unit: Range<usize>, found: &mut Vec<(PlaceholderKind, Range
                 ends_word(rest) && !next.starts_with(|c: char| c.is_alphanumeric() || c == MASK)
             };
             if begins && (is_first || rest.starts_with([':', '('])) {
-                let range = rest_of_line(at);
-                end = range.end;
+                end = unit.start + at + length_on_line(&text[at..]);
+                let range = unit.start + at..end;
                 found.push((PlaceholderKind::Todo, range));
             }
         }
