@@ -183,7 +183,8 @@ impl AuditReport {
             .into_iter()
             .filter(|change| is_meant(change.task.as_str()))
             .collect();
-        let (loosened, incremental) = (self.loosened, self.incremental);
+        let loosened = self.loosened;
+        let incremental = self.incremental;
         Self {
             loosened,
             incremental,
@@ -222,10 +223,8 @@ impl AuditReport {
             })
             .collect();
         let colon = if counts.is_empty() { "" } else { ": " };
-        let (commits, changes) = (
-            counted(self.commits, "commit"),
-            counted(self.changes.len(), "change"),
-        );
+        let commits = counted(self.commits, "commit");
+        let changes = counted(self.changes.len(), "change");
         format!(
             "{commits}, {changes} of records{colon}{}",
             counts.join(", ")
@@ -239,10 +238,8 @@ impl AuditReport {
         let began = match (&incremental.from, &incremental.why) {
             (Some(from), _) => {
                 let from: String = from.chars().take(10).collect();
-                let (commits, changes) = (
-                    counted(incremental.commits, "commit"),
-                    counted(incremental.changes, "change"),
-                );
+                let commits = counted(incremental.commits, "commit");
+                let changes = counted(incremental.changes, "change");
                 format!(
                     "continued after {from}: {commits} with {changes} of records were audited before"
                 )
@@ -308,21 +305,15 @@ impl AuditReport {
                 }
             }
             for code in steps.iter().flat_map(|step| &step.code) {
-                let short = |digest: &str| digest.chars().take(10).collect::<String>();
-                let place = code
-                    .commit
-                    .as_ref()
-                    .map_or(String::new(), |commit| format!(" of {}", short(commit)));
-                paragraph(
-                    &mut out,
-                    &format!("on {}, {}{place}", code.path, short(&code.digest)),
-                    4,
-                    0,
-                    width,
-                );
+                let mut text = format!("on {}, {:.10}", code.path, code.digest);
+                if let Some(commit) = &code.commit {
+                    text.push_str(&format!(" of {commit:.10}"));
+                }
+                paragraph(&mut out, &text, 4, 0, width);
             }
             for step in steps.iter().filter(|step| step.is_order()) {
-                let ((name, kind), StepView { reason, .. }) = (step.by(), &step.step);
+                let (name, kind) = step.by();
+                let reason = &step.step.reason;
                 let text = format!(
                     "{} by {name} ({kind}{}): {reason}",
                     step.step.kind.as_str(),
@@ -371,15 +362,8 @@ impl AuditChange {
 impl AuditedChange {
     /// The steps that are wanted, in their JSON form.
     fn steps(&self, is_wanted: impl Fn(&ProvenStep) -> bool) -> Vec<AuditStep> {
-        let (id, parent) = (
-            self.commit.id.to_string(),
-            self.commit.parent.map(|parent| parent.to_string()),
-        );
-        let ends = (id.as_str(), parent.as_deref());
         let wanted = self.proof.steps.iter().filter(|step| is_wanted(step));
-        wanted
-            .map(|step| AuditStep::of(step, ends, (&self.task, &self.place)))
-            .collect()
+        wanted.map(|step| AuditStep::of(self, step)).collect()
     }
 
     fn row(&self) -> Vec<Cell> {
@@ -445,39 +429,38 @@ fn is_plain(step: &ProvenStep) -> bool {
 }
 
 /// The code that a step rests on. The step's own commit contains no code, so it is the code of its parent.
-fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
+fn code(step: &ProvenStep, parent: Option<&String>) -> Vec<AuditCode> {
     let stands = !matches!(step.standing, Standing::Unverifiable | Standing::Forged);
-    let trees = step
-        .entry
-        .evidence
-        .iter()
-        .filter(|(path, _)| is_tree_name(path));
-    let row = |(path, digest): &(String, String)| AuditCode {
-        path: path.clone(),
-        digest: digest.clone(),
-        commit: parent.filter(|_| stands).map(str::to_owned),
-    };
-    trees.map(row).collect()
+    let mut code = Vec::new();
+    for (path, digest) in &step.entry.evidence {
+        if is_tree_name(path) {
+            code.push(AuditCode {
+                path: path.clone(),
+                digest: digest.clone(),
+                commit: parent.filter(|_| stands).cloned(),
+            });
+        }
+    }
+    code
 }
 
 impl AuditStep {
-    fn of(
-        step: &ProvenStep,
-        (commit, parent): (&str, Option<&str>),
-        (task, place): (&TaskId, &TaskPlace),
-    ) -> Self {
+    fn of(change: &AuditedChange, step: &ProvenStep) -> Self {
+        let commit = change.commit.id.to_string();
+        let parent = change.commit.parent.map(|parent| parent.to_string());
+        let task = change.task.as_str();
         let (approval, signer) = match &step.approval {
             None => (None, None),
             Some(Approval::Claimed) => (Some("claimed"), None),
             Some(Approval::Verified { signer }) => (Some("verified"), Some(signer.clone())),
         };
         Self {
-            step: StepView::recorded(task.as_str(), place, &step.entry, Some(commit)),
+            step: StepView::recorded(task, &change.place, &step.entry, Some(&commit)),
             standing: step.standing,
             why: step.why.clone(),
             approval,
             signer,
-            code: code(step, parent),
+            code: code(step, parent.as_ref()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `orch suggest --brief`: what to do now about each task, and nothing else, for agents.
 
 use super::layout::{one_line, shorten};
-use super::wire::{Expected, Finding, IssueView, Suggestion, Suggestions};
+use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use crate::base::command;
 use crate::decide::{Do, ExpectState};
 use crate::workflow::Owner;
@@ -105,14 +105,14 @@ impl Briefs {
 
 impl Brief {
     fn of(suggestion: &Suggestion) -> Self {
-        let issues = suggestion.inputs.iter().flat_map(|input| {
-            let told =
-                |issue: &IssueView| format!("{}: {}", issue.place(&input.file.path), issue.text());
-            input
-                .issues
-                .iter()
-                .map(move |issue| shorten(&told(issue), LONGEST))
-        });
+        let mut issues = Vec::new();
+        for input in &suggestion.inputs {
+            for issue in &input.issues {
+                let issue = format!("{}: {}", issue.place(&input.file.path), issue.text());
+                issues.push(shorten(&issue, LONGEST));
+            }
+        }
+        issues.truncate(MOST);
         let question = suggestion
             .question
             .iter()
@@ -123,7 +123,7 @@ impl Brief {
             owner: suggestion.duty.owner,
             r#do: suggestion.duty.r#do,
             reason: shorten(&one_line(&suggestion.duty.reason), LONGEST),
-            issues: issues.take(MOST).collect(),
+            issues,
             read: suggestion
                 .inputs
                 .iter()
@@ -146,7 +146,8 @@ impl Brief {
 
     fn text(&self) -> String {
         let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
-        let (owner, task) = (self.owner.as_str(), self.r#do.as_str());
+        let owner = self.owner.as_str();
+        let task = self.r#do.as_str();
         let mut out = format!(
             "{} ({phase}): {owner}: {task}: {}\n",
             self.task, self.reason

@@ -117,16 +117,14 @@ impl DoctorReport {
     /// The result in a few words.
     #[must_use]
     pub fn summary(&self) -> String {
-        let count = |result| {
-            self.checks
-                .iter()
-                .filter(|check| check.result == result)
-                .count()
-        };
-        match (count("error"), count("warning")) {
-            (0, 0) => "nothing needs attention".to_owned(),
-            (0, 1) | (1, 0) => "1 check needs attention".to_owned(),
-            (errors, warnings) => format!("{} checks need attention", errors + warnings),
+        let noted = self
+            .checks
+            .iter()
+            .filter(|check| ["error", "warning"].contains(&check.result));
+        match noted.count() {
+            0 => "nothing needs attention".to_owned(),
+            1 => "1 check needs attention".to_owned(),
+            many => format!("{many} checks need attention"),
         }
     }
 }

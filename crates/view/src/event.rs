@@ -97,17 +97,19 @@ impl Happening {
     /// The event as text: one line, or two if there is a hint.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        let cut = |text: &str| shorten(text, width);
         match self {
             Self::Started { tasks } => format!("watching {}\n", counted(*tasks, "task")),
             Self::Transition { transition } => transition.text(paint, width),
             Self::Suggestion { suggestion } => {
                 let phase = suggestion.task.phase();
                 let line = format!("{}: {phase}: {}", suggestion.task.id, headline(suggestion));
-                format!("{}\n", paint.paint(mood(suggestion), &cut(&line)))
+                format!(
+                    "{}\n",
+                    paint.paint(mood(suggestion), &shorten(&line, width))
+                )
             }
             Self::Held { task, reason, hint } => {
-                let line = cut(&format!("{task}: held back: {reason}"));
+                let line = shorten(&format!("{task}: held back: {reason}"), width);
                 format!(
                     "{}\n{}",
                     paint.paint(Style::Warn, &line),
@@ -130,7 +132,7 @@ impl Happening {
                     run.state
                 )
             }
-            Self::Stopped { reason } => format!("stopped: {}\n", cut(reason)),
+            Self::Stopped { reason } => format!("stopped: {}\n", shorten(reason, width)),
         }
     }
 }

@@ -86,23 +86,23 @@ impl Everywhere {
         diagnostics: &[Diagnostic],
     ) -> Self {
         tasks.sort_by_cached_key(|(subject, _)| TaskOrder::of(subject));
-        let told = |(subject, whereabouts): (Subject<'_>, Whereabouts)| {
+        let mut views = Vec::new();
+        for (subject, whereabouts) in tasks {
             let mut suggestion = Suggestion::of(&subject);
             let question = suggestion.question.take();
             let mut status = TaskStatus::suggested(suggestion, &subject);
             status.whereabouts = Some(whereabouts.in_words());
-            TaskEverywhere {
+            views.push(TaskEverywhere {
                 status,
                 question,
                 whereabouts,
-            }
-        };
-        let tasks: Vec<TaskEverywhere> = tasks.into_iter().map(told).collect();
+            });
+        }
         Self {
             repository,
             places,
-            phases: super::status::count(tasks.iter().map(|task| &task.status)),
-            tasks,
+            phases: super::status::count(views.iter().map(|task| &task.status)),
+            tasks: views,
             runs,
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }

@@ -102,6 +102,16 @@ pub struct SawView {
     pub path: Option<String>,
 }
 
+impl SawView {
+    /// The file of the task that the value came from, behind the value.
+    fn origin(&self, task: &str) -> String {
+        match &self.path {
+            Some(path) => format!("  ({})", below(task, path)),
+            None => String::new(),
+        }
+    }
+}
+
 /// The facts of one artifact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -243,10 +253,9 @@ impl Explanation {
             });
             return;
         }
-        let numbered = || self.rules.iter().enumerate();
-        let is_nearest = |rule: &TriedRuleView| Some(&rule.rule) == self.nearest.as_ref();
+        let numbered = self.rules.iter().enumerate();
         let (nearest, others): (Vec<_>, Vec<_>) =
-            numbered().partition(|(_, rule)| is_nearest(rule));
+            numbered.partition(|(_, rule)| Some(&rule.rule) == self.nearest.as_ref());
         for (heading, rules) in [("nearest rule", nearest), ("other rules", others)] {
             if !rules.is_empty() {
                 out.push('\n');
@@ -304,11 +313,6 @@ impl Explanation {
             "false" => Style::Warn,
             _ => Style::Dim,
         };
-        let from = |seen: &SawView| {
-            seen.path
-                .as_ref()
-                .map_or(String::new(), |path| format!("  ({})", below(task, path)))
-        };
         // Cells built by hand, so that the padding and the file after a long value are not cut off.
         let word = (format!("{:7}", part.result), Some(style));
         let (within, indent) = match &part.within {
@@ -321,7 +325,9 @@ impl Explanation {
             _ => false,
         };
         if obvious {
-            part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
+            for seen in &part.saw {
+                text.push_str(&seen.origin(task));
+            }
         }
         out.push_str(&columns(
             &[vec![word, (text, None)]],
@@ -333,15 +339,16 @@ impl Explanation {
         if obvious {
             return;
         }
-        let row = |seen: &SawView| -> Vec<Cell> {
+        let mut rows = Vec::new();
+        for seen in &part.saw {
             let value = if seen.missing {
                 "is missing".to_owned()
             } else {
                 format!("= {}", value_text(&seen.value))
             };
-            vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
-        };
-        let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
+            let value = format!("{value}{}", seen.origin(task));
+            rows.push(vec![plain(&seen.name), (value, None)]);
+        }
         out.push_str(&columns(&rows, &[], indent + 11, paint, width));
     }
 
@@ -488,17 +495,20 @@ fn guard_part(subject: &Subject<'_>, part: &GuardPart, tried: &Tried) -> GuardPa
         }
         (result, _) => truth(result),
     };
-    let seen = |(name, value): &(String, Option<Value>)| SawView {
-        name: name.clone(),
-        value: value.clone().unwrap_or_default(),
-        missing: value.is_none(),
-        path: origin(subject, name),
-    };
+    let mut saw = Vec::new();
+    for (name, value) in &part.saw {
+        saw.push(SawView {
+            name: name.clone(),
+            value: value.clone().unwrap_or_default(),
+            missing: value.is_none(),
+            path: origin(subject, name),
+        });
+    }
     GuardPartView {
         text: part.text.clone(),
         result,
         error,
-        saw: part.saw.iter().map(seen).collect(),
+        saw,
         within: part.within.clone(),
     }
 }
@@ -573,18 +583,12 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
 
 fn tree_facts(scope: &TreeScope, derived: &Derived) -> TreeFacts {
     let since = derived.tree.as_deref();
-    let list = |key: &str| {
-        since
-            .and_then(|since| since.get(key))
-            .cloned()
-            .unwrap_or_default()
-    };
-    let (commits, files) = (list("commits"), list("files"));
-    let (commits, files) = (from_value(commits).ok(), from_value(files).ok());
+    let commits = since.and_then(|since| since.get("commits")).cloned();
+    let files = since.and_then(|since| since.get("files")).cloned();
     TreeFacts {
         scope: scope.texts().to_vec(),
         counts: since.is_some(),
-        commits,
-        files,
+        commits: from_value(commits.unwrap_or_default()).ok(),
+        files: from_value(files.unwrap_or_default()).ok(),
     }
 }

@@ -10,7 +10,8 @@ use serde_json::Value;
 pub fn generation_prompt(
     subject: &Subject<'_>,
     agent: &str,
-    (most, tool): (u32, &str),
+    most: u32,
+    tool: &str,
     shown: &[(String, Value)],
     schema: &str,
 ) -> String {

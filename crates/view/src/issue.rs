@@ -42,9 +42,9 @@ pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
     for evidence in &subject.decision.inputs {
         let files = EvidenceView::rows(std::slice::from_ref(evidence), subject.place);
         for (file, (path, _)) in files.into_iter().zip(&evidence.files) {
-            let own =
-                |issue: &QuotedIssue| issue.artifact == evidence.artifact && issue.path == *path;
-            let issues = issues.iter().filter(|(issue, _)| own(issue));
+            let issues = issues
+                .iter()
+                .filter(|(issue, _)| issue.artifact == evidence.artifact && issue.path == *path);
             rows.push(InputView {
                 file,
                 issues: issues.map(|(issue, place)| view(issue, *place)).collect(),
@@ -110,29 +110,35 @@ impl IssueView {
     }
 }
 
+/// The first of these members that an issue has, as a short text.
+fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    let value = names.iter().find_map(|name| members.get(*name))?;
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    if text.trim().is_empty() {
+        return None;
+    }
+    Some(shorten(&text, LONGEST))
+}
+
 fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
     let none = Map::new();
     let members = issue.value.as_object().unwrap_or(&none);
-    let text = |names: &[&str]| -> Option<String> {
-        let value = names.iter().find_map(|name| members.get(*name))?;
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        (!text.trim().is_empty()).then(|| shorten(&text, LONGEST))
-    };
     let message = match issue.value.as_str() {
         Some(whole) => shorten(whole, LONGEST),
-        None => match (text(&NAMES), text(&MESSAGES)) {
+        None => match (text(members, &NAMES), text(members, &MESSAGES)) {
             (Some(name), Some(message)) => format!("{name}: {message}"),
             (_, Some(message)) => message,
             _ => shorten(&issue.value.to_string(), LONGEST),
         },
     };
     let line = members.get("line").and_then(Value::as_u64);
-    let about = text(&FILES).map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
+    let about = text(members, &FILES)
+        .map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
     IssueView {
         line: place.and_then(|place| place.line),
-        severity: text(&["severity"]),
+        severity: text(members, &["severity"]),
         message,
         about,
     }

@@ -68,11 +68,12 @@ fn head(text: &str, width: usize) -> &str {
 /// The parts of a word that is too wide for a line. Text in ideographs has no spaces and may be broken anywhere;
 /// any other word, which may be a path, stays whole.
 fn parts(word: &str, width: usize) -> Vec<&str> {
-    let is_wide = |c: char| c.width().is_some_and(|columns| columns > 1);
-    if columns_of(word) <= width || width < 2 || !word.contains(is_wide) {
+    let is_wide = word.contains(|c: char| c.width().is_some_and(|columns| columns > 1));
+    if columns_of(word) <= width || width < 2 || !is_wide {
         return vec![word];
     }
-    let (mut parts, mut rest) = (Vec::new(), word);
+    let mut parts = Vec::new();
+    let mut rest = word;
     while !rest.is_empty() {
         let (part, left) = rest.split_at(head(rest, width).len());
         parts.push(part);
@@ -199,7 +200,8 @@ pub(super) fn row_text<'w>(
             .rposition(|(text, _)| !text.is_empty())
             .map_or(0, |last| last + 1);
         let mut out = String::new();
-        let (mut line, mut used) = (" ".repeat(indent), indent);
+        let mut line = " ".repeat(indent);
+        let mut used = indent;
         for (column, (text, style)) in row.iter().take(filled).enumerate() {
             let size = widths.get(column).copied().unwrap_or_default();
             if size == 0 {
@@ -240,23 +242,25 @@ pub(super) fn natural(rows: impl IntoIterator<Item = impl Borrow<Vec<Cell>>>) ->
     widths
 }
 
+/// The width of a row with columns of these widths, and two blanks between those that are not empty.
+fn breadth(widths: &[usize]) -> usize {
+    let filled = widths.iter().filter(|width| **width > 0).count();
+    widths.iter().sum::<usize>() + 2 * filled.saturating_sub(1)
+}
+
 /// The widths, with the widest columns made narrower until all fit. If they cannot fit on one line, each keeps
 /// its width, as far as one line allows.
 fn fitting(natural: Vec<usize>, whole: &[usize], indent: usize, width: usize) -> Vec<usize> {
-    let total = |widths: &[usize]| {
-        let filled = widths.iter().filter(|width| **width > 0).count();
-        indent + widths.iter().sum::<usize>() + 2 * filled.saturating_sub(1)
-    };
     let mut widths = natural.clone();
-    while width > 0 && total(&widths) > width {
-        let may = |(column, size): &(usize, &mut usize)| !whole.contains(column) && **size > NARROW;
-        match widths
-            .iter_mut()
-            .enumerate()
-            .filter(may)
-            .max_by_key(|(_, size)| **size)
-        {
-            Some((_, size)) => *size -= 1,
+    while width > 0 && indent + breadth(&widths) > width {
+        let mut widest = None;
+        for (column, size) in widths.iter_mut().enumerate() {
+            if !whole.contains(&column) && *size > NARROW && widest.as_deref() <= Some(&*size) {
+                widest = Some(size);
+            }
+        }
+        match widest {
+            Some(size) => *size -= 1,
             None => {
                 let longest = width.saturating_sub(indent + 4);
                 return natural.into_iter().map(|size| size.min(longest)).collect();

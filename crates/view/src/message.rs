@@ -153,22 +153,19 @@ pub fn kept_message(tasks: &[&TaskId], sign_off: Option<&str>) -> String {
 /// a placeholder stands for the values of all: of a task, the phase that it left first and the one that it
 /// entered last.
 fn first_line(steps: &[Message<'_>]) -> String {
-    let spans = || steps.chunk_by(|one, next| one.task == next.task);
-    let firsts = || spans().filter_map(|span| span.first());
-    let from = |step: &Message<'_>| {
-        step.transition
-            .from
-            .as_ref()
-            .map_or_else(|| "new".to_owned(), ToString::to_string)
-    };
-    let task = joined(firsts().map(|step| step.task.to_string()), "tasks");
-    let from = joined(firsts().map(from), "phases");
-    let to = joined(
-        spans()
-            .filter_map(|span| span.last())
-            .map(|step| within(step.transition)),
-        "phases",
-    );
+    let mut tasks = Vec::new();
+    let mut left = Vec::new();
+    let mut entered = Vec::new();
+    for span in steps.chunk_by(|one, next| one.task == next.task) {
+        let [first, ..] = span else { continue };
+        let from = first.transition.from.as_ref();
+        tasks.push(first.task.to_string());
+        left.push(from.map_or_else(|| "new".to_owned(), ToString::to_string));
+        entered.extend(span.last().map(|step| within(step.transition)));
+    }
+    let task = joined(tasks, "tasks");
+    let from = joined(left, "phases");
+    let to = joined(entered, "phases");
     let kind = joined(
         steps
             .iter()
@@ -179,17 +176,16 @@ fn first_line(steps: &[Message<'_>]) -> String {
         .iter()
         .filter_map(|step| step.transition.rule.as_ref());
     let rule = joined(rules.map(ToString::to_string), "rules");
-    let value = |placeholder| match placeholder {
-        Placeholder::Task => task.as_str(),
-        Placeholder::From => &from,
-        Placeholder::To => &to,
-        Placeholder::Kind => &kind,
-        Placeholder::Rule => &rule,
-    };
-    let rendered = steps
-        .first()
-        .map(|step| step.subject.render(value))
-        .unwrap_or_default();
+    let rendered = steps.first().map(|step| {
+        step.subject.render(|placeholder| match placeholder {
+            Placeholder::Task => task.as_str(),
+            Placeholder::From => &from,
+            Placeholder::To => &to,
+            Placeholder::Kind => &kind,
+            Placeholder::Rule => &rule,
+        })
+    });
+    let rendered = rendered.unwrap_or_default();
     let subject = one_line(&rendered);
     // With an empty subject the body would become the subject; a leading `#` would be a comment.
     match subject.chars().next() {
@@ -200,7 +196,7 @@ fn first_line(steps: &[Message<'_>]) -> String {
 }
 
 /// Different values as one text, or only their number if there are many.
-fn joined(values: impl Iterator<Item = String>, noun: &str) -> String {
+fn joined(values: impl IntoIterator<Item = String>, noun: &str) -> String {
     let mut known: Vec<String> = Vec::new();
     for value in values {
         if !known.contains(&value) {

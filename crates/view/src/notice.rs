@@ -59,7 +59,8 @@ impl Notice {
         suggestion: Suggestion,
         run: Option<EndedRun>,
     ) -> Self {
-        let (task, phase) = (&suggestion.task.id, suggestion.task.phase());
+        let task = &suggestion.task.id;
+        let phase = suggestion.task.phase();
         let what = match (event, &run) {
             // Whose turn it is does not say why the run does not go on.
             (NoticeKind::Human, Some(run)) if suggestion.duty.owner != Owner::Human => {

@@ -45,20 +45,6 @@ impl FieldView {
     /// The field as one line: its key, what may be typed, and the default.
     #[must_use]
     pub fn text(&self) -> String {
-        let typed = |value: &Value| match value {
-            Value::String(text) if !text.is_empty() => text.clone(),
-            Value::Array(items) => {
-                let items: Vec<String> = items
-                    .iter()
-                    .map(|item| {
-                        item.as_str()
-                            .map_or_else(|| item.to_string(), str::to_owned)
-                    })
-                    .collect();
-                items.join(",")
-            }
-            other => other.to_string(),
-        };
         let what = match (&self.values, self.list) {
             (Some(values), is_list) => {
                 let values: Vec<String> = values.iter().map(typed).collect();
@@ -79,6 +65,21 @@ impl FieldView {
             format!(" (default: {})", typed(value))
         });
         one_line(&format!("{}: {what}{default}", self.key))
+    }
+}
+
+/// A value as it is typed on a command line.
+fn typed(value: &Value) -> String {
+    match value {
+        Value::String(text) if !text.is_empty() => text.clone(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| match item {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            items.collect::<Vec<_>>().join(",")
+        }
+        other => other.to_string(),
     }
 }
 

@@ -75,7 +75,8 @@ impl Resolutions {
     /// The envelope of these results.
     #[must_use]
     pub fn new(repository: Repository, tasks: Vec<Resolution>) -> Self {
-        let (next, blocked) = (None, tasks.iter().any(|task| !task.settled));
+        let next = None;
+        let blocked = tasks.iter().any(|task| !task.settled);
         Self {
             repository,
             tasks,

@@ -125,17 +125,15 @@ impl Outline<'_> {
                         None => "object".to_owned(),
                     };
                 };
-                let member = |(name, field): (&String, &Value)| {
+                let mut fields = Vec::new();
+                for (name, field) in members {
                     let star = if is_required(schema, name) { "*" } else { "" };
-                    match self.kind(field, depth).as_str() {
+                    fields.push(match self.kind(field, depth).as_str() {
                         "string" => format!("{name}{star}"),
                         kind => format!("{name}{star}: {kind}"),
-                    }
-                };
-                format!(
-                    "{{{}}}",
-                    members.iter().map(member).collect::<Vec<_>>().join(", ")
-                )
+                    });
+                }
+                format!("{{{}}}", fields.join(", "))
             }
             other => other.to_owned(),
         }

@@ -193,9 +193,9 @@ impl Status {
         let mut out = String::new();
         paragraph(&mut out, &self.summary(), 0, 4, form.width);
         let mut findings = String::new();
-        self.diagnostics
-            .iter()
-            .for_each(|finding| problem(&mut findings, finding, 0, paint, form.width));
+        for finding in &self.diagnostics {
+            problem(&mut findings, finding, 0, paint, form.width);
+        }
         let groups = self.groups(form.finished);
         // The headings, the line about what is not listed, and the prompt.
         let taken = out.lines().count() + findings.lines().count() + groups.len() + 2;
@@ -204,18 +204,20 @@ impl Status {
             .flat_map(|(_, tasks)| tasks.iter().copied())
             .collect();
         let shape = RowShape::of(&listed, form);
-        let (mut blank, mut room) = ("\n", usize::MAX);
+        let mut blank = "\n";
+        let mut room = usize::MAX;
         if form.height > 0 {
             room = form.height.saturating_sub(taken + groups.len() + 1);
             if room < FEW {
-                (blank, room) = ("", form.height.saturating_sub(taken));
+                blank = "";
+                room = form.height.saturating_sub(taken);
             }
             listed.truncate(room.max(form.fewest));
         }
         let mut lines = TaskStatus::lines(&listed, shape, paint, form);
-        let rows = |lines: &[String]| lines.iter().map(|line| line.lines().count()).sum::<usize>();
-        while rows(&lines) > room && lines.len() > form.fewest {
-            lines.pop();
+        let mut rows: usize = lines.iter().map(|line| line.lines().count()).sum();
+        while rows > room && lines.len() > form.fewest {
+            rows -= lines.pop().map_or(0, |line| line.lines().count());
         }
         listed.truncate(lines.len());
         let mut lines = lines.into_iter();
@@ -223,10 +225,7 @@ impl Status {
             let heading = format!("{}: {}", heading(*owner), tasks.len());
             let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
             out.push_str(&format!("{blank}{heading}\n"));
-            lines
-                .by_ref()
-                .take(tasks.len())
-                .for_each(|line| out.push_str(&line));
+            out.extend(lines.by_ref().take(tasks.len()));
         }
         if let Some(hidden) = self.hidden(listed.len()) {
             let hidden = paint.paint(Style::Dim, &shorten(&hidden, form.width));
@@ -447,19 +446,14 @@ impl TaskStatus {
                 form.width.saturating_sub(used + 2)
             };
             if wanted > 0 && room >= wanted.min(least) {
-                let fit = |(text, style): Cell| {
-                    (
-                        if room < wanted {
-                            shorten(&text, room)
-                        } else {
-                            text
-                        },
-                        style,
-                    )
-                };
-                rows.iter_mut()
-                    .zip(cells)
-                    .for_each(|(row, cell)| row.push(fit(cell)));
+                for (row, (text, style)) in rows.iter_mut().zip(cells) {
+                    let text = if room < wanted {
+                        shorten(&text, room)
+                    } else {
+                        text
+                    };
+                    row.push((text, style));
+                }
             }
         }
         table(&rows, &[0], 2, paint, form.width)
@@ -572,11 +566,13 @@ pub(super) fn count<'t>(tasks: impl IntoIterator<Item = &'t TaskStatus>) -> Vec<
             .or_insert((task.current_phase.as_deref(), 0))
             .1 += 1;
     }
-    let counted =
-        |((workflow, _), (phase, count)): ((&str, usize), (Option<&str>, usize))| PhaseCount {
+    let mut counted = Vec::new();
+    for ((workflow, _), (phase, count)) in counts {
+        counted.push(PhaseCount {
             workflow: workflow.to_owned(),
             phase: phase.map(str::to_owned),
             count,
-        };
-    counts.into_iter().map(counted).collect()
+        });
+    }
+    counted
 }

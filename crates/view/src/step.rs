@@ -191,15 +191,15 @@ fn performed(entry: Option<&HistoryEntry>) -> (Option<String>, Option<String>, V
     let Some(performance) = entry.and_then(|entry| entry.performance.as_ref()) else {
         return Default::default();
     };
-    let written = |(path, digest): &(String, String)| WrittenFile {
-        path: path.clone(),
-        digest: digest.clone(),
-    };
-    (
-        performance.started.map(|at| at.to_string()),
-        performance.executor.clone(),
-        performance.files.iter().map(written).collect(),
-    )
+    let mut written = Vec::new();
+    for (path, digest) in &performance.files {
+        written.push(WrittenFile {
+            path: path.clone(),
+            digest: digest.clone(),
+        });
+    }
+    let started = performance.started.map(|at| at.to_string());
+    (started, performance.executor.clone(), written)
 }
 
 impl ActorView {
@@ -214,13 +214,16 @@ impl ActorView {
 impl StepEvidence {
     /// One row for every file of an artifact.
     fn judged(evidence: &Evidence, place: &TaskPlace) -> Vec<Self> {
-        let row = |(path, digest): &(String, crate::base::Digest)| Self {
-            artifact: Some(evidence.artifact.to_string()),
-            path: in_repository(place, path),
-            digest: digest.to_string(),
-            valid: Some(evidence.valid),
-        };
-        evidence.files.iter().map(row).collect()
+        let mut rows = Vec::new();
+        for (path, digest) in &evidence.files {
+            rows.push(Self {
+                artifact: Some(evidence.artifact.to_string()),
+                path: in_repository(place, path),
+                digest: digest.to_string(),
+                valid: Some(evidence.valid),
+            });
+        }
+        rows
     }
 
     fn recorded((path, digest): &(String, String), place: &TaskPlace) -> Self {

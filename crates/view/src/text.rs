@@ -238,17 +238,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
             width,
         );
     }
-    let is_told = |finding: &&Finding| {
-        suggestion
-            .expects
-            .iter()
-            .any(|one| one.problems.contains(finding))
-    };
-    for finding in suggestion
-        .diagnostics
-        .iter()
-        .filter(|finding| !finding.is_detail() && !is_told(finding))
-    {
+    for finding in suggestion.findings() {
         problem(out, finding, INDENT, paint, width);
     }
     command_lines(out, &commands(suggestion), paint, width);
@@ -371,19 +361,17 @@ fn paint_lines(text: &str, paint: Paint) -> String {
 
 /// The rows of [`commands`], with the comments aligned, except behind a command that is much longer than others.
 fn command_lines(out: &mut String, rows: &[Vec<Cell>], paint: Paint, width: usize) {
-    let length = |row: &Vec<Cell>| row.first().map_or(0, |(text, _)| columns_of(text));
-    let aligned = rows
+    let lengths = rows
         .iter()
-        .map(length)
-        .filter(|length| *length <= ALIGNED)
-        .max()
-        .unwrap_or_default();
+        .map(|row| row.first().map_or(0, |(text, _)| columns_of(text)));
+    let aligned = lengths.filter(|length| *length <= ALIGNED).max();
+    let aligned = aligned.unwrap_or_default();
     for row in rows {
-        let is_padded =
-            length(row) <= aligned && row.get(1).is_some_and(|(effect, _)| !effect.is_empty());
         let mut row = row.clone();
-        if let Some((text, _)) = row.first_mut().filter(|_| is_padded) {
-            text.push_str(&" ".repeat(aligned - columns_of(text)));
+        if let [(text, _), (effect, _), ..] = row.as_mut_slice()
+            && !effect.is_empty()
+        {
+            text.push_str(&" ".repeat(aligned.saturating_sub(columns_of(text))));
         }
         out.push_str(&columns(&[row], &[0, 1], INDENT, paint, width));
     }
@@ -391,17 +379,6 @@ fn command_lines(out: &mut String, rows: &[Vec<Cell>], paint: Paint, width: usiz
 
 /// The commands to type, each with its effect as a shell comment, so that a line can be pasted whole.
 fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
-    let row = |argv: &[String], effect: &str| -> Vec<Cell> {
-        let effect = if effect.is_empty() {
-            String::new()
-        } else {
-            format!("# {}", one_line(effect))
-        };
-        vec![
-            (format!("$ {}", command(argv)), Some(Style::Command)),
-            (effect, Some(Style::Dim)),
-        ]
-    };
     let mut rows = Vec::new();
     let apply = ["orch", "next", &suggestion.task.id].map(str::to_owned);
     let known = suggestion
@@ -409,19 +386,28 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         .iter()
         .any(|option| option.argv.starts_with(&apply));
     if suggestion.duty.r#do == Do::Apply && !known {
-        rows.push(row(&apply, &headline(suggestion)));
+        rows.push(command_row(&apply, &headline(suggestion)));
     }
-    rows.extend(
-        suggestion
-            .options
-            .iter()
-            .map(|option| row(&option.argv, &option.effect)),
-    );
+    for option in &suggestion.options {
+        rows.push(command_row(&option.argv, &option.effect));
+    }
     if rows.is_empty() && suggestion.duty.owner == Owner::Human {
         let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);
-        rows.push(row(&explain, "every rule, and the values it read"));
+        rows.push(command_row(&explain, "every rule, and the values it read"));
     }
     rows
+}
+
+fn command_row(argv: &[String], effect: &str) -> Vec<Cell> {
+    let effect = if effect.is_empty() {
+        String::new()
+    } else {
+        format!("# {}", one_line(effect))
+    };
+    vec![
+        (format!("$ {}", command(argv)), Some(Style::Command)),
+        (effect, Some(Style::Dim)),
+    ]
 }
 
 #[cfg(test)]

@@ -246,6 +246,13 @@ impl Finding {
 }
 
 impl Suggestion {
+    /// The findings for people, without those that an expected file already lists.
+    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.diagnostics.iter().filter(|finding| {
+            let mut expected = self.expects.iter();
+            !finding.is_detail() && !expected.any(|one| one.problems.contains(finding))
+        })
+    }
     /// Replaces the commands in it: those in hints, and the options.
     pub fn change_commands(
         &mut self,
@@ -363,21 +370,18 @@ impl EvidenceView {
     /// One row for every file of the evidence.
     #[must_use]
     pub fn rows(evidence: &[Evidence], place: &TaskPlace) -> Vec<Self> {
-        let row = |proof: &Evidence, path: &str, digest: String| Self {
-            artifact: proof.artifact.to_string(),
-            path: in_repository(place, path),
-            digest,
-            valid: proof.valid,
-        };
-        evidence
-            .iter()
-            .flat_map(|proof| {
-                proof
-                    .files
-                    .iter()
-                    .map(move |(path, digest)| row(proof, path, digest.to_string()))
-            })
-            .collect()
+        let mut rows = Vec::new();
+        for proof in evidence {
+            for (path, digest) in &proof.files {
+                rows.push(Self {
+                    artifact: proof.artifact.to_string(),
+                    path: in_repository(place, path),
+                    digest: digest.to_string(),
+                    valid: proof.valid,
+                });
+            }
+        }
+        rows
     }
 }
 

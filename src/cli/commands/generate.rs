@@ -79,7 +79,7 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
     let subject = workspace.reader().subject(&judged);
     let commission = Commission {
         executor: Some(&args.tool),
-        prompt: generation_prompt(&subject, AGENT, (args.count, &args.tool), &shown, schema),
+        prompt: generation_prompt(&subject, AGENT, args.count, &args.tool, &shown, schema),
         limit: LIMIT,
         trust: args.trust_once,
     };

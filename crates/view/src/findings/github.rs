@@ -35,15 +35,15 @@ fn annotation(diagnostic: &Diagnostic) -> String {
 /// Escapes the message; `%` first, because it introduces every escape. Other control characters would reach the
 /// terminal that shows the log.
 fn data(text: &str) -> String {
-    let keep = |c: char| {
-        if matches!(c, '\r' | '\n' | '\t') {
-            c
-        } else {
-            visible(c)
-        }
-    };
-    let text: String = text.chars().map(keep).collect();
-    text.replace('%', "%25")
+    let mut shown = String::new();
+    for c in text.chars() {
+        shown.push(match c {
+            '\r' | '\n' | '\t' => c,
+            _ => visible(c),
+        });
+    }
+    shown
+        .replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }

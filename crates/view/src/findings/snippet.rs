@@ -81,7 +81,9 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     let line = (place.line? as usize).checked_sub(1)?;
     let first = line.saturating_sub(CONTEXT);
     let mut offset = 0;
-    let (mut start, mut target, mut end) = (0, None, 0);
+    let mut start = 0;
+    let mut target = None;
+    let mut end = 0;
     for (number, content) in text
         .split_inclusive('\n')
         .enumerate()
@@ -123,8 +125,7 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
 
 /// The length in bytes of the token at the start of a text.
 fn word(text: &str) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    match text.find(|c| !is_word(c)) {
+    match text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.')) {
         Some(0) => text.chars().next().map_or(0, char::len_utf8),
         Some(end) => end,
         None => text.len(),

@@ -43,21 +43,53 @@ pub struct ChartPhase {
 
 #[derive(Debug, Clone)]
 struct ChartArrow {
-    ends: (usize, usize),
+    from: usize,
+    to: usize,
     rules: String,
     /// Which arc on its side it is, from the inside.
     lane: usize,
+}
+
+impl ChartArrow {
+    /// Whether it is drawn as an arc: it does not lead to the next phase.
+    fn is_arc(&self) -> bool {
+        self.to != self.from + 1
+    }
+
+    fn is_back(&self) -> bool {
+        self.to < self.from
+    }
+
+    fn low(&self) -> usize {
+        self.from.min(self.to)
+    }
+
+    fn high(&self) -> usize {
+        self.from.max(self.to)
+    }
+
+    /// Whether two arcs would cross in one lane.
+    fn crosses(&self, other: &Self) -> bool {
+        self.is_back() == other.is_back() && self.low() < other.high() && other.low() < self.high()
+    }
 }
 
 impl Chart {
     /// The chart of a workflow.
     #[must_use]
     pub fn of(workflow: &Workflow) -> Self {
-        let position = |id| workflow.position(id);
-        let arrows = arrows(workflow);
-        let connected = arrows.iter().filter_map(|(from, to, rules)| {
-            Some(((position(from)?, position(to)?), rules.join(", ")))
-        });
+        let mut connected = Vec::new();
+        for (from, to, rules) in arrows(workflow) {
+            if let (Some(from), Some(to)) = (workflow.position(from), workflow.position(to)) {
+                connected.push(ChartArrow {
+                    from,
+                    to,
+                    rules: rules.join(", "),
+                    lane: 0,
+                });
+            }
+        }
+        put_in_lanes(&mut connected);
         Self {
             workflow: workflow.name.to_string(),
             title: workflow.title.clone(),
@@ -70,14 +102,15 @@ impl Chart {
                     is_end: phase.terminal,
                 })
                 .collect(),
-            arrows: in_lanes(connected.collect()),
+            arrows: connected,
         }
     }
 
     /// The chart of a workflow that cannot be used, so that its phases are not known.
     #[must_use]
     pub fn of_unusable(name: &str) -> Self {
-        let (workflow, title) = (name.to_owned(), name.to_owned());
+        let workflow = name.to_owned();
+        let title = name.to_owned();
         Self {
             workflow,
             title,
@@ -114,20 +147,21 @@ impl Chart {
     ) -> Markup {
         let (left, width) = self.sides();
         let current = self.position(current);
-        let moves: BTreeSet<(usize, usize)> = steps
-            .iter()
-            .filter_map(|step| {
-                Some((
-                    self.position(step.from.as_deref())?,
-                    self.position(Some(&step.to))?,
-                ))
-            })
-            .filter(|(from, to)| from != to)
-            .collect();
-        let visited = steps
-            .iter()
-            .filter_map(|step| self.position(Some(&step.to)));
-        let visited: BTreeSet<usize> = visited.filter(|phase| Some(*phase) != current).collect();
+        let mut moves = BTreeSet::new();
+        let mut visited = BTreeSet::new();
+        for step in steps {
+            let Some(to) = self.position(Some(&step.to)) else {
+                continue;
+            };
+            if Some(to) != current {
+                visited.insert(to);
+            }
+            if let Some(from) = self.position(step.from.as_deref())
+                && from != to
+            {
+                moves.insert((from, to));
+            }
+        }
         let label = match current {
             Some(current) => format!(
                 "diagram of the workflow; the task is in {}",
@@ -142,11 +176,11 @@ impl Chart {
                 } @else {
                     (self.plain())
                 }
-                @for ends in &moves {
-                    @match self.arrows.iter().find(|arrow| arrow.ends == *ends) {
+                @for (from, to) in moves {
+                    @match self.arrows.iter().find(|arrow| arrow.from == from && arrow.to == to) {
                         Some(arrow) => (self.line(arrow, "arrow walked", left)),
                         None => {
-                            @let arrow = ChartArrow { ends: *ends, rules: "ordered by a person".to_owned(), lane: 0 };
+                            @let arrow = ChartArrow { from, to, rules: "ordered by a person".to_owned(), lane: 0 };
                             (self.line(&arrow, "arrow walked ordered", left))
                         }
                     }
@@ -178,24 +212,20 @@ impl Chart {
         f64::from(u16::try_from(letters).unwrap_or(u16::MAX)) * LETTER + 24.0
     }
 
+    /// How far the arcs on one side reach out. Steps that no rule leads to are drawn on either side, in the first lane.
+    fn reach(&self, is_back: bool) -> f64 {
+        let arcs = self
+            .arrows
+            .iter()
+            .filter(|arrow| arrow.is_arc() && arrow.is_back() == is_back);
+        let lanes = arcs.map(|arrow| arrow.lane + 1).max().unwrap_or(1);
+        (REACH + LANE * number(lanes)) * 0.75 + 4.0
+    }
+
     /// Where the boxes begin, and the width of all.
     fn sides(&self) -> (f64, f64) {
-        let lanes = |is_back: bool| {
-            let arcs = self
-                .arrows
-                .iter()
-                .filter(|arrow| is_arc(arrow.ends) && is_leading_back(arrow.ends) == is_back);
-            arcs.map(|arrow| arrow.lane + 1).max().unwrap_or_default()
-        };
-        let reach = |lanes: usize| {
-            if lanes == 0 {
-                8.0
-            } else {
-                (REACH + LANE * number(lanes)) * 0.75 + 4.0
-            }
-        };
-        // Steps that no rule leads to are drawn on either side, in the first lane.
-        let (left, right) = (reach(lanes(true).max(1)), reach(lanes(false).max(1)));
+        let left = self.reach(true);
+        let right = self.reach(false);
         (left, left + self.breadth() + right)
     }
 
@@ -212,7 +242,8 @@ impl Chart {
     }
 
     fn node(&self, phase: usize, class: &str, left: f64) -> Markup {
-        let (top, breadth) = (ROW * number(phase) + 2.0, self.breadth());
+        let top = ROW * number(phase) + 2.0;
+        let breadth = self.breadth();
         let phase = &self.phases[phase];
         html! {
             g class=(class) {
@@ -225,18 +256,15 @@ impl Chart {
 
     /// An arrow with its head.
     fn line(&self, arrow: &ChartArrow, class: &str, left: f64) -> Markup {
-        let (from, to) = arrow.ends;
-        let (breadth, middle) = (self.breadth(), |phase: usize| {
-            ROW * number(phase) + 2.0 + BOX / 2.0
-        });
-        let (path, head) = if is_arc(arrow.ends) {
+        let ChartArrow { from, to, .. } = *arrow;
+        let breadth = self.breadth();
+        let (path, head) = if arrow.is_arc() {
             // Arcs end a little beside the middle, so that the one that comes and the one that goes differ.
-            let (start, end) = match from == to {
-                true => (middle(from) - 7.0, middle(to) + 7.0),
-                false => (middle(from) + 5.0, middle(to) - 5.0),
-            };
+            let beside = if from == to { -7.0 } else { 5.0 };
+            let start = middle(from) + beside;
+            let end = middle(to) - beside;
             let reach = REACH + LANE * number(arrow.lane + 1);
-            let (side, out, back) = match is_leading_back(arrow.ends) {
+            let (side, out, back) = match arrow.is_back() {
                 true => (left, left - reach, -6.0),
                 false => (left + breadth, left + breadth + reach, 6.0),
             };
@@ -258,7 +286,8 @@ impl Chart {
             (path, head)
         } else {
             let x = left + breadth / 2.0;
-            let (start, end) = (middle(from) + BOX / 2.0, middle(to) - BOX / 2.0);
+            let start = middle(from) + BOX / 2.0;
+            let end = middle(to) - BOX / 2.0;
             let path = format!(
                 "M{} {}V{}",
                 Coordinate(x),
@@ -299,46 +328,30 @@ fn number(count: usize) -> f64 {
     f64::from(u16::try_from(count).unwrap_or(u16::MAX))
 }
 
-/// Whether an arrow is drawn as an arc: it does not lead to the next phase.
-fn is_arc((from, to): (usize, usize)) -> bool {
-    to != from + 1
+/// The height of the middle of a phase.
+fn middle(phase: usize) -> f64 {
+    ROW * number(phase) + 2.0 + BOX / 2.0
 }
 
-fn is_leading_back((from, to): (usize, usize)) -> bool {
-    to < from
-}
-
-/// The arrows, each in the innermost lane in which no arc on its side crosses the same rows. Short arcs come first.
-fn in_lanes(connected: Vec<((usize, usize), String)>) -> Vec<ChartArrow> {
-    let span = |(from, to): (usize, usize)| (from.min(to), from.max(to));
-    let mut order: Vec<usize> = (0..connected.len()).collect();
+/// Puts each arc in the innermost lane in which no arc on its side crosses the same rows. Short arcs come first.
+fn put_in_lanes(arrows: &mut [ChartArrow]) {
+    let mut order: Vec<usize> = (0..arrows.len())
+        .filter(|index| arrows[*index].is_arc())
+        .collect();
     order.sort_by_key(|index| {
-        let (low, high) = span(connected[*index].0);
-        (high - low, low)
+        let arrow = &arrows[*index];
+        (arrow.high() - arrow.low(), arrow.low())
     });
-    let mut lanes = vec![0; connected.len()];
-    let mut taken: Vec<(bool, usize, (usize, usize))> = Vec::new();
-    for index in order
-        .into_iter()
-        .filter(|index| is_arc(connected[*index].0))
-    {
-        let ends = connected[index].0;
-        let (side, (low, high)) = (is_leading_back(ends), span(ends));
-        let is_taken = |lane: usize| {
-            let crosses = |(other, used, (bottom, top)): &(bool, usize, (usize, usize))| {
-                *other == side && *used == lane && low < *top && *bottom < high
-            };
-            taken.iter().any(crosses)
-        };
-        let lane = (0..).find(|lane| !is_taken(*lane)).unwrap_or_default();
-        lanes[index] = lane;
-        taken.push((side, lane, (low, high)));
+    for (known, index) in order.iter().enumerate() {
+        let mut taken = BTreeSet::new();
+        for other in &order[..known] {
+            if arrows[*index].crosses(&arrows[*other]) {
+                taken.insert(arrows[*other].lane);
+            }
+        }
+        let free = (0..).find(|lane| !taken.contains(lane));
+        arrows[*index].lane = free.unwrap_or_default();
     }
-    connected
-        .into_iter()
-        .zip(lanes)
-        .map(|((ends, rules), lane)| ChartArrow { ends, rules, lane })
-        .collect()
 }
 
 #[cfg(test)]
@@ -347,14 +360,18 @@ mod tests {
 
     #[test]
     fn arcs_that_cross_the_same_rows_have_lanes_of_their_own() {
-        let connected = [(0, 1), (1, 0), (2, 0), (3, 2), (0, 2), (1, 3), (3, 3)];
-        let drawn = in_lanes(
-            connected
-                .iter()
-                .map(|ends| (*ends, String::new()))
-                .collect(),
-        );
-        let lanes: Vec<usize> = drawn.iter().map(|arrow| arrow.lane).collect();
+        let mut arrows =
+            [(0, 1), (1, 0), (2, 0), (3, 2), (0, 2), (1, 3), (3, 3)].map(|(from, to)| {
+                let rules = String::new();
+                ChartArrow {
+                    from,
+                    to,
+                    rules,
+                    lane: 0,
+                }
+            });
+        put_in_lanes(&mut arrows);
+        let lanes: Vec<usize> = arrows.iter().map(|arrow| arrow.lane).collect();
         assert_eq!(lanes, [0, 0, 1, 0, 0, 1, 0]);
     }
 }

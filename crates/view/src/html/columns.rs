@@ -22,17 +22,18 @@ impl BoardFilter {
     /// Whether a task is not hidden.
     fn leaves(&self, status: &TaskStatus) -> bool {
         let task = &status.task;
+        if !self.owner.is_empty() && status.duty.owner.as_str() != self.owner {
+            return false;
+        }
+        let wanted = self.text.trim().to_lowercase();
         let said = [
-            Some(task.id.as_str()),
-            task.title.as_deref(),
-            task.current_phase.as_deref(),
+            Some(&task.id),
+            task.title.as_ref(),
+            task.current_phase.as_ref(),
             Some(&status.headline.0),
         ];
-        let wanted = self.text.trim().to_lowercase();
-        let has =
-            |text: Option<&str>| text.is_some_and(|text| text.to_lowercase().contains(&wanted));
-        (self.owner.is_empty() || status.duty.owner.as_str() == self.owner)
-            && (wanted.is_empty() || said.into_iter().any(has))
+        let mut said = said.into_iter().flatten();
+        wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
     }
 }
 
@@ -71,21 +72,19 @@ pub(super) struct CardSetting<'a> {
 
 impl<'a> CardSetting<'a> {
     pub(super) fn of(page: &'a BoardPage<'a>) -> Self {
-        let is_shown = |run: &&RunLine| {
-            run.work_tree == "." && ["running", "interrupted"].contains(&run.state)
-        };
-        let runs = page
-            .runs
-            .iter()
-            .filter(is_shown)
-            .map(|run| (run.task.as_str(), run))
-            .collect();
+        let mut runs = HashMap::new();
+        for run in page.runs {
+            if run.work_tree == "." && ["running", "interrupted"].contains(&run.state) {
+                runs.insert(run.task.as_str(), run);
+            }
+        }
         Self { page, runs }
     }
 
     /// The card of a task.
     fn card(&self, status: &TaskStatus) -> Markup {
-        let (task, duty) = (&status.task, &status.duty);
+        let task = &status.task;
+        let duty = &status.duty;
         let link = self.page.links.to(&task.id);
         let is_open = duty.owner != Owner::None;
         let phase = self
@@ -147,11 +146,10 @@ impl<'a> CardSetting<'a> {
 
     /// A workflow with its tasks.
     fn workflow(&self, chart: &Chart, tasks: &[&TaskStatus]) -> Markup {
-        let phase_of = |task: &TaskStatus| chart.position(task.task.current_phase.as_deref());
         let mut columns: Vec<Vec<&TaskStatus>> = vec![Vec::new(); chart.phases.len()];
         let mut elsewhere = Vec::new();
         for task in tasks {
-            match phase_of(task) {
+            match chart.position(task.task.current_phase.as_deref()) {
                 Some(position) => columns[position].push(task),
                 None => elsewhere.push(*task),
             }

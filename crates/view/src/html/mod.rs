@@ -116,9 +116,10 @@ impl TaskLinks {
                 "/tasks/{}",
                 utf8_percent_encode(task, uri::SEGMENT)
             )),
-            Self::InFile(tasks) => tasks
-                .contains(task)
-                .then(|| format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK))),
+            Self::InFile(tasks) if tasks.contains(task) => {
+                Some(format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK)))
+            }
+            Self::InFile(_) => None,
         }
     }
 }
@@ -131,13 +132,14 @@ fn anchor(task: &str) -> String {
 /// The last step of every page: no character of it may control or reorder what is shown.
 fn finished(page: Markup) -> String {
     let text = page.into_string();
-    let is_plain = |c: char| c == '\n' || visible(c) == c;
-    if text.chars().all(is_plain) {
+    if text.chars().all(|c| shown(c) == c) {
         return text;
     }
-    text.chars()
-        .map(|c| if is_plain(c) { c } else { visible(c) })
-        .collect()
+    text.chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    if c == '\n' { c } else { visible(c) }
 }
 
 /// A text in which what stands between two backticks is code, as in the messages of `orch`.

@@ -66,11 +66,14 @@ pub(super) fn overview(everywhere: &Everywhere, now: Timestamp) -> Markup {
 
 /// The card of a task. It leads to the page of the task if the task is furthest in this work tree.
 fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Markup {
-    let (status, at) = (&task.status, &task.whereabouts);
+    let status = &task.status;
+    let at = &task.whereabouts;
     let is_here = here.is_some_and(|here| here.place == at.place);
-    let link = is_here
-        .then(|| TaskLinks::Served.to(&status.task.id))
-        .flatten();
+    let link = if is_here {
+        TaskLinks::Served.to(&status.task.id)
+    } else {
+        None
+    };
     html! {
         li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) {
             (heading(status, link.as_deref(), now))

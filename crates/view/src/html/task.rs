@@ -3,7 +3,7 @@
 use super::{TaskPage, age, class, is_trouble, marked, owner_label, run_line, short};
 use crate::base::{Severity, command};
 use crate::decide::{ActorKind, DutyKind};
-use crate::view::explain::{GuardPartView, SawView, TriedRuleView, substate_text, value_text};
+use crate::view::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
 use crate::view::layout::{SHORT, below, shorten};
 use crate::view::text::{headline, mood, own_reason};
 use crate::view::{Expected, Finding, StepView, Suggestion};
@@ -32,7 +32,8 @@ pub(super) fn finding(finding: &Finding) -> Markup {
 /// Everything about a task, below its name.
 pub(super) fn task(page: &TaskPage<'_>) -> Markup {
     let suggestion = &page.explanation.suggestion;
-    let (task, duty) = (&suggestion.task, &suggestion.duty);
+    let task = &suggestion.task;
+    let duty = &suggestion.duty;
     html! {
         article.task-page id=(super::anchor(&task.id)) data-tag=[page.served.map(|served| served.tag)] {
             @if page.served.is_some() {
@@ -85,17 +86,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
 
 /// What has to be written, what was objected to, and the commands to choose from.
 fn wanted(suggestion: &Suggestion) -> Markup {
-    let is_told = |finding: &&Finding| {
-        suggestion
-            .expects
-            .iter()
-            .any(|one| one.problems.contains(finding))
-    };
-    let findings: Vec<&Finding> = suggestion
-        .diagnostics
-        .iter()
-        .filter(|finding| !finding.is_detail() && !is_told(finding))
-        .collect();
+    let findings: Vec<&Finding> = suggestion.findings().collect();
     let issues: Vec<_> = suggestion
         .inputs
         .iter()
@@ -137,7 +128,6 @@ fn wanted(suggestion: &Suggestion) -> Markup {
 fn options(page: &TaskPage<'_>) -> Markup {
     let options = &page.explanation.suggestion.options;
     let orders = page.served.map(|served| served.orders).unwrap_or_default();
-    let is_button = |argv: &[String]| orders.iter().any(|order| order.argv == argv);
     html! {
         @if !orders.is_empty() {
             ul.options { @for (number, order) in orders.iter().enumerate() { li { (order.button(number)) } } }
@@ -145,7 +135,7 @@ fn options(page: &TaskPage<'_>) -> Markup {
         @if !options.is_empty() {
             ul.options {
                 @for option in options {
-                    li.has-button[is_button(&option.argv)] {
+                    li.has-button[orders.iter().any(|order| order.argv == option.argv)] {
                         code.command { (command(&option.argv)) } " " bdi.dim { (marked(&option.effect)) }
                     }
                 }
@@ -178,8 +168,10 @@ fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
 fn rules(page: &TaskPage<'_>) -> Markup {
     let explanation = page.explanation;
     let task = explanation.suggestion.task.path.as_str();
-    let is_nearest = |rule: &&TriedRuleView| Some(&rule.rule) == explanation.nearest.as_ref();
-    let (nearest, others): (Vec<_>, Vec<_>) = explanation.rules.iter().partition(is_nearest);
+    let (nearest, others): (Vec<&TriedRuleView>, Vec<_>) = explanation
+        .rules
+        .iter()
+        .partition(|rule| Some(&rule.rule) == explanation.nearest.as_ref());
     html! {
         section.rules {
             (heading(page, "Rules"))
@@ -221,8 +213,10 @@ fn tried(task: &str, document: &str, rule: &TriedRuleView) -> Markup {
 }
 
 fn guard_part(task: &str, part: &GuardPartView) -> Markup {
-    let is_obvious =
-        |seen: &SawView| part.saw.len() == 1 && seen.name == part.text && seen.value.is_boolean();
+    let is_obvious = match part.saw.as_slice() {
+        [only] => only.name == part.text && only.value.is_boolean(),
+        _ => false,
+    };
     html! {
         li.part {
             span class={ "truth truth-" (part.result) } { (part.result) } " "
@@ -232,7 +226,7 @@ fn guard_part(task: &str, part: &GuardPartView) -> Markup {
                 @let from = html! {
                     @if let Some(path) = &seen.path { bdi.mono.dim.from { (below(task, path)) } }
                 };
-                @if is_obvious(seen) {
+                @if is_obvious {
                     (from)
                 } @else {
                     span.saw {

@@ -15,7 +15,7 @@ use crate::decide::{
     Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Everything that a [`Subject`] borrows.
@@ -279,7 +279,7 @@ pub fn write_missing() -> Sample {
         allowed: false,
         unmet: vec!["patch.ready is false".to_owned()],
     }];
-    let saw = |name: &str, value| (name.to_owned(), value);
+
     sample.decision.tried = vec![
         Tried {
             rule: rule("plan-changed"),
@@ -505,7 +505,29 @@ pub fn run() -> Sample {
 }
 
 pub fn log() -> Vec<StepView> {
-    let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
+    vec![
+        StepView::recorded(
+            "t-42",
+            &place(),
+            &entry(1, &create(), ActorKind::Human, "Ada"),
+            None,
+        ),
+        StepView::recorded(
+            "t-42",
+            &place(),
+            &entry(2, &advance(), ActorKind::Orch, "orch"),
+            Some("c0ffee01234567"),
+        ),
+    ]
+}
+
+fn saw(name: &str, value: Option<Value>) -> (String, Option<Value>) {
+    (name.to_owned(), value)
+}
+
+/// A step as it is recorded.
+fn entry(seq: u64, transition: &Transition, kind: ActorKind, name: &str) -> HistoryEntry {
+    HistoryEntry {
         rests_on: Vec::new(),
         base: None,
         version: crate::decide::RecordVersion::CURRENT,
@@ -535,19 +557,5 @@ pub fn log() -> Vec<StepView> {
         detail: None,
         generation: None,
         others: Vec::new(),
-    };
-    vec![
-        StepView::recorded(
-            "t-42",
-            &place(),
-            &entry(1, &create(), ActorKind::Human, "Ada"),
-            None,
-        ),
-        StepView::recorded(
-            "t-42",
-            &place(),
-            &entry(2, &advance(), ActorKind::Orch, "orch"),
-            Some("c0ffee01234567"),
-        ),
-    ]
+    }
 }
