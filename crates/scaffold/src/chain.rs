@@ -59,15 +59,11 @@ fn traced(skill: &Skill, document: &str, problem: Diagnostic) -> SkillFault {
         .filter(|line| line.starts_with('['))
         .last()
         .unwrap_or_default();
-    let of = |phase: &&SkillPhase| {
-        [
-            format!("[artifact.{}]", output(phase)),
-            format!("[phase.{}]", phase.name),
-        ]
-        .iter()
-        .any(|known| known == header)
-    };
-    let pointer = match skill.phases.iter().find(of) {
+    let phase = skill.phases.iter().find(|phase| {
+        header == format!("[artifact.{}]", output(phase))
+            || header == format!("[phase.{}]", phase.name)
+    });
+    let pointer = match phase {
         Some(phase) if header.starts_with("[artifact.") => format!("{}/output", phase.pointer),
         Some(phase) => phase.pointer.clone(),
         None => "/sequential_config/phases".to_owned(),
@@ -147,16 +143,17 @@ fn document(name: &str, skill: &Skill) -> String {
     text
 }
 
+fn rule(id: &str, from: &str, when: &str, outcome: &str, because: &str) -> String {
+    format!(
+        "[[rule]]\nid = {}\nfrom = {from}\nwhen = {}\n{outcome}\nbecause = {}\n\n",
+        toml(id),
+        toml(when),
+        toml(because)
+    )
+}
+
 /// The rules: first those on files that change later, then the gate of each phase.
 fn rules(phases: &[SkillPhase]) -> String {
-    let rule = |id: &str, from: &str, when: &str, outcome: &str, because: &str| {
-        format!(
-            "[[rule]]\nid = {}\nfrom = {from}\nwhen = {}\n{outcome}\nbecause = {}\n\n",
-            toml(id),
-            toml(when),
-            toml(because)
-        )
-    };
     let mut text = String::new();
     for (nth, phase) in phases.iter().enumerate() {
         let (Some(reader), Some(later)) = (phases.get(nth + 1), phases.get(nth + 2..)) else {
@@ -256,19 +253,21 @@ fn readme(name: &str, skill: &Skill) -> String {
         plain(&skill.title),
         plain(&skill.description)
     );
-    let mut list = |head: &str, items: &[String]| {
-        if !items.is_empty() {
-            let items: String = items
-                .iter()
-                .map(|item| format!("- {}\n", plain(item)))
-                .collect();
-            text.push_str(&format!("{head}\n\n{items}\n"));
+    for (head, items) in [
+        ("Use it for requests such as:", &skill.triggers),
+        ("## Output", &skill.output),
+        ("## Required quality", &skill.quality),
+        ("## Configuration", &skill.origin),
+    ] {
+        if items.is_empty() {
+            continue;
         }
-    };
-    list("Use it for requests such as:", &skill.triggers);
-    list("## Output", &skill.output);
-    list("## Required quality", &skill.quality);
-    list("## Configuration", &skill.origin);
+        text.push_str(&format!("{head}\n\n"));
+        for item in items {
+            text.push_str(&format!("- {}\n", plain(item)));
+        }
+        text.push('\n');
+    }
     text.push_str(&format!(
         "## Use\n\nCommit the workflow first, because the audit checks tasks against the committed document.\n\n\
          ```console\n$ git add system && git commit -m \"Workflow {name}\"\n$ orch new my-task --workflow {name}\n\

@@ -38,17 +38,17 @@ const TOP: [&str; 14] = [
 
 /// The specifications that do not exist, as faults. `exists` tells of a path from the root of the repository.
 pub fn missing_specs(skill: &Skill, exists: impl Fn(&str) -> bool) -> Vec<SkillFault> {
-    let missing = skill
-        .specs
-        .iter()
-        .enumerate()
-        .filter(|(_, spec)| !exists(spec));
-    let fault = |(nth, spec): (usize, &String)| {
+    let mut faults = Vec::new();
+    for (nth, spec) in skill.specs.iter().enumerate() {
+        if exists(spec) {
+            continue;
+        }
         let message = format!("the specification `{spec}` does not exist");
         let hint = "write it before you generate the workflow, or take it out of `specs`";
-        SkillFault::error(child(SPECS, &nth.to_string()), Code::SkillSpec, message).hint(hint)
-    };
-    missing.map(fault).collect()
+        let at = child(SPECS, &nth.to_string());
+        faults.push(SkillFault::error(at, Code::SkillSpec, message).hint(hint));
+    }
+    faults
 }
 
 /// The line of a phase that requires the specifications; empty if there are none.
@@ -240,13 +240,15 @@ impl SkillReader {
                     format!("another phase is called `{}`", phase.name),
                 );
             }
-            let is_same_file =
-                |other: &&SkillPhase| !phase.output.is_empty() && other.output == phase.output;
             let other = phases
                 .iter()
-                .find(is_same_file)
-                .map(|other| other.id.as_str());
-            if let Some(other) = other.or((phase.output == REVIEW_FILE).then_some(SPEC_REVIEW)) {
+                .find(|other| !phase.output.is_empty() && other.output == phase.output);
+            let other = match other {
+                Some(other) => Some(other.id.as_str()),
+                None if phase.output == REVIEW_FILE => Some(SPEC_REVIEW),
+                None => None,
+            };
+            if let Some(other) = other {
                 let message = format!("`{other}` writes this file, too");
                 self.error(&format!("{pointer}/output"), Code::SkillValue, message);
             }
@@ -326,10 +328,9 @@ impl SkillReader {
 
 /// The version and the date of a configuration, in lines for people.
 fn origin(top: &Map<String, Value>) -> Vec<String> {
-    let known = |(key, value): (&String, &Value)| {
-        Some((key.clone(), value.clone())).filter(|_| key == "version" || key == "created_at")
-    };
-    lines(Some(&Value::Object(top.iter().filter_map(known).collect())))
+    let mut known = top.clone();
+    known.retain(|key, _| key == "version" || key == "created_at");
+    lines(Some(&Value::Object(known)))
 }
 
 /// The members of an object as lines for people; empty for any other value.

@@ -266,42 +266,36 @@ const RECOVERY: &str = "
 | a person ends the loop | `orch stop` leads to `user_exit`; `orch reopen` takes it up again |
 ";
 
+/// What the termination condition at a place of the configuration leads to.
+fn leads_to(plan: &LoopPlan<'_>, pointer: &str) -> String {
+    let mut targets: Vec<&str> = Vec::new();
+    for found in &plan.ends {
+        let target = if found.when.is_limit {
+            plan.failure()
+        } else {
+            "completed"
+        };
+        if found.pointer == pointer && !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    match targets.as_slice() {
+        [] => "a status that is terminal anyway".to_owned(),
+        found => format!("it holds: `{}`", found.join("` or `")),
+    }
+}
+
 /// The termination conditions as written, each with what it leads to.
 fn conditions(plan: &LoopPlan<'_>) -> String {
-    let known = |text: &str| match text {
-        "user_exit" => Some("a person ends the loop with `orch stop`".to_owned()),
-        "error_limit" => Some(format!("three actions were given up: `{}`", plan.failure())),
-        "task_completed" => Some("the loop has ended as `completed`".to_owned()),
-        "max_iterations" => Some(format!(
-            "{MAX_ITERATIONS} actions were done: `{}`",
-            plan.failure()
-        )),
-        _ => None,
-    };
     let mut rows = String::new();
     for end in &plan.skill.ends {
-        let own = || {
-            let mut targets: Vec<&str> = Vec::new();
-            for found in plan
-                .ends
-                .iter()
-                .filter(|found| found.pointer == end.pointer)
-            {
-                let target = if found.when.is_limit {
-                    plan.failure()
-                } else {
-                    "completed"
-                };
-                if !targets.contains(&target) {
-                    targets.push(target);
-                }
-            }
-            match targets.as_slice() {
-                [] => "a status that is terminal anyway".to_owned(),
-                found => format!("it holds: `{}`", found.join("` or `")),
-            }
+        let meaning = match end.text.trim() {
+            "user_exit" => "a person ends the loop with `orch stop`".to_owned(),
+            "error_limit" => format!("three actions were given up: `{}`", plan.failure()),
+            "task_completed" => "the loop has ended as `completed`".to_owned(),
+            "max_iterations" => format!("{MAX_ITERATIONS} actions were done: `{}`", plan.failure()),
+            _ => leads_to(plan, &end.pointer),
         };
-        let meaning = known(end.text.trim()).unwrap_or_else(own);
         rows.push_str(&format!("- {}: {meaning}\n", escaped(&end.text)));
     }
     if rows.is_empty() {
@@ -342,10 +336,8 @@ fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     );
     lines.push_str(&RuleDraft { on: "stop", ..stop }.lines());
     for (index, End { when, written, .. }) in plan.ends.iter().enumerate() {
-        let (id, because) = (
-            format!("end-{}", index + 1),
-            format!("the loop ends when `{written}`"),
-        );
+        let id = format!("end-{}", index + 1);
+        let because = format!("the loop ends when `{written}`");
         let from = when.status.as_deref().unwrap_or("running");
         let to = if when.is_limit {
             plan.failure()
@@ -452,7 +444,8 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 /// The rule that runs one action.
 fn run(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> String {
     let name = &planned.action.name;
-    let (id, because) = (format!("run-{name}"), planned.action.title.clone());
+    let id = format!("run-{name}");
+    let because = planned.action.title.clone();
     let when = if planned.once {
         format!("action.{name}.done == 0")
     } else {
@@ -520,7 +513,8 @@ fn by_a_person(plan: &LoopPlan<'_>, lines: &mut String) {
     // A menu cannot count, so if picked actions are counted, each runs by a rule of its own.
     for planned in offered.iter().filter(|_| plan.counts) {
         let name = &planned.action.name;
-        let (id, when) = (format!("run-{name}"), format!("run.chosen == '{name}'"));
+        let id = format!("run-{name}");
+        let when = format!("run.chosen == '{name}'");
         let rule = RuleDraft::to(&id, &running, &when, "", "a person picked it");
         lines.push_str(
             &RuleDraft {

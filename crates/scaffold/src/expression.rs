@@ -144,9 +144,12 @@ impl Parser {
         else {
             return None;
         };
-        (*next == sign)
-            .then(|| span.clone())
-            .inspect(|_| self.at += 1)
+        if *next != sign {
+            return None;
+        }
+        let span = span.clone();
+        self.at += 1;
+        Some(span)
     }
 
     fn any(&mut self) -> Result<Expression, SkillRefused> {
@@ -234,30 +237,30 @@ impl Parser {
 
     fn primary(&mut self) -> Result<Expression, SkillRefused> {
         let Token { kind, span } = self.next();
-        let literal = |literal| {
-            Ok(Expression {
-                kind: ExpressionKind::Literal(literal),
-                span: span.clone(),
-            })
-        };
-        match kind {
-            TokenKind::Text(text) => literal(Literal::Text(text)),
-            TokenKind::Integer(value) => literal(Literal::Integer(value)),
-            TokenKind::Decimal(value) => literal(Literal::Decimal(value)),
+        let literal = match kind {
+            TokenKind::Text(text) => Literal::Text(text),
+            TokenKind::Integer(value) => Literal::Integer(value),
+            TokenKind::Decimal(value) => Literal::Decimal(value),
             TokenKind::Name(name) => match name.as_str() {
-                "true" => literal(Literal::Bool(true)),
-                "false" => literal(Literal::Bool(false)),
-                "null" => literal(Literal::Null),
-                _ => self.path(name, span),
+                "true" => Literal::Bool(true),
+                "false" => Literal::Bool(false),
+                "null" => Literal::Null,
+                _ => return self.path(name, span),
             },
-            TokenKind::Sign("-") => self.negative(span),
-            TokenKind::Sign("(") => self.bracket(span),
-            TokenKind::End => Err(SkillRefused::new(span, "the condition ends too early")),
-            TokenKind::Sign(sign) => Err(SkillRefused::new(
-                span,
-                format!("expected a value, not `{sign}`"),
-            )),
-        }
+            TokenKind::Sign("-") => return self.negative(span),
+            TokenKind::Sign("(") => return self.bracket(span),
+            TokenKind::End => {
+                return Err(SkillRefused::new(span, "the condition ends too early"));
+            }
+            TokenKind::Sign(sign) => {
+                let message = format!("expected a value, not `{sign}`");
+                return Err(SkillRefused::new(span, message));
+            }
+        };
+        Ok(Expression {
+            kind: ExpressionKind::Literal(literal),
+            span,
+        })
     }
 
     fn negative(&mut self, start: Range<usize>) -> Result<Expression, SkillRefused> {

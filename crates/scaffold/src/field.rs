@@ -173,7 +173,9 @@ fn list(item: &str) -> Type {
 
 /// Splits at each `|` outside brackets.
 fn alternatives(text: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
         match letter {
             '<' | '{' | '(' => depth += 1,

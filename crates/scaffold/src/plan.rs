@@ -138,16 +138,16 @@ pub(super) fn with_implied(mut skill: Skill, faults: &mut Vec<SkillFault>) -> Sk
     {
         let name = condition.text.trim().trim_start_matches('!').trim();
         let name = name.strip_prefix("state.").unwrap_or(name);
-        let declared = || skill.fields.iter().map(Field::name).chain(KEPT);
-        let is_known =
-            declared().any(|known| known == name) || implied.iter().any(|field| field.name == name);
-        if is_known || !is_name(name) || nearest(name, declared()).is_some() {
+        let is_known = declared(&skill).any(|known| known == name)
+            || implied.iter().any(|field| field.name == name);
+        if is_known || !is_name(name) || nearest(name, declared(&skill)).is_some() {
             continue;
         }
         let message = format!("no field `{name}` is declared, so it is taken for true or false");
         let fault = SkillFault::warning(&condition.pointer, Code::SkillType, message);
         faults.push(fault.hint("declare it under `state_schema.fields`"));
-        let (name, description) = (name.to_owned(), String::new());
+        let name = name.to_owned();
+        let description = String::new();
         implied.push(Field {
             name,
             kind: Type::Bool,
@@ -224,20 +224,22 @@ fn translated(
     condition: &Condition,
     names: &FieldNames<'_>,
 ) -> Result<Translated, Box<SkillFault>> {
-    let refuse = |refused| Box::new(SkillFault::refused(&condition.pointer, refused));
-    let found = translate(&condition.text, names).map_err(refuse)?;
-    // A faithful translation may still exceed the limits of a guard.
-    match Guard::parse(if found.cel.is_empty() {
-        "true"
-    } else {
-        &found.cel
-    }) {
-        Ok(_) => Ok(found),
-        Err(error) => Err(refuse(SkillRefused::new(
-            0..condition.text.len(),
-            error.to_string(),
-        ))),
-    }
+    let refused = match translate(&condition.text, names) {
+        Err(refused) => refused,
+        Ok(found) => {
+            let cel = if found.cel.is_empty() {
+                "true"
+            } else {
+                &found.cel
+            };
+            // A faithful translation may still exceed the limits of a guard.
+            match Guard::parse(cel) {
+                Ok(_) => return Ok(found),
+                Err(error) => SkillRefused::new(0..condition.text.len(), error.to_string()),
+            }
+        }
+    };
+    Err(Box::new(SkillFault::refused(&condition.pointer, refused)))
 }
 
 fn planned<'a>(
@@ -285,21 +287,15 @@ fn planned<'a>(
         (_, Some("pending")) => "pending",
         _ => "running",
     };
-    let mentioned = |texts: Vec<&str>| -> Vec<&'a str> {
-        let fields = skill.fields.iter().map(|field| field.name());
-        fields
-            .filter(|name| texts.iter().any(|text| mentions(text, name)))
-            .collect()
-    };
-    let named = mentioned(action.effects.iter().map(String::as_str).collect());
+    let effects: Vec<&str> = action.effects.iter().map(String::as_str).collect();
+    let mut texts: Vec<&str> = action
+        .preconditions
+        .iter()
+        .map(|condition| condition.text.as_str())
+        .collect();
+    let named = mentioned(skill, &effects);
     faults.extend(idle_effects(action, skill));
-    let read = mentioned(
-        action
-            .preconditions
-            .iter()
-            .map(|condition| condition.text.as_str())
-            .collect(),
-    );
+    let read = mentioned(skill, &texts);
     // An action may repeat only if the state can stop it: by any change, or by its own.
     let again = reads_state
         && match strategy {
@@ -326,16 +322,7 @@ fn planned<'a>(
             "name its `effects`; it runs once unless they contain a field of its preconditions",
         ));
     }
-    let all = || skill.fields.iter().map(|field| field.name()).collect();
-    let conditions = action
-        .preconditions
-        .iter()
-        .map(|condition| condition.text.as_str());
-    let shows = mentioned(
-        conditions
-            .chain(action.effects.iter().map(String::as_str))
-            .collect(),
-    );
+    texts.extend(effects);
     PlannedMachine {
         action,
         phase,
@@ -346,28 +333,30 @@ fn planned<'a>(
         },
         once,
         writes: if action.effects.is_empty() {
-            all()
+            skill.fields.iter().map(Field::name).collect()
         } else {
             named
         },
-        shows,
+        shows: mentioned(skill, &texts),
     }
 }
 
 /// A fault for each effect that names no field of the state and therefore allows no change: an error if it begins
 /// like an assignment to a misspelled field, otherwise a warning, because effects may be prose.
 fn idle_effects(action: &SkillAction, skill: &Skill) -> Vec<SkillFault> {
-    let known = || skill.fields.iter().map(Field::name).chain(KEPT);
-    let fault = |(nth, effect): (usize, &String)| {
-        if known().any(|name| mentions(effect, name)) {
-            return None;
+    let mut faults = Vec::new();
+    for (nth, effect) in action.effects.iter().enumerate() {
+        if declared(skill).any(|name| mentions(effect, name)) {
+            continue;
         }
         let at = format!("{}/effects/{nth}", action.pointer);
-        let subject = subject(effect);
-        if let Some((name, near)) = subject.and_then(|name| Some((name, nearest(name, known())?))) {
-            let fault =
-                SkillFault::error(at, Code::SkillEffect, format!("there is no field `{name}`"));
-            return Some(fault.hint(format!("did you mean `{near}`?")));
+        if let Some(name) = subject(effect)
+            && let Some(near) = nearest(name, declared(skill))
+        {
+            let message = format!("there is no field `{name}`");
+            let fault = SkillFault::error(at, Code::SkillEffect, message);
+            faults.push(fault.hint(format!("did you mean `{near}`?")));
+            continue;
         }
         let fields: Vec<String> = skill
             .fields
@@ -382,13 +371,21 @@ fn idle_effects(action: &SkillAction, skill: &Skill) -> Vec<SkillFault> {
             ),
         };
         let message = "the effect names no field of the state, so it allows no change";
-        Some(SkillFault::warning(at, Code::SkillEffect, message).hint(hint))
-    };
-    action
-        .effects
-        .iter()
-        .enumerate()
-        .filter_map(fault)
+        faults.push(SkillFault::warning(at, Code::SkillEffect, message).hint(hint));
+    }
+    faults
+}
+
+/// The names that conditions and effects may use.
+fn declared(skill: &Skill) -> impl Iterator<Item = &str> {
+    skill.fields.iter().map(Field::name).chain(KEPT)
+}
+
+/// The fields that one of these texts mentions.
+fn mentioned<'s>(skill: &'s Skill, texts: &[&str]) -> Vec<&'s str> {
+    let fields = skill.fields.iter().map(Field::name);
+    fields
+        .filter(|name| texts.iter().any(|text| mentions(text, name)))
         .collect()
 }
 
@@ -405,7 +402,11 @@ fn subject(effect: &str) -> Option<&str> {
         || rest
             .trim_start()
             .starts_with(['=', '.', '[', '+', '-', ':']);
-    (!name.is_empty() && (is_alone || name.contains('_'))).then_some(name)
+    if !name.is_empty() && (is_alone || name.contains('_')) {
+        Some(name)
+    } else {
+        None
+    }
 }
 
 /// Whether a text contains a name as a whole word.

@@ -41,12 +41,11 @@ impl SkillReader {
     /// Reports the unknown keys: one that resembles a known key is a misspelling whose value would be lost, any
     /// other has no effect.
     pub(super) fn keys(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
-        let is_known =
-            |key: &&String| known.contains(&key.as_str()) || TOOLS.contains(&key.as_str());
-        for key in object
-            .keys()
-            .filter(|key| !is_known(key) && *key != "$schema")
-        {
+        for key in object.keys() {
+            let name = key.as_str();
+            if known.contains(&name) || TOOLS.contains(&name) || name == "$schema" {
+                continue;
+            }
             match nearest(key, known.iter().copied()).filter(|near| !object.contains_key(*near)) {
                 Some(near) => {
                     let fault = SkillFault::error(

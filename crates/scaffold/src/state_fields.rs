@@ -110,18 +110,17 @@ impl SkillReader {
         };
         if is_list {
             self.keys(schema, &at, &["fields"]);
-            let items = self.items(schema, &at, "fields", false);
-            let mut named = |(pointer, item): (String, &Map<String, Value>)| {
+            let mut named = Vec::new();
+            for (pointer, item) in self.items(schema, &at, "fields", false) {
                 self.keys(item, &pointer, &KEYS);
-                let name = self.text(item, &pointer, "name", true);
-                DeclaredField {
-                    name,
+                named.push(DeclaredField {
+                    name: self.text(item, &pointer, "name", true),
                     at: child(&pointer, "name"),
                     pointer,
                     item: item.clone(),
-                }
-            };
-            return items.into_iter().map(&mut named).collect();
+                });
+            }
+            return named;
         }
         // A JSON Schema has its fields below `properties`.
         let (at, members) = match schema.get("properties") {

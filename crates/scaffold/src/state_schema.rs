@@ -7,12 +7,16 @@ use serde_json::{Map, Value, json};
 
 /// The initial values of the state.
 pub(super) fn defaults(plan: &LoopPlan<'_>) -> Map<String, Value> {
-    let counter = plan.counts.then(|| (COUNTER.to_owned(), json!(0)));
-    let fields = plan.skill.fields.iter();
-    fields
-        .filter_map(|field| Some((field.name.clone(), field.default()?)))
-        .chain(counter)
-        .collect()
+    let mut defaults = Map::new();
+    for field in &plan.skill.fields {
+        if let Some(default) = field.default() {
+            defaults.insert(field.name.clone(), default);
+        }
+    }
+    if plan.counts {
+        defaults.insert(COUNTER.to_owned(), json!(0));
+    }
+    defaults
 }
 
 /// The schema of the state.

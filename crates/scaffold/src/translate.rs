@@ -185,11 +185,10 @@ impl Translator<'_> {
     /// The JavaScript truth value of an operand.
     fn truth(&self, operand: &Operand) -> Result<Cel, SkillRefused> {
         let text = &operand.text;
-        let compared = |with: &str| Cel::new(format!("{text} != {with}"), Binds::Compare);
         let condition = match &operand.kind {
             Type::Bool => Cel::new(text.clone(), Binds::Close),
-            Type::Number | Type::Integer => compared("0"),
-            Type::Text | Type::OneOf(_) => compared("''"),
+            Type::Number | Type::Integer => differs(text, "0"),
+            Type::Text | Type::OneOf(_) => differs(text, "''"),
             Type::List(_) if operand.needs.is_empty() => {
                 return Err(SkillRefused::new(
                     operand.span.clone(),
@@ -203,10 +202,9 @@ impl Translator<'_> {
                     .unwrap_or_else(|| Cel::new("true", Binds::Close)));
             }
             Type::Any => {
-                let parts = ["null", "false", "0", "''"].map(compared);
-                return Ok(
-                    operand.guarded(Cel::all(parts.to_vec()).unwrap_or_else(|| compared("null")))
-                );
+                let parts = ["null", "false", "0", "''"].map(|value| differs(text, value));
+                let all = Cel::all(parts.to_vec());
+                return Ok(operand.guarded(all.unwrap_or_else(|| differs(text, "null"))));
             }
         };
         Ok(operand.guarded(condition))
@@ -219,7 +217,8 @@ impl Translator<'_> {
         right: &Expression,
         span: &Range<usize>,
     ) -> Result<Cel, SkillRefused> {
-        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        let left = self.operand(left)?;
+        let right = self.operand(right)?;
         let is_equality = matches!(sign, Comparison::Equal | Comparison::NotEqual);
         if left.is_null || right.is_null {
             return null_comparison(sign, &left, &right, span);
@@ -255,24 +254,24 @@ impl Translator<'_> {
         is_equality: bool,
         span: &Range<usize>,
     ) -> Result<(), SkillRefused> {
-        let refuse = |message: String| Err(SkillRefused::new(span.clone(), message));
-        let (one, other) = (family(&left.kind), family(&right.kind));
+        let one = family(&left.kind);
+        let other = family(&right.kind);
         if let (Some(one), Some(other)) = (one, other)
             && one != other
         {
-            return refuse(format!("{one} is compared with {other}"));
+            let message = format!("{one} is compared with {other}");
+            return Err(SkillRefused::new(span.clone(), message));
         }
-        let ordered = |family| matches!(family, None | Some("a number" | "a string"));
-        let has_order = ordered(one) && ordered(other);
-        if !is_equality && !has_order {
-            return refuse(format!("{} has no order", one.or(other).unwrap_or("this")));
-        }
-        if is_equality
-            && [one, other]
-                .iter()
-                .any(|family| matches!(family, Some("a list" | "a map")))
-        {
-            return refuse("lists and maps are never equal in JavaScript".to_owned());
+        for family in [one, other].into_iter().flatten() {
+            let message = match family {
+                "a list" | "a map" if is_equality => {
+                    "lists and maps are never equal in JavaScript".to_owned()
+                }
+                "a number" | "a string" => continue,
+                _ if is_equality => continue,
+                _ => format!("{family} has no order"),
+            };
+            return Err(SkillRefused::new(span.clone(), message));
         }
         for (fixed, given) in [(left, right), (right, left)] {
             if let (Type::OneOf(texts), Type::OneOf(value)) = (&fixed.kind, &given.kind)
@@ -350,31 +349,22 @@ impl Translator<'_> {
     }
 
     fn operand(&mut self, expression: &Expression) -> Result<Operand, SkillRefused> {
-        let span = expression.span.clone();
-        let plain = |text: String, kind| Operand {
-            text,
-            needs: Vec::new(),
-            kind,
-            is_null: false,
-            span,
-        };
-        Ok(match &expression.kind {
-            ExpressionKind::Literal(Literal::Null) => Operand {
-                is_null: true,
-                ..plain("null".to_owned(), Type::Any)
-            },
-            ExpressionKind::Literal(Literal::Bool(value)) => plain(value.to_string(), Type::Bool),
-            ExpressionKind::Literal(Literal::Integer(value)) => {
-                plain(value.to_string(), Type::Integer)
+        let mut is_null = false;
+        let (text, kind) = match &expression.kind {
+            ExpressionKind::Literal(Literal::Null) => {
+                is_null = true;
+                ("null".to_owned(), Type::Any)
             }
+            ExpressionKind::Literal(Literal::Bool(value)) => (value.to_string(), Type::Bool),
+            ExpressionKind::Literal(Literal::Integer(value)) => (value.to_string(), Type::Integer),
             ExpressionKind::Literal(Literal::Decimal(value)) => {
-                plain(format!("{value:?}"), Type::Number)
+                (format!("{value:?}"), Type::Number)
             }
             ExpressionKind::Literal(Literal::Text(text)) => {
-                plain(quoted(text), Type::OneOf(vec![text.clone()]))
+                (quoted(text), Type::OneOf(vec![text.clone()]))
             }
-            ExpressionKind::Path(path) => self.path(path, &expression.span)?,
-            ExpressionKind::Length(path) => self.length(path, &expression.span)?,
+            ExpressionKind::Path(path) => return self.path(path, &expression.span),
+            ExpressionKind::Length(path) => return self.length(path, &expression.span),
             _ => {
                 return Err(SkillRefused::new(
                     expression.span.clone(),
@@ -382,6 +372,13 @@ impl Translator<'_> {
                 )
                 .hint("do not compare a condition with `true`; write it alone, or with `!`"));
             }
+        };
+        Ok(Operand {
+            text,
+            needs: Vec::new(),
+            kind,
+            is_null,
+            span: expression.span.clone(),
         })
     }
 
@@ -422,16 +419,15 @@ impl Translator<'_> {
     }
 
     fn path(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
-        let declared = |name: &str| self.names.fields.iter().find(|field| field.name == name);
-        let path = if path.first().is_some_and(|first| declared(first).is_some()) {
-            path
-        } else {
-            own(path)
-        };
+        let fields = &self.names.fields;
+        let is_declared = path
+            .first()
+            .is_some_and(|first| fields.iter().any(|field| field.name == *first));
+        let path = if is_declared { path } else { own(path) };
         let [first, below @ ..] = path else {
             return Err(SkillRefused::new(span.clone(), "the path is empty"));
         };
-        let Some(field) = declared(first) else {
+        let Some(field) = fields.iter().find(|field| field.name == *first) else {
             return self.kept(first, below, span);
         };
         self.reads_state = true;
@@ -582,6 +578,10 @@ fn unknown<'n>(
         format!("{instead} `{name}`")
     };
     SkillRefused::new(span.clone(), message).hint(hint)
+}
+
+fn differs(text: &str, value: &str) -> Cel {
+    Cel::new(format!("{text} != {value}"), Binds::Compare)
 }
 
 #[cfg(test)]
