@@ -306,7 +306,8 @@ impl Directory {
         to: &Self,
         new: impl AsRef<OsStr>,
     ) -> io::Result<()> {
-        let (name, new) = (single(name.as_ref())?, single(new.as_ref())?);
+        let name = single(name.as_ref())?;
+        let new = single(new.as_ref())?;
         Ok(linkat(
             &self.handle,
             name,

@@ -73,7 +73,11 @@ impl Source for FileSet {
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
-        Ok(self.files.contains_key(path).then(|| entry(path)))
+        if self.files.contains_key(path) {
+            Ok(Some(entry(path)))
+        } else {
+            Ok(None)
+        }
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {

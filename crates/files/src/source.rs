@@ -30,10 +30,9 @@ pub trait Source {
             return Ok(entries);
         };
         // The name of the file means the one beside the directory.
-        let is_inside = |entry: &Entry| {
+        entries.retain(|entry| {
             RepoPath::new(&entry.path).is_ok_and(|path| place.name(&path).is_some())
-        };
-        entries.retain(is_inside);
+        });
         if let Some(path) = file.path() {
             entries.extend(self.entry_at(&path)?);
             return Ok(entries);
@@ -314,15 +313,15 @@ impl Source for WorkDir<'_> {
             .sort_by_file_name();
         let mut entries = Vec::new();
         let marked = RefCell::new(Vec::new());
-        let is_ours = |entry: &walkdir::DirEntry| {
+        let walk = walk.into_iter().filter_entry(|entry| {
             let is_mark = entry.depth() > 0 && entry.file_name() == ".git";
             if is_mark {
                 let holder = entry.path().parent().filter(|holder| *holder != self.root);
                 marked.borrow_mut().extend(holder.map(Path::to_owned));
             }
             entry.depth() == 0 || (!is_mark && entry.file_name() != OWN_DIRECTORY)
-        };
-        for entry in walk.into_iter().filter_entry(is_ours) {
+        });
+        for entry in walk {
             let error = match entry {
                 Ok(entry) if entry.depth() == 0 => {
                     if !entry.file_type().is_dir() {
@@ -430,14 +429,14 @@ impl Source for WorkDir<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
-        let fail = |source| io_error(&target, source);
         let (file, size) = match open_with_size(&target) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if is_missing(&error) => return Ok(Content::Missing),
-            Err(error) => return Err(fail(error)),
+            Err(error) => return Err(io_error(&target, error)),
         };
-        Ok(match read_sized(&file, size, limit).map_err(fail)? {
+        let read = read_sized(&file, size, limit);
+        Ok(match read.map_err(|error| io_error(&target, error))? {
             Some(bytes) => Content::Bytes(bytes),
             None => Content::TooLarge(size.max(limit.saturating_add(1))),
         })

@@ -65,25 +65,20 @@ impl FileStamp {
     #[must_use]
     pub fn bytes(&self) -> [u8; 60] {
         let mut bytes = [0; 60];
-        let since = |time: SystemTime| match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => after.as_nanos().cast_signed(),
-            Err(before) => -before.duration().as_nanos().cast_signed(),
-        };
         bytes[..8].copy_from_slice(&self.place.0.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.place.1.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.length.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.mode.to_le_bytes());
-        bytes[28..44].copy_from_slice(&since(self.modified).to_le_bytes());
-        bytes[44..].copy_from_slice(&since(self.changed).to_le_bytes());
+        bytes[28..44].copy_from_slice(&nanoseconds(self.modified));
+        bytes[44..].copy_from_slice(&nanoseconds(self.changed));
         bytes
     }
 
     /// Whether the file changed so shortly before `now` that another change could yield the same stamp.
     #[must_use]
     pub fn is_recent(&self, now: SystemTime) -> bool {
-        let is_coarse = |since: Duration| since.subsec_nanos() == 0;
         let tick = match self.changed.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(since) if is_coarse(since) => COARSE_TICK,
+            Ok(since) if since.subsec_nanos() == 0 => COARSE_TICK,
             _ => TICK,
         };
         now.duration_since(self.changed)
@@ -129,6 +124,15 @@ fn time(seconds: i64, nanoseconds: u32) -> SystemTime {
 /// A field of a system's structure, whose type differs between systems.
 fn number<T, N: TryFrom<T>>(field: T) -> Option<N> {
     N::try_from(field).ok()
+}
+
+/// The nanoseconds since 1970, which are negative before it.
+fn nanoseconds(time: SystemTime) -> [u8; 16] {
+    let since = match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => after.as_nanos().cast_signed(),
+        Err(before) => -before.duration().as_nanos().cast_signed(),
+    };
+    since.to_le_bytes()
 }
 
 #[cfg(test)]
