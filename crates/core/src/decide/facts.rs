@@ -80,7 +80,8 @@ fn is_of_stale_state(found: &Diagnostic) -> bool {
 
 impl Facts {
     /// The facts of a task of which no file was read.
-    pub(super) fn of_no_files(task: TaskId) -> Self {
+    #[must_use]
+    pub fn of_no_files(task: TaskId) -> Self {
         let place = TaskPlace::of_directory(RepoPath::root());
         Self {
             version: RecordVersion::CURRENT,

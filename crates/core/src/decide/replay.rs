@@ -46,6 +46,53 @@ pub struct Disproof {
 
 /// Replays the step `entry`. If the recorded state `after` is known, it must equal the derived one. Returns a
 /// [`Disproof`] if the rules do not yield the step.
+///
+/// ````
+/// use orch_base::PhaseId;
+/// use orch_core::decide::{
+///     ActorKind, By, Facts, Kind, Recorded, Stamp, Transition, apply, create, initial_state, replay,
+/// };
+/// # use orch_base::{TaskId, Timestamp};
+/// # use orch_core::workflow::{Document, System, compile};
+/// # let text = "```toml orch
+/// # [workflow]
+/// # initial = 'write'
+/// # [artifact.note]
+/// # path = 'note.json'
+/// # [phase.write]
+/// # produces = ['note']
+/// # [phase.done]
+/// # terminal = true
+/// # [[rule]]
+/// # id = 'finished'
+/// # from = 'write'
+/// # when = 'note.ready'
+/// # to = 'done'
+/// # because = 'the note is finished'
+/// # ```";
+/// # let (workflow, _) = compile(&Document::new("notes", "notes.md", text), &System::empty());
+/// # let workflow = workflow.ok_or("the document has errors")?;
+///
+/// let facts = Facts::of_no_files(TaskId::new("n-1")?);
+/// let by = By { kind: ActorKind::Human, name: "Ann".to_owned() };
+/// let stamp = Stamp::new(Timestamp::from_seconds(1_700_000_000), by);
+/// let step = create(&workflow, "a new note");
+/// let created = apply(&workflow, &initial_state(&workflow), &facts, &step, &stamp);
+/// let replayed = replay(&workflow, &Recorded::New, &facts, &created.history[0], Some(&created));
+/// assert!(replayed.is_ok());
+///
+/// // Nobody has written the note, so no rule leads on.
+/// let from = Some(PhaseId::new("write")?);
+/// let step = Transition::new(from, PhaseId::new("done")?, Kind::Advance, "it is finished");
+/// let forged = apply(&workflow, &created, &facts, &step, &stamp);
+/// let before = Recorded::Known(Box::new(created));
+/// let disproof = replay(&workflow, &before, &facts, &forged.history[1], None).unwrap_err();
+/// assert_eq!(
+///     disproof.message,
+///     "the rules do not lead from `write` to `done` here: note.json is missing"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ````
 pub fn replay(
     workflow: &Workflow,
     before: &Recorded,

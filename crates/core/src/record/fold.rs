@@ -205,6 +205,48 @@ impl EventLog {
     /// Neither the order of `heads` nor that of the lines affects the result. Without heads the result is
     /// `None`.
     ///
+    /// ````
+    /// use orch_core::decide::{ActorKind, By, Facts, Stamp, apply, create, initial_state};
+    /// use orch_core::record::{EventLog, FoldCache, record_steps};
+    /// # use orch_base::{TaskId, Timestamp};
+    /// # use orch_core::workflow::{Document, System, compile};
+    /// # let text = "```toml orch
+    /// # [workflow]
+    /// # initial = 'write'
+    /// # [artifact.note]
+    /// # path = 'note.json'
+    /// # [phase.write]
+    /// # produces = ['note']
+    /// # [phase.done]
+    /// # terminal = true
+    /// # [[rule]]
+    /// # id = 'finished'
+    /// # from = 'write'
+    /// # when = 'note.ready'
+    /// # to = 'done'
+    /// # because = 'the note is finished'
+    /// # ```";
+    /// # let (workflow, _) = compile(&Document::new("notes", "notes.md", text), &System::empty());
+    /// # let workflow = workflow.ok_or("the document has errors")?;
+    ///
+    /// let facts = Facts::of_no_files(TaskId::new("n-1")?);
+    /// let by = By { kind: ActorKind::Human, name: "Ann".to_owned() };
+    /// let stamp = Stamp::new(Timestamp::from_seconds(1_700_000_000), by);
+    /// let before = initial_state(&workflow);
+    /// let after = apply(&workflow, &before, &facts, &create(&workflow, "a new note"), &stamp);
+    /// let steps = record_steps(&before, &before, [&after]);
+    /// let line = steps[0].event.line();
+    ///
+    /// // The line is all that has to be kept.
+    /// let (log, faults) = EventLog::parse(line.as_bytes());
+    /// assert!(faults.is_empty());
+    /// let state = log.fold(&workflow, &log.heads(), &mut FoldCache::default())?;
+    /// let state = state.ok_or("the log is empty")?;
+    /// assert_eq!(state.phase.as_deref(), Some("write"));
+    /// assert_eq!(state.history[0].reason, "a new note");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ````
+    ///
     /// # Errors
     ///
     /// An event cannot be folded, or the rules of merging cannot join the heads.

@@ -43,6 +43,31 @@ pub(super) const GUARD_ROOTS: [&str; 6] = ["state", "phase", "attempt", "task", 
 ///
 /// `system` contains the schemas and agent instructions that the document names. The guards of a document that ships
 /// with the program are known to be valid, because a test checks them; they are parsed when they are used.
+///
+/// ````
+/// use orch_core::workflow::{Document, System, compile};
+///
+/// let text = r#"
+/// ```toml orch
+/// [workflow]
+/// initial = "write"
+///
+/// [phase.write]
+///
+/// [[rule]]
+/// id = "finished"
+/// from = "write"
+/// when = "state.finshed"
+/// to = "don"
+/// because = "it is finished"
+/// ```
+/// "#;
+/// let (workflow, problems) = compile(&Document::new("notes", "notes.md", text), &System::empty());
+/// assert!(workflow.is_none());
+/// let found = problems.iter().find(|problem| problem.message.contains("`don`"));
+/// let place = found.and_then(|problem| problem.place.as_ref());
+/// assert_eq!(place.and_then(|place| place.line), Some(12));
+/// ````
 #[must_use]
 pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
     compile_guards(document, system, System::ships(document))
