@@ -1,6 +1,6 @@
 //! Where the files of a task are: the one place that turns the names of a task's files into paths, and back.
 
-use super::{InvalidPath, RepoPath};
+use super::{InvalidPath, Place, RepoPath};
 
 /// The directory, beside the files that are tasks, that contains the directory of each of them.
 pub const FILE_TASKS: &str = ".tasks";
@@ -102,6 +102,15 @@ impl TaskPlace {
         match &self.file {
             Some(file) if file.has_name(name) => file.directory.join(name),
             _ => self.directory.join(name),
+        }
+    }
+
+    /// The place of a file of the task for a finding; none if the name is not a relative path.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> Place {
+        match self.path(name) {
+            Ok(path) => Place::file(&path),
+            Err(_) => Place::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where the keys and the values of a TOML text are.
 
 use orch_base::Place;
+use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -63,6 +64,19 @@ impl<'t> TomlLines<'t> {
             value = Some(found);
         }
         Place::at("", self.text, offset?, 0).line
+    }
+}
+
+/// The texts of a list, or the one text.
+pub(crate) fn texts(value: Option<&toml::Value>) -> BTreeSet<String> {
+    match value {
+        Some(toml::Value::String(text)) => BTreeSet::from([text.clone()]),
+        Some(toml::Value::Array(items)) => items
+            .iter()
+            .filter_map(toml::Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        _ => BTreeSet::new(),
     }
 }
 

@@ -99,7 +99,7 @@ const MAX_LOG: u64 = 256 << 20;
 /// The bytes of a file, or why there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The bytes.
+    /// The whole contents of the file.
     Bytes(Vec<u8>),
     /// The file is larger than the limit; its size in bytes.
     TooLarge(u64),
@@ -175,7 +175,7 @@ pub struct Entry {
     pub stamp: Option<FileStamp>,
 }
 
-/// The kind of an entry.
+/// What a name in a directory stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -498,7 +498,7 @@ pub enum ObservedLog {
     End(LogEnd),
 }
 
-/// The end of a log.
+/// The last bytes of a log that is too long to be read whole at every look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEnd {
     /// The size of the whole log, in bytes.

@@ -12,7 +12,7 @@ use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The limits for reading.
+/// How much of a task is read, and by the rules of which version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     /// The largest file that is read, in bytes.

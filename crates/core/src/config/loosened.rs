@@ -2,6 +2,7 @@
 
 use super::{Config, FILE, parse};
 use crate::TomlStep::{Item, Key, Text};
+use crate::toml_lines::texts;
 use crate::workflow::{RuleChange, first_other_line};
 use crate::{TomlLines, TomlStep};
 use std::collections::BTreeSet;
@@ -276,19 +277,6 @@ fn other_keys<'t>(old: &'t Table, new: &'t Table) -> impl Iterator<Item = String
     keys.into_iter()
         .filter(|key| old.get(*key) != new.get(*key))
         .cloned()
-}
-
-/// A text, or a list of them.
-fn texts(value: Option<&Value>) -> BTreeSet<String> {
-    match value {
-        Some(Value::String(text)) => BTreeSet::from([text.clone()]),
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
-        _ => BTreeSet::new(),
-    }
 }
 
 #[cfg(test)]

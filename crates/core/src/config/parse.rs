@@ -51,7 +51,7 @@ fn read(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
 /// A workflow that `orch.toml` names but that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownWorkflow {
-    /// The name.
+    /// The name that `orch.toml` gives.
     pub name: WorkflowName,
     /// The finding, with its line and column.
     pub finding: Diagnostic,

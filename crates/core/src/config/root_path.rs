@@ -36,12 +36,12 @@ const TITLE: &str = "{title}";
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
     Literal(String),
-    /// `before*after`.
+    /// `before*after`: one name, of which the `*` is a part of the id.
     One {
         before: String,
         after: String,
     },
-    /// `**`.
+    /// `**`: any number of directories.
     Any,
 }
 

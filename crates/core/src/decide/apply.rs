@@ -1,7 +1,7 @@
 //! Applies a transition: computes the next state from the state before and the facts.
 
 use super::data::{bound, set_pointer};
-use super::derive::{SeenArtifact, look};
+use super::derive::{SeenArtifact, look, seen_of};
 use super::scope::TaskScope;
 use super::standing::{is_noted_early, is_spent};
 use super::writer::{NewWriters, keep_writers, new_writers};
@@ -605,7 +605,7 @@ struct Stepping<'a> {
 
 impl Stepping<'_> {
     fn seen_of(&self, artifact: &ArtifactName) -> Option<&SeenArtifact<'_>> {
-        self.seen.iter().find(|seen| seen.derived.name == *artifact)
+        seen_of(self.seen, artifact)
     }
 
     /// The files of an artifact that may have several, by their paths.

@@ -191,7 +191,7 @@ impl Judge<'_> {
     /// Whether all that a person judged is as it was; of code, the change of the task.
     fn still_stands(&self, said: &Approving) -> bool {
         said.on.iter().all(|(artifact, digest)| {
-            let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+            let seen = self.seen_of(artifact);
             let Some(derived) = seen.map(|seen| &seen.derived) else {
                 return false;
             };

@@ -68,7 +68,7 @@ pub struct CodeHistory {
 /// A commit that changed code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeCommit {
-    /// Its id.
+    /// The id of the commit.
     pub id: Digest,
     /// The first line of its message.
     pub subject: String,
@@ -81,7 +81,7 @@ pub struct ChangeCommit {
 /// A file that is not as it was in the code that was judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedFile {
-    /// Its path.
+    /// The path of the file from the root of the repository.
     pub path: RepoPath,
     /// Whether it is not as in the base of the branch either, so that the branch made it what it is.
     pub is_own: bool,

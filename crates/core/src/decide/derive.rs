@@ -10,7 +10,7 @@ use super::standing::{Present, Standings, WhyNot, is_spent, judged, outdated_bec
 use super::{
     Derived, DerivedFile, Evidence, Facts, FileFact, FileWriter, NamedVersion, RecordVersion, State,
 };
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, Place, TaskPlace};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, TaskPlace};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -151,9 +151,7 @@ impl<'f> SeenArtifact<'f> {
                 ),
                 _ => (Code::NotCounted, "write it anew, or remove it"),
             };
-            let at = place
-                .path(&file.path)
-                .map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let at = place.place_of(&file.path);
             let message = format!("the file does not count: {why}");
             let finding = match why {
                 WhyNot::Unfilled => Diagnostic::warning(code, message),
@@ -177,9 +175,7 @@ impl<'f> SeenArtifact<'f> {
                 "`{}` is read from {used}, so this file does not count",
                 self.derived.name
             );
-            let place = place
-                .path(&file.path)
-                .map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let place = place.place_of(&file.path);
             Diagnostic::warning(Code::ArtifactElsewhere, message)
                 .at(place)
                 .hint("remove one of the two")
@@ -189,6 +185,14 @@ impl<'f> SeenArtifact<'f> {
             .flat_map(|file| file.problems.iter().cloned())
             .chain(elsewhere)
     }
+}
+
+/// What was seen of an artifact.
+pub(super) fn seen_of<'s, 'f>(
+    seen: &'s [SeenArtifact<'f>],
+    artifact: &ArtifactName,
+) -> Option<&'s SeenArtifact<'f>> {
+    seen.iter().find(|seen| seen.derived.name == *artifact)
 }
 
 /// The files that count: those of the first path with a file that is not used up, or else of the first path

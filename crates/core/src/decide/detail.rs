@@ -131,7 +131,7 @@ pub struct PatchedCode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedBase {
-    /// The commit.
+    /// The id of the commit.
     pub commit: Digest,
     /// The digest of its code.
     pub code: Digest,
@@ -351,7 +351,7 @@ mod workflow_text {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherTask {
-    /// Its id.
+    /// The id that the relation names.
     pub id: TaskId,
     /// The phase in which it was.
     pub phase: PhaseId,

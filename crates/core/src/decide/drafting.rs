@@ -20,11 +20,11 @@ const MOST_REFERENCES: usize = 16;
 /// A file whose texts are still to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFile {
-    /// The artifact.
+    /// The artifact that the file will be.
     pub artifact: ArtifactName,
     /// The path relative to the task directory.
     pub path: String,
-    /// The text.
+    /// What is written there, with the texts still to be filled in.
     pub text: String,
 }
 

@@ -116,7 +116,7 @@ pub enum RunTurn {
     /// It answers by default or starts an executor if an executor may do the work of this owner; otherwise it
     /// waits.
     Work(Owner),
-    /// It ends.
+    /// It ends like this.
     End(Ending),
 }
 

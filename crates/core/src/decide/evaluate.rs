@@ -18,7 +18,36 @@ use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Evaluates one task. Total: every combination of values yields a decision.
+/// Evaluates one task. Total: every combination of values yields a decision. Also a record that cannot be read does:
+///
+/// ````
+/// use orch_core::decide::{Facts, Recorded, Verdict, evaluate};
+/// # use orch_base::{TaskId, Timestamp};
+/// # use orch_core::workflow::{Document, System, compile};
+/// # let text = "```toml orch
+/// # [workflow]
+/// # initial = 'write'
+/// # [artifact.note]
+/// # path = 'note.json'
+/// # [phase.write]
+/// # produces = ['note']
+/// # [phase.done]
+/// # terminal = true
+/// # [[rule]]
+/// # id = 'finished'
+/// # from = 'write'
+/// # when = 'note.ready'
+/// # to = 'done'
+/// # because = 'the note is finished'
+/// # ```";
+/// # let (workflow, _) = compile(&Document::new("notes", "notes.md", text), &System::empty());
+/// # let workflow = workflow.ok_or("the document has errors")?;
+///
+/// let facts = Facts::of_no_files(TaskId::new("n-1")?);
+/// let decision = evaluate(&workflow, &Recorded::Lost, &facts);
+/// assert!(matches!(decision.verdict, Verdict::Error { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ````
 #[must_use]
 pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
     let state = match recorded {
@@ -176,8 +205,7 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
         "if no commit has the record: {adopt}; otherwise start a new task with its other files: orch new ID, then \
          move everything there but state.json and transcript.jsonl"
     );
-    let place = facts.place.path("state.json");
-    let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+    let place = facts.place.place_of("state.json");
     Diagnostic::error(Code::OtherObjectFormat, message)
         .at(place)
         .hint(hint)
@@ -231,8 +259,7 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
          forgets = [\"{unknown}\"] in [workflow]",
         workflow.path
     );
-    let place = facts.place.path("state.json");
-    let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+    let place = facts.place.place_of("state.json");
     Some(
         Diagnostic::error(Code::ArtifactUnknown, message)
             .at(place)
@@ -264,10 +291,7 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
         "archive the old record, and begin one for the new task: {archive} && {}",
         command(&["orch", "new", task])
     );
-    let place = facts
-        .place
-        .path(present)
-        .map_or_else(|_| Place::default(), |path| Place::file(&path));
+    let place = facts.place.place_of(present);
     Some(
         Diagnostic::error(Code::IdReused, message)
             .at(place)
@@ -623,8 +647,7 @@ impl Judge<'_> {
                 lost.path,
                 lost.fault()
             );
-            let place = self.facts.place.path(&lost.path);
-            let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let place = self.facts.place.place_of(&lost.path);
             let hint =
                 "restore it from git, or write it anew; the task cannot be finished without it";
             let finding = Diagnostic::warning(Code::EvidenceGone, message).at(place);

@@ -113,11 +113,7 @@ pub(super) fn of_verdict(judge: &Judge<'_>, verdict: &ArtifactName, decision: &m
 /// Adds what the current phase still has to produce.
 pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {
-        let Some(seen) = judge
-            .seen
-            .iter()
-            .find(|seen| seen.derived.name == *artifact)
-        else {
+        let Some(seen) = judge.seen_of(artifact) else {
             continue;
         };
         let optional = judge.phase.optional.contains(artifact);
@@ -259,7 +255,7 @@ fn expectation(
     because: String,
 ) -> Option<Expectation> {
     let artifact = judge.workflow.artifact(name)?;
-    let seen = judge.seen.iter().find(|seen| seen.derived.name == *name)?;
+    let seen = judge.seen_of(name)?;
     Some(Expectation {
         artifact: name.clone(),
         path: judge.path_of(name),

@@ -10,7 +10,7 @@ use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
 use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, command};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, command};
 use crate::workflow::{APPROVALS, Artifact, Phase, Workflow};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Ground {
     /// The phase that was left.
     pub phase: PhaseId,
-    /// The artifact.
+    /// The artifact that holds the verdict.
     pub artifact: ArtifactName,
     /// The digest of its present files.
     pub digest: Digest,
@@ -40,7 +40,7 @@ pub struct Ground {
 pub struct RestsOn {
     /// A verdict, a report, or what they judge.
     pub artifact: ArtifactName,
-    /// Its digest.
+    /// The digest of its files when the approval was given.
     pub digest: Digest,
     /// Whether `orch` made it by running something.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -160,7 +160,7 @@ impl Judge<'_> {
             for (artifact, judged) in
                 judged_versions(self.workflow, self.state, &self.phase.id, &phase.id)
             {
-                let seen = self.seen.iter().find(|seen| seen.derived.name == artifact);
+                let seen = self.seen_of(&artifact);
                 let Some(seen) = seen.filter(|seen| seen.derived.holds()) else {
                     continue;
                 };
@@ -211,7 +211,7 @@ impl Judge<'_> {
     fn code_ground(&self, artifact: &Artifact) -> Option<Ground> {
         let name = &artifact.name;
         let recorded = recorded_code(self.workflow, self.state, &self.phase.id, artifact)?;
-        let seen = self.seen.iter().find(|seen| seen.derived.name == *name)?;
+        let seen = self.seen_of(name)?;
         let is_exempt = self.state.waived.contains_key(name) || self.phase.approvals.is_some();
         if seen.derived.tree.is_none() || is_exempt {
             return None;
@@ -236,7 +236,7 @@ impl Judge<'_> {
 
     /// Whether a version that was judged is what is there.
     fn version_stands(&self, name: &ArtifactName, judged: Digest) -> JudgedStanding {
-        let Some(seen) = self.seen.iter().find(|seen| seen.derived.name == *name) else {
+        let Some(seen) = self.seen_of(name) else {
             return JudgedStanding::default();
         };
         if seen.derived.tree.is_some() {
@@ -260,7 +260,7 @@ impl Judge<'_> {
 
     /// Whether code that was recorded stands; `what` says what became of it if not.
     fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
-        let present = self.seen.iter().find(|seen| seen.derived.name == *name);
+        let present = self.seen_of(name);
         let Some(since) = self.facts.code.since(name, recorded) else {
             return match present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
                 true => JudgedStanding::default(),
@@ -457,8 +457,7 @@ impl Judge<'_> {
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
         let rests_on_code = rests_on.iter().any(|one| {
-            let mut seen = self.seen.iter();
-            let seen = seen.find(|seen| seen.derived.name == one.artifact);
+            let seen = self.seen_of(&one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
         });
         if rests_on_code || self.phase.approvals.is_some() {
@@ -481,8 +480,7 @@ impl Judge<'_> {
             others.extend(&ground.others);
             let Some(why) = &ground.why_not else { continue };
             let path = self.path_of(&ground.artifact);
-            let place = self.facts.place.path(&path);
-            let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let place = self.facts.place.place_of(&path);
             let message = format!("`{}` {why}", ground.artifact);
             let finding = match self.workflow.may_end_well(&self.phase.id) {
                 true => Diagnostic::warning(Code::EvidenceOutdated, message),

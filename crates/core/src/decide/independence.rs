@@ -3,7 +3,7 @@
 use super::judge::Judge;
 use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
-use crate::base::{ArtifactName, Code, Diagnostic, Place, command};
+use crate::base::{ArtifactName, Code, Diagnostic, command};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 
 /// A verdict that is not known to be by somebody else.
@@ -63,8 +63,7 @@ impl Judge<'_> {
             if has_verdict && !is_verdict(artifact) {
                 continue;
             }
-            let mut seen = self.seen.iter();
-            let Some(seen) = seen.find(|seen| seen.derived.name == artifact.name) else {
+            let Some(seen) = self.seen_of(&artifact.name) else {
                 continue;
             };
             if seen.derived.ready() {
@@ -172,8 +171,7 @@ impl Dependence {
                 command(&["orch", "run", task])
             )
         };
-        let place = judge.facts.place.path(&self.path);
-        let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+        let place = judge.facts.place.place_of(&self.path);
         Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs))
             .at(place)
             .hint(hint)

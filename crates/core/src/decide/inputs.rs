@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// An event names their digest, so that a decision can be made again with the same ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inputs {
-    /// `[require]`.
+    /// `[require]`: what a step needs besides its rule.
     pub require: Require,
     /// `[people.teams]`: the addresses of the members, by team.
     pub teams: BTreeMap<String, Vec<String>>,

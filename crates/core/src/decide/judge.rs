@@ -1,6 +1,6 @@
 //! Everything that evaluating one task reads, and the questions about it.
 
-use super::derive::{SeenArtifact, last_recorded, recorded_files};
+use super::derive::{SeenArtifact, last_recorded, recorded_files, seen_of};
 use super::standing::is_spent;
 use super::{BrokenNeed, Choice, Evidence, Facts, RecordVersion, State, WHY};
 use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
@@ -17,6 +17,10 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// What was seen of an artifact.
+    pub(super) fn seen_of(&self, artifact: &ArtifactName) -> Option<&SeenArtifact<'_>> {
+        seen_of(self.seen, artifact)
+    }
     /// The needs that are not present and valid, except waived ones.
     pub(super) fn broken_needs(
         &self,
@@ -26,7 +30,7 @@ impl Judge<'_> {
         needs
             .iter()
             .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
-            .filter_map(|need| self.seen.iter().find(|seen| seen.derived.name == *need))
+            .filter_map(|need| self.seen_of(need))
             .filter(|seen| !seen.derived.holds())
             .flat_map(|seen| self.broken(seen))
             .collect()
@@ -122,14 +126,14 @@ impl Judge<'_> {
 
     /// Whether nothing of an artifact counts until it is written anew or a person confirms it.
     pub(super) fn can_be_confirmed(&self, artifact: &ArtifactName) -> bool {
-        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        let seen = self.seen_of(artifact);
         seen.is_some_and(SeenArtifact::can_be_confirmed)
     }
 
     /// The path of an artifact, or where it would be written. If it has several files, the path of the faulty
     /// one.
     pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
-        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        let seen = self.seen_of(artifact);
         match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
             Some(file) => file.path.clone(),
             None => self

@@ -118,7 +118,7 @@ pub use state::{
     keep_latest,
 };
 pub use state_document::{
-    STATE_VERSION, StateDocument, document, history_value, put_member, standing_document,
+    STATE_VERSION, StateDocument, document, history_value, put_items, put_member, standing_document,
 };
 pub use undo::{TakenBack, is_person_order, undo};
 pub use version::RecordVersion;

@@ -1,7 +1,7 @@
 //! Orders of people: overrides, rollbacks, reopenings, confirmations. Each is checked and then becomes a
 //! transition like any other.
 
-use super::derive::{SeenArtifact, is_set_spent, look};
+use super::derive::{SeenArtifact, is_set_spent, look, seen_of};
 use super::judge::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
@@ -532,9 +532,7 @@ fn waived_by(
 
     let mut waived: Vec<ArtifactName> = Vec::new();
     for name in outputs.chain(&target.needs) {
-        let is_ready = seen
-            .iter()
-            .any(|seen| seen.derived.name == *name && seen.derived.ready());
+        let is_ready = seen_of(seen, name).is_some_and(|seen| seen.derived.ready());
         if !is_ready && !waived.contains(name) {
             waived.push(name.clone());
         }

@@ -34,7 +34,7 @@ pub enum Approval {
     Claimed,
     /// A signature that is trusted here names the person.
     Verified {
-        /// The signer.
+        /// Who signed the commit, as git names them.
         signer: String,
     },
 }

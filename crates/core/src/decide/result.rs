@@ -4,7 +4,7 @@ use super::data::{PatchOp, patch};
 use crate::base::{Reason, nearest};
 use serde_json::{Map, Value};
 
-/// The result of an action.
+/// What an executor reports about its work.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActionResult {
     /// The changes that it requests in the state.
@@ -27,7 +27,7 @@ pub struct ActionResult {
     pub cost: f64,
 }
 
-/// The keys of a result.
+/// The keys that a result may have. An object with none of them is not a result.
 pub const RESULT_KEYS: [&str; 9] = [
     "stateUpdates",
     SKILL_UPDATES,
@@ -263,7 +263,7 @@ fn block(text: &str) -> Option<(usize, Value)> {
             (false, true) => rest.starts_with(['{', '"']),
             (false, false) => true,
         };
-        let read = match is_json.then(|| values.next()).flatten() {
+        let read = match if is_json { values.next() } else { None } {
             Some(Ok(value)) => {
                 end = end.max(from + values.byte_offset());
                 value

@@ -29,7 +29,7 @@ words! {
 /// A decision with the transition that it takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled {
-    /// The transition.
+    /// The transition that the person takes.
     pub transition: Transition,
     /// The file that has to be written first; `None` if a file already decides so.
     pub draft: Option<Draft>,

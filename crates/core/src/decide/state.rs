@@ -215,7 +215,7 @@ pub struct Approving {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lapsed {
-    /// The attempt.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// When it passed.
     pub at: Timestamp,
@@ -247,7 +247,7 @@ pub struct By {
 }
 
 words! {
-    /// The kind of an actor.
+    /// Who performed a step: the program itself, a person, or another program.
     pub enum ActorKind {
         /// `orch` itself, following the rules.
         Orch = "orch",

@@ -13,9 +13,9 @@ pub const STATE_VERSION: u64 = 1;
 /// A state as one JSON object with its keys in the documented order.
 #[derive(Clone, Copy)]
 pub struct StateDocument<'s> {
-    /// The state.
+    /// The state that is written.
     pub state: &'s State,
-    /// The key of its phase.
+    /// The name of the member that holds the phase, as the workflow chooses it.
     pub phase_key: &'s str,
 }
 
@@ -92,6 +92,25 @@ pub fn put_member<M: SerializeMap>(
     value: Option<&(impl Serialize + ?Sized)>,
 ) -> Result<(), M::Error> {
     value.map_or(Ok(()), |value| members.serialize_entry(key, value))
+}
+
+/// Writes a list or an object that is left out if it is empty.
+///
+/// # Errors
+///
+/// The serializer fails.
+pub fn put_items<M: SerializeMap, T: Serialize>(
+    members: &mut M,
+    key: &str,
+    items: &T,
+) -> Result<(), M::Error>
+where
+    for<'a> &'a T: IntoIterator,
+{
+    match items.into_iter().next() {
+        Some(_) => members.serialize_entry(key, items),
+        None => Ok(()),
+    }
 }
 
 /// The history of a state; before it, the step that entered the phase, if that is older.
@@ -218,51 +237,15 @@ impl Serialize for Actor {
         members.serialize_entry("status", self.status.as_str())?;
         members.serialize_entry("attempt", &self.attempt)?;
         put_member(&mut members, "substate", substate.as_ref())?;
-        put_member(
-            &mut members,
-            "entered_with",
-            Some(entered_with).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "left_with",
-            Some(left_with).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "left_files",
-            Some(left_files).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "judged",
-            Some(judged).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "spent",
-            Some(spent).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "early",
-            Some(early).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "approvals",
-            Some(approvals).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "lapsed",
-            Some(lapsed).filter(|held| !held.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "writers",
-            Some(writers).filter(|held| !held.is_empty()),
-        )?;
+        put_items(&mut members, "entered_with", entered_with)?;
+        put_items(&mut members, "left_with", left_with)?;
+        put_items(&mut members, "left_files", left_files)?;
+        put_items(&mut members, "judged", judged)?;
+        put_items(&mut members, "spent", spent)?;
+        put_items(&mut members, "early", early)?;
+        put_items(&mut members, "approvals", approvals)?;
+        put_items(&mut members, "lapsed", lapsed)?;
+        put_items(&mut members, "writers", writers)?;
 
         for (key, value) in extra.iter().filter(|(key, _)| !self.has_own(key)) {
             members.serialize_entry(key, value)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// An order that can be taken back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenBack {
-    /// The order.
+    /// The step that the order made.
     pub order: Arc<HistoryEntry>,
     /// The steps that the rules took after it, oldest first; they are taken back too.
     pub steps: Vec<Arc<HistoryEntry>>,

@@ -5,8 +5,8 @@ use super::json_patch::diff;
 use super::patch_text::PatchText;
 use crate::base::{Digest, ObjectFormat};
 use crate::decide::{
-    Detail, FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_member,
-    standing_document,
+    Detail, FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_items,
+    put_member, standing_document,
 };
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -209,19 +209,21 @@ impl<'de> Visitor<'de> for RawEventVisitor {
             changes: PatchText::default(),
             entry: EntryMembers::NONE,
         };
-        // Programs differ in which of two members they take.
         let mut seen: Vec<&str> = Vec::new();
-        let mut once = |name| {
-            let is_new = !seen.contains(&name);
-            seen.push(name);
-            is_new
-                .then_some(())
-                .ok_or_else(|| A::Error::duplicate_field(name))
-        };
         while let Some(key) = members.next_key::<Scalar<'_>>()? {
-            match &*key.text().unwrap_or_default() {
+            let key = key.text().unwrap_or_default();
+            if let Some(name) = ["after", "workflow", "changes"]
+                .into_iter()
+                .find(|name| *name == key)
+            {
+                // Programs differ in which of two members they take.
+                if seen.contains(&name) {
+                    return Err(A::Error::duplicate_field(name));
+                }
+                seen.push(name);
+            }
+            match &*key {
                 "after" => {
-                    once("after")?;
                     let ids: Vec<Scalar<'_>> = members.next_value()?;
                     read.after = ids
                         .into_iter()
@@ -229,12 +231,10 @@ impl<'de> Visitor<'de> for RawEventVisitor {
                         .collect();
                 }
                 "workflow" => {
-                    once("workflow")?;
                     let named: Scalar<'_> = members.next_value()?;
                     read.workflow = named.text().and_then(|text| WorkflowRef::parse(&text));
                 }
                 "changes" => {
-                    once("changes")?;
                     read.changes = members.next_value()?;
                 }
                 other => read.entry.read(other, &mut members)?,
@@ -267,29 +267,14 @@ impl Serialize for EventMembers<'_> {
         put_member(&mut members, "rule", entry.rule.as_ref())?;
         members.serialize_entry("reason", &entry.reason)?;
         members.serialize_entry("actor", &entry.actor)?;
-        let evidence = FilesByPath(&entry.evidence);
-        put_member(
-            &mut members,
-            "evidence",
-            Some(&evidence).filter(|evidence| !evidence.0.is_empty()),
-        )?;
-        put_member(
-            &mut members,
-            "files",
-            Some(&entry.files).filter(|files| !files.is_empty()),
-        )?;
+        if !entry.evidence.is_empty() {
+            members.serialize_entry("evidence", &FilesByPath(&entry.evidence))?;
+        }
+        put_items(&mut members, "files", &entry.files)?;
         put_member(&mut members, "inputs", entry.inputs.as_ref())?;
-        put_member(
-            &mut members,
-            "rests_on",
-            Some(&entry.rests_on).filter(|rests_on| !rests_on.is_empty()),
-        )?;
+        put_items(&mut members, "rests_on", &entry.rests_on)?;
         put_member(&mut members, "base", entry.base.as_ref())?;
-        put_member(
-            &mut members,
-            "waives",
-            Some(&entry.waived).filter(|waived| !waived.is_empty()),
-        )?;
+        put_items(&mut members, "waives", &entry.waived)?;
         put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
         put_member(&mut members, "action", entry.action.as_ref())?;
         let performance = entry
@@ -301,11 +286,7 @@ impl Serialize for EventMembers<'_> {
             entry_detail(&mut members, detail)?;
         }
         put_member(&mut members, "generation", entry.generation.as_ref())?;
-        put_member(
-            &mut members,
-            "others",
-            Some(&entry.others).filter(|others| !others.is_empty()),
-        )?;
+        put_items(&mut members, "others", &entry.others)?;
         members.serialize_entry("workflow", &workflow.to_string())?;
         members.end()
     }

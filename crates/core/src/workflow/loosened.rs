@@ -3,6 +3,7 @@
 use super::Document;
 use crate::TomlLines;
 use crate::TomlStep::{Item, Key};
+use crate::toml_lines::texts;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
@@ -369,19 +370,6 @@ fn other_keys(old: &Table, new: &Table) -> Vec<String> {
         .filter(|key| old.get(*key) != new.get(*key) && !WORDS.contains(&key.as_str()))
         .cloned()
         .collect()
-}
-
-/// A text, or a list of them.
-fn texts(value: Option<&Value>) -> BTreeSet<String> {
-    match value {
-        Some(Value::String(text)) => BTreeSet::from([text.clone()]),
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
-        _ => BTreeSet::new(),
-    }
 }
 
 /// What a change of a schema does: whether it accepts more; `None` if it only accepts less, or decides the same.

@@ -184,7 +184,7 @@ impl Artifact {
 pub struct SchemaText {
     /// The name: `plan-review` for `plan-review.schema.json`.
     pub name: String,
-    /// Its text.
+    /// The JSON text, as the file has it.
     pub text: Arc<str>,
     /// The digest of the text.
     pub digest: Digest,
@@ -437,7 +437,7 @@ pub struct Rule {
     pub from: Vec<PhaseId>,
     /// The guard; `true` if the rule has none.
     pub when: Guard,
-    /// The outcome.
+    /// What happens if the guard is true.
     pub outcome: Outcome,
     /// The reason, a sentence without a final full stop.
     pub because: String,

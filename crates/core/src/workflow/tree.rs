@@ -24,7 +24,7 @@ pub enum TreePart {
     None,
     /// Possibly something below it.
     Within,
-    /// All of it.
+    /// It and everything below it.
     Whole,
 }
 

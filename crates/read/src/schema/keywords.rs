@@ -71,7 +71,7 @@ pub(super) const KEYWORDS: [&str; 60] = [
 pub(super) struct Subschema<'s> {
     /// JSON pointer from the root of the document.
     pub pointer: String,
-    /// The schema.
+    /// What the pointer leads to.
     pub schema: &'s Value,
     /// Whether it validates the same value as the enclosing schema, not a part of that value.
     pub same_value: bool,

@@ -25,7 +25,7 @@ pub struct Usage {
 /// Whose turns and failures are counted. Actions, agents and questions have separate names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Worker {
-    /// An action.
+    /// The executors of an action, by its name.
     Action(String),
     /// The agent of a phase.
     Agent(String),
