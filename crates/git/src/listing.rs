@@ -60,7 +60,7 @@ impl<'t> ListingEntry<'t> {
     }
 
     /// The order of git: a directory is sorted as if its name ended with a slash.
-    pub(super) fn in_order(&self, other: &Self) -> Ordering {
+    fn in_order(&self, other: &Self) -> Ordering {
         ordered(self.name, self.is_tree(), other.name, other.is_tree())
     }
 }
