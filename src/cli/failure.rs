@@ -1,6 +1,6 @@
 //! Exit codes and failures: what went wrong, and what to type next.
 
-use crate::base::{Class, Code, Diagnostic, Error};
+use crate::base::{Class, Code, Diagnostic, Error, Hint};
 use std::io;
 
 /// Every exit code of `orch`, the same for all commands.
@@ -104,11 +104,11 @@ impl Failure {
 
     /// Returns the failure with this hint. Without a message there is nothing to add it to.
     #[must_use]
-    pub fn hint(self, advice: impl Into<String>) -> Self {
+    pub fn hint(self, advice: impl Into<Hint>) -> Self {
         match self {
             Self::Reported { exit, error } => Self::Reported {
                 exit,
-                error: error.with_hint(advice.into()),
+                error: error.with_hint(advice),
             },
             other => other,
         }

@@ -34,7 +34,7 @@ pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
 use crate::apply::{CommitGroup, Writer};
-use crate::base::{Code, Diagnostic, Period, RepoPath};
+use crate::base::{Code, Diagnostic, Hint, Period, RepoPath};
 use crate::store::Store;
 use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use crate::view::{self, Style};
@@ -329,7 +329,7 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
         let _ = ui.document(&view::ErrorView::new(
             Code::Usage,
             usage_message(error),
-            Some("orch --help".to_owned()),
+            Some(&Hint::run(&["orch", "--help"])),
         ));
     } else {
         ui.problem(&error.to_string());

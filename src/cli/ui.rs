@@ -1,6 +1,6 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::base::{Diagnostic, RepoPath, Severity, argv_at, commands_at, locked};
+use crate::base::{Diagnostic, Hint, RepoPath, Severity, locked};
 use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
 use std::io::{self, BufRead, Write};
@@ -119,26 +119,16 @@ impl Ui {
         let _ = self.here.set(here);
     }
 
-    /// A hint, with commands that work where they are typed.
+    /// The directory of the repository in which commands are typed.
     #[must_use]
-    pub fn hint_here(&self, hint: &str) -> String {
-        self.here
-            .get()
-            .map_or_else(|| hint.to_owned(), |here| commands_at(here, hint))
+    pub fn here(&self) -> RepoPath {
+        self.here.get().cloned().unwrap_or_else(RepoPath::root)
     }
 
-    /// The arguments of a command that works where it is typed.
-    #[must_use]
-    pub fn argv_here(&self, argv: &[String]) -> Vec<String> {
-        self.here
-            .get()
-            .map_or_else(|| argv.to_vec(), |here| argv_at(here, argv))
-    }
-
-    /// Prints a hint as a problem.
-    pub fn hint(&self, hint: &str) {
+    /// Prints a hint as a problem, with commands that work where they are typed.
+    pub fn hint(&self, hint: &Hint) {
         let label = self.paint_status.paint(Style::Command, "hint:");
-        self.problem(&format!("{label} {}", self.hint_here(hint)));
+        self.problem(&format!("{label} {}", hint.at(&self.here())));
     }
 
     /// Prints a finding and its hint as problems.

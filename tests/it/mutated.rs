@@ -6,7 +6,7 @@
 use crate::faults::choices;
 use crate::harness::project;
 use crate::setting;
-use orch::base::{Diagnostic, RepoPath, TaskId, TypedLine, commands_at};
+use orch::base::{Diagnostic, RepoPath, TaskId, TypedLine, argv_at};
 use orch::config;
 use orch::decide::ActionResult;
 use orch::record::{EventLog, read_state, sides};
@@ -232,7 +232,7 @@ fn targets() -> Vec<Target> {
             read: |text| {
                 let line = TypedLine::of(text);
                 assert!(line.words.iter().all(|word| word.start <= text.len()));
-                let _ = commands_at(&RepoPath::new("tasks/t").expect("a path"), text);
+                let _ = argv_at(&RepoPath::new("tasks/t").expect("a path"), &line.texts());
                 let _ = (RepoPath::new(text).is_ok(), TaskId::new(text).is_ok());
             },
         },

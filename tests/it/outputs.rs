@@ -105,7 +105,7 @@ fn rare_events_fit_too() {
         Happening::Held {
             task: task(),
             reason: reason(),
-            hint: None,
+            advice: orch::view::Advice::default(),
         },
         Happening::Gone { task: task() },
         Happening::Stopped { reason: reason() },

@@ -1,6 +1,6 @@
 //! Diagnostics: what is wrong, where, and what to type next. Every finding has this shape.
 
-use super::{Class, Code, RepoPath, words};
+use super::{Class, Code, Hint, RepoPath, words};
 use std::fmt;
 
 words! {
@@ -86,8 +86,8 @@ pub struct Diagnostic {
     pub place: Option<Place>,
     /// What is wrong: one sentence without a final full stop.
     pub message: String,
-    /// What to do about it, often a command to type.
-    pub hint: Option<String>,
+    /// What to do about it, often with a command to type.
+    pub hint: Option<Hint>,
 }
 
 impl Diagnostic {
@@ -132,7 +132,7 @@ impl Diagnostic {
 
     /// Sets the hint.
     #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
+    pub fn hint(self, hint: impl Into<Hint>) -> Self {
         Self {
             hint: Some(hint.into()),
             ..self

@@ -1,6 +1,6 @@
 //! The error value of the crate: why an operation failed and what to do about it.
 
-use super::{Class, Code, Diagnostic, Severity};
+use super::{Class, Code, Diagnostic, Hint, Severity};
 use std::fmt;
 
 /// Why an operation failed.
@@ -20,20 +20,26 @@ impl Error {
     /// Another process holds a lock; `what` says which.
     #[must_use]
     pub fn busy(what: impl Into<String>) -> Self {
-        Self::new(Code::Busy, what).with_hint("try again".to_owned())
+        Self::new(Code::Busy, what).with_hint("try again")
     }
 
     /// The branch moved after it was read.
     #[must_use]
     pub fn moved() -> Self {
         Self::new(Code::BranchMoved, "the branch moved while orch was working")
-            .with_hint("try again".to_owned())
+            .with_hint("try again")
     }
 
-    /// Replaces the hint; `None` removes it.
+    /// Replaces the hint.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {
-        self.0.hint = hint.into();
+    pub fn with_hint(self, hint: impl Into<Hint>) -> Self {
+        self.with_hint_of(Some(hint.into()))
+    }
+
+    /// Replaces the hint by one that may be missing.
+    #[must_use]
+    pub fn with_hint_of(mut self, hint: Option<Hint>) -> Self {
+        self.0.hint = hint;
         self
     }
 
@@ -66,8 +72,8 @@ impl Error {
 
     /// What to do about it, if anything is known to help.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        self.0.hint.clone()
+    pub fn hint(&self) -> Option<&Hint> {
+        self.0.hint.as_ref()
     }
 
     /// The error as a warning, where it does not end what it is about.

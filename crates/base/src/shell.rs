@@ -43,87 +43,30 @@ pub fn shell_word(argument: &str) -> String {
 }
 
 /// The same arguments for whoever types them in the directory `here`: those that are paths from the root of the
-/// repository become relative to it. Commands of orch name tasks, which are the same everywhere.
+/// repository become relative to it. These are the arguments of commands that list, move, remove or create files, and those of
+/// git after `--` and the one after `--work-tree`. Commands of orch name tasks, which are the same everywhere.
 #[must_use]
 pub fn argv_at(here: &RepoPath, argv: &[String]) -> Vec<String> {
-    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let at = |(word, means): (&String, WordMeans)| match means {
-        WordMeans::Other => word.clone(),
-        path => path_at(here, word, path),
-    };
-    argv.iter().zip(meanings(&words)).map(at).collect()
-}
-
-/// The same text for whoever types the commands in it in the directory `here`, like [`argv_at`]. A command ends with a
-/// comma or a semicolon, at `&&`, or with the text.
-#[must_use]
-pub fn commands_at(here: &RepoPath, text: &str) -> String {
-    let line = TypedLine::of(text);
-    if line.is_open {
-        return text.to_owned();
+    let program = argv.first().map_or("", String::as_str);
+    let moves = matches!(program, "mv" | "rm" | "mkdir" | "ls");
+    let mut is_paths = moves;
+    let mut before = program;
+    let mut words: Vec<String> = argv.iter().take(1).cloned().collect();
+    for word in argv.iter().skip(1) {
+        let is_path = is_paths || (program == "git" && before == "--work-tree");
+        words.push(if is_path && !word.starts_with('-') {
+            path_at(here, word, moves)
+        } else {
+            word.clone()
+        });
+        is_paths |= program == "git" && word == "--";
+        before = word;
     }
-    let words: Vec<&str> = line.words.iter().map(|word| word.text.as_str()).collect();
-    let (mut out, mut end) = (String::new(), text.len());
-    for (word, means) in line.words.iter().zip(meanings(&words)).rev() {
-        let raw = &text[word.start..end];
-        let path = word.text.trim_end_matches(ENDS);
-        let rest = &raw[raw.trim_end().trim_end_matches(ENDS).len()..];
-        let shown = match means {
-            WordMeans::Other => raw.to_owned(),
-            means => format!("{}{rest}", shell_word(&path_at(here, path, means))),
-        };
-        out.insert_str(0, &shown);
-        end = word.start;
-    }
-    format!("{}{out}", &text[..end])
-}
-
-/// What ends a command within a text.
-const ENDS: [char; 2] = [',', ';'];
-
-/// What a word of a command means.
-#[derive(Clone, Copy, PartialEq)]
-enum WordMeans {
-    /// Nothing that depends on the directory.
-    Other,
-    /// A path from the root of the repository.
-    Path,
-    /// The same, of something that is moved or removed, which `.` cannot be.
-    Moved,
-}
-
-/// What these words mean: the arguments of commands that move or remove files are paths, and those of git after `--`,
-/// and the one after `--work-tree`.
-fn meanings(words: &[&str]) -> Vec<WordMeans> {
-    let (mut now, mut is_git, mut is_single) = (WordMeans::Other, false, false);
-    let meaning = |word: &&str| {
-        let is_path = !word.starts_with('-') && *word != "&&";
-        let means = if is_path { now } else { WordMeans::Other };
-        if std::mem::take(&mut is_single) {
-            now = WordMeans::Other;
-            return means;
-        }
-        (now, is_git) = match *word {
-            "mv" | "rm" | "mkdir" if now == WordMeans::Other && !is_git => {
-                (WordMeans::Moved, false)
-            }
-            "git" if now == WordMeans::Other => (WordMeans::Other, true),
-            "--" if is_git => (WordMeans::Path, true),
-            "--work-tree" if is_git => {
-                is_single = true;
-                (WordMeans::Path, true)
-            }
-            "&&" => (WordMeans::Other, false),
-            word if word.ends_with(ENDS) => (WordMeans::Other, false),
-            _ => (now, is_git),
-        };
-        means
-    };
-    words.iter().map(meaning).collect()
+    words
 }
 
 /// A path from the root of the repository, relative to a directory.
-fn path_at(here: &RepoPath, path: &str, means: WordMeans) -> String {
+fn path_at(here: &RepoPath, path: &str, is_moved: bool) -> String {
     // What begins with a colon is a pattern of git that says itself where it counts from.
     if path.starts_with(['/', ':']) || path.is_empty() {
         return path.to_owned();
@@ -139,8 +82,8 @@ fn path_at(here: &RepoPath, path: &str, means: WordMeans) -> String {
         .zip(&to)
         .take_while(|(one, other)| one == other)
         .count();
-    // What is above the directory, or is it, is named from outside.
-    let common = if means == WordMeans::Moved {
+    // `.` can be neither moved nor removed, so the directory and those above it are named from outside.
+    let common = if is_moved {
         common.min(to.len() - 1)
     } else {
         common
@@ -232,8 +175,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_in_a_text_work_in_the_directory_where_they_are_typed() {
-        for (here, text, expected) in [
+    fn paths_of_a_command_count_from_where_it_is_typed() {
+        for (here, typed, expected) in [
             (
                 "tasks/k",
                 "git restore -- tasks/k/state.json",
@@ -241,45 +184,40 @@ mod tests {
             ),
             (
                 "tasks",
-                "HEAD holds it: git restore --source=HEAD -- tasks/k",
-                "HEAD holds it: git restore --source=HEAD -- k",
+                "git restore --source=HEAD -- tasks/k",
+                "git restore --source=HEAD -- k",
             ),
             ("tasks/k", "git restore -- tasks/k", "git restore -- ."),
             (
                 "src/a",
-                "rm -f tasks/t/state.json; then: orch new t",
-                "rm -f ../../tasks/t/state.json; then: orch new t",
+                "rm -f tasks/t/state.json",
+                "rm -f ../../tasks/t/state.json",
             ),
+            ("tasks", "mv 'tasks/a b' tasks/x/b", "mv 'a b' x/b"),
+            ("tasks/x", "mkdir -p tasks/x", "mkdir -p ../x"),
             (
                 "tasks",
-                "mkdir -p tasks/x && mv 'tasks/a b' tasks/x/b && orch rename a x/b",
-                "mkdir -p x && mv 'a b' x/b && orch rename a x/b",
+                "git commit -m 'put tasks/k back' -- tasks/k",
+                "git commit -m 'put tasks/k back' -- k",
             ),
-            (
-                "tasks",
-                "git commit -m 'put tasks/k back' -- tasks/k, or: orch recover tasks/k",
-                "git commit -m 'put tasks/k back' -- k, or: orch recover tasks/k",
-            ),
-            ("tasks", "it doesn't mv tasks/k", "it doesn't mv tasks/k"),
-            ("tasks", "  rename the file\n", "  rename the file\n"),
-            ("", "git restore -- tasks/k", "git restore -- tasks/k"),
             (
                 "tasks/z",
-                "git reset -q -- tasks/k tasks/z && mv tasks/z tasks/k && orch rename k z",
-                "git reset -q -- ../k . && mv ../z ../k && orch rename k z",
+                "git reset -q -- tasks/k tasks/z",
+                "git reset -q -- ../k .",
             ),
+            (
+                "tasks",
+                "git --work-tree tasks/a status",
+                "git --work-tree a status",
+            ),
+            ("tasks", "orch next tasks/k", "orch next tasks/k"),
+            ("tasks", "git rebase --onto mv k", "git rebase --onto mv k"),
+            ("", "git restore -- tasks/k", "git restore -- tasks/k"),
         ] {
             let here = RepoPath::new(here).unwrap_or_else(|_| RepoPath::root());
-            assert_eq!(commands_at(&here, text), expected, "{here}");
+            let argv = argv_at(&here, &TypedLine::of(typed).texts());
+            assert_eq!(command(&argv), expected, "{here}");
         }
-        let here = RepoPath::new("tasks").expect("a path");
-        let argv = ["git", "restore", "-s", "1f2e", "--", "tasks/k/plan.json"].map(str::to_owned);
-        assert_eq!(
-            argv_at(&here, &argv).last().map(String::as_str),
-            Some("k/plan.json")
-        );
-        let order = ["orch", "next", "tasks/k"].map(str::to_owned);
-        assert_eq!(argv_at(&here, &order), order);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Errors of the file system: their messages and hints.
 
-use crate::base::{Code, Error};
+use crate::base::{Code, Error, Hint};
 use std::io;
 use std::path::Path;
 
 /// An input or output error with the path of the file.
 pub fn io_error(path: &Path, source: io::Error) -> Error {
     let message = format!("{}: {source}", path.display());
-    Error::new(Code::Io, message).with_hint(refusal(source.kind()))
+    Error::new(Code::Io, message).with_hint_of(refusal(source.kind()))
 }
 
 /// The hint for an error of the file system.
-pub fn refusal(kind: io::ErrorKind) -> Option<String> {
+pub fn refusal(kind: io::ErrorKind) -> Option<Hint> {
     let advice = match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "the disk is full, but nothing was lost; free some space, then try again"
@@ -20,5 +20,5 @@ pub fn refusal(kind: io::ErrorKind) -> Option<String> {
         io::ErrorKind::PermissionDenied => "check its owner and permissions",
         _ => return None,
     };
-    Some(advice.to_owned())
+    Some(Hint::from(advice))
 }

@@ -3,7 +3,7 @@
 use super::environment::settings;
 use super::git::git_id;
 use super::{Error, Store, durable};
-use crate::base::{Digest, RepoPath, command};
+use crate::base::{Digest, Hint, RepoPath};
 use crate::error::libgit2;
 use crate::scan::{Entry, io_error, open_linked};
 use git2::AttrCheckFlags;
@@ -196,7 +196,7 @@ impl Store {
             if fs::symlink_metadata(&file)
                 .is_ok_and(|found| !found.is_file() && !found.is_dir() && !found.is_symlink())
             {
-                let hint = command(&["rm", &file.to_string_lossy()]);
+                let hint = Hint::run(&["rm", &file.to_string_lossy()]);
                 return Err(io_error(
                     &file,
                     io::Error::other("it is a pipe, a device or a socket"),

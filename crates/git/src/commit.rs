@@ -582,7 +582,7 @@ impl<'s> Transaction<'s> {
 /// A file is to be written where HEAD has a directory, or the other way round.
 pub(super) fn directory_taken() -> Error {
     let why = "HEAD has a file or a submodule in place of a directory of the task";
-    let hint = "commit the change that put the directory there, then try again".to_owned();
+    let hint = "commit the change that put the directory there, then try again";
     Error::new(Code::DirectoryTaken, why).with_hint(hint)
 }
 

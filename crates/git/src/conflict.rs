@@ -4,7 +4,7 @@ use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
 use super::{Error, Store, digest, durable};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, Hint, RepoPath};
 use crate::error::libgit2;
 use git2::RepositoryState;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Operation {
     /// Its name, with an article.
     pub what: &'static str,
     /// The command that continues it.
-    pub next: &'static str,
+    pub next: [&'static str; 3],
     /// The alternative option, such as `--abort`.
     or_else: Option<&'static str>,
 }
@@ -41,34 +41,37 @@ impl Operation {
         };
         match state {
             RepositoryState::Clean => None,
-            RepositoryState::Merge => continued("a merge", "git merge --continue"),
+            RepositoryState::Merge => continued("a merge", ["git", "merge", "--continue"]),
             RepositoryState::Revert | RepositoryState::RevertSequence => {
-                continued("a revert", "git revert --continue")
+                continued("a revert", ["git", "revert", "--continue"])
             }
             RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
-                continued("a cherry-pick", "git cherry-pick --continue")
+                continued("a cherry-pick", ["git", "cherry-pick", "--continue"])
             }
             RepositoryState::Bisect => Some(Self {
                 what: "a bisect",
-                next: "git bisect reset",
+                next: ["git", "bisect", "reset"],
                 or_else: None,
             }),
             RepositoryState::Rebase
             | RepositoryState::RebaseInteractive
-            | RepositoryState::RebaseMerge => continued("a rebase", "git rebase --continue"),
+            | RepositoryState::RebaseMerge => {
+                continued("a rebase", ["git", "rebase", "--continue"])
+            }
             RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
-                continued("applying a mailbox", "git am --continue")
+                continued("applying a mailbox", ["git", "am", "--continue"])
             }
         }
     }
 
     /// The commands that end the operation.
     #[must_use]
-    pub fn hint(&self) -> String {
-        self.or_else.map_or_else(
-            || self.next.to_owned(),
-            |other| format!("{}, or {other}", self.next),
-        )
+    pub fn hint(&self) -> Hint {
+        let next = Hint::run(&self.next);
+        match self.or_else {
+            Some(other) => next.text(format!(", or {other}")),
+            None => next,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors of the repository: their codes, messages and hints.
 
-use crate::base::{Code, Error, command};
+use crate::base::{Code, Error, Hint};
 use crate::scan::refusal;
 use git2::ErrorCode;
 use std::io;
@@ -15,7 +15,7 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
             .ancestors()
             .find(|above| above.join(".git").exists())
             .unwrap_or(path);
-        let hint = command(&[
+        let hint = Hint::run(&[
             "git",
             "config",
             "--global",
@@ -38,13 +38,13 @@ pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
 /// The repository uses something that `orch` does not know.
 pub(super) fn unsupported(what: &str) -> Error {
     let message = format!("the repository uses {what}, which orch does not support");
-    let hint = "install a newer orch, or use a repository without it".to_owned();
+    let hint = "install a newer orch, or use a repository without it";
     Error::new(Code::UnsupportedRepository, message).with_hint(hint)
 }
 
 /// Converts the fault of a git command that reads or moves references in a reftable.
 pub(super) fn table_fault(fault: GitFault) -> Error {
-    let hint = "install git 2.45 or newer, which the reftable of this repository needs".to_owned();
+    let hint = "install git 2.45 or newer, which the reftable of this repository needs";
     match &fault {
         GitFault::NoProgram { .. } => Error::from(fault).with_hint(hint),
         GitFault::Refused { message, .. } if message.contains("unknown repository extension") => {
@@ -54,8 +54,7 @@ pub(super) fn table_fault(fault: GitFault) -> Error {
         }
         // git does not say more.
         GitFault::Refused { message, .. } if message.contains("I/O error") => {
-            let hint =
-                "check whether the disk is full, and the permissions of .git/reftable".to_owned();
+            let hint = "check whether the disk is full, and the permissions of .git/reftable";
             Error::from(fault).with_hint(hint)
         }
         GitFault::Refused { .. } => fault.into(),
@@ -65,19 +64,20 @@ pub(super) fn table_fault(fault: GitFault) -> Error {
 /// The repository at this path has no work tree.
 pub(super) fn bare(path: &Path) -> Error {
     let message = format!("the repository at {} has no work tree", path.display());
-    let hint = "run orch in a work tree of this repository: git worktree add DIR".to_owned();
+    let hint = Hint::from("run orch in a work tree of this repository: ")
+        .command(&["git", "worktree", "add", "DIR"]);
     Error::new(Code::BareRepository, message).with_hint(hint)
 }
 
 /// The environment names a repository that cannot be used.
 pub(super) fn environment(why: String) -> Error {
-    let hint = "unset GIT_DIR, or set GIT_WORK_TREE to its work tree".to_owned();
+    let hint = "unset GIT_DIR, or set GIT_WORK_TREE to its work tree";
     Error::new(Code::GitEnvironment, why).with_hint(hint)
 }
 
 /// There is no such commit.
 pub(super) fn unknown_revision(revision: &str) -> Error {
-    let hint = "see `git log`; a shallow clone has only a part of the history".to_owned();
+    let hint = "see `git log`; a shallow clone has only a part of the history";
     Error::new(
         Code::UnknownRevision,
         format!("there is no commit `{revision}`"),
@@ -87,7 +87,7 @@ pub(super) fn unknown_revision(revision: &str) -> Error {
 
 /// A revision may be the beginning of several names of objects.
 pub(super) fn ambiguous_revision(revision: &str) -> Error {
-    let hint = "write more digits of the commit, or the name of a branch".to_owned();
+    let hint = "write more digits of the commit, or the name of a branch";
     Error::new(
         Code::UnknownRevision,
         format!("`{revision}` does not name one commit"),
@@ -97,18 +97,23 @@ pub(super) fn ambiguous_revision(revision: &str) -> Error {
 
 /// git has no identity for commits.
 pub(super) fn no_identity() -> Error {
-    let hint = "git config user.name NAME && git config user.email MAIL".to_owned();
-    Error::new(Code::NoIdentity, "git does not know who you are").with_hint(hint)
+    Error::new(Code::NoIdentity, "git does not know who you are").with_hint(name_yourself())
+}
+
+/// The commands that give git an identity for commits.
+pub(super) fn name_yourself() -> Hint {
+    Hint::run(&["git", "config", "user.name", "NAME"]).and(&["git", "config", "user.email", "MAIL"])
 }
 
 /// The signing program failed with this message.
 pub(super) fn signing(message: &str) -> Error {
-    let hint = "check user.signingKey and gpg.format; to turn signing off here: git config commit.gpgSign false";
+    let hint = Hint::from("check user.signingKey and gpg.format; to turn signing off here: ")
+        .command(&["git", "config", "commit.gpgSign", "false"]);
     Error::new(
         Code::SigningFailed,
         format!("cannot sign the commit: {message}"),
     )
-    .with_hint(hint.to_owned())
+    .with_hint(hint)
 }
 
 /// A `git commit` is open in this process; moving the branch would make it fail.
@@ -117,13 +122,13 @@ pub(super) fn commit_open(command: &str, process: &str) -> Error {
         Code::CommitOpen,
         format!("a `git {command}` is open (process {process})"),
     )
-    .with_hint("finish or abort it, then try again".to_owned())
+    .with_hint("finish or abort it, then try again")
 }
 
 /// The error for one of libgit2, whose text says in words what the system refused.
 pub(crate) fn libgit2(error: git2::Error) -> Error {
     let hint = refusal(kind_in(error.message()));
-    Error::new(Code::Git, format!("git: {}", error.message())).with_hint(hint)
+    Error::new(Code::Git, format!("git: {}", error.message())).with_hint_of(hint)
 }
 
 /// Why a `git` command failed.
@@ -150,11 +155,11 @@ impl From<GitFault> for Error {
                 let message = format!("git {command}: `git` is not on the PATH");
                 let hint = "install git; without it suggest, explain, status and check work, and \
                             `[git] commit = \"off\"` in orch.toml applies transitions without committing them";
-                Self::new(Code::NoGit, message).with_hint(hint.to_owned())
+                Self::new(Code::NoGit, message).with_hint(hint)
             }
             GitFault::Refused { command, message } => {
                 let hint = refusal(kind_in(&message));
-                Self::new(Code::Git, format!("git {command}: {message}")).with_hint(hint)
+                Self::new(Code::Git, format!("git {command}: {message}")).with_hint_of(hint)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::gc::{GcState, NAME as GC_FILE};
 use super::{Error, Store};
-use crate::base::{Code, Diagnostic, command};
+use crate::base::{Code, Diagnostic, Hint};
 use crate::scan::{io_error, open_regular, writable};
 use std::fs::{self, TryLockError};
 use std::io;
@@ -26,8 +26,10 @@ impl Store {
                 let message = "a killed process left a commit of orch unfinished";
                 let unfinished = Diagnostic::warning(Code::Unfinished, message);
                 found.push(
-                    unfinished
-                        .hint("orch doctor --fix; any other command of orch completes it, too"),
+                    unfinished.hint(
+                        Hint::run(&["orch", "doctor", "--fix"])
+                            .text("; any other command of orch completes it, too"),
+                    ),
                 );
             }
             None => {}
@@ -70,7 +72,7 @@ impl Store {
                 "{} is a directory, so no order can be recorded",
                 file.display()
             );
-            let hint = command(&["rm", "-r", &file.to_string_lossy()]);
+            let hint = Hint::run(&["rm", "-r", &file.to_string_lossy()]);
             found.push(Diagnostic::warning(Code::NotAFile, message).hint(hint));
         }
         let places = [

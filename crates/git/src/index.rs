@@ -14,7 +14,7 @@ use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_in
 use super::splice::is_plain;
 use super::update_index::GitUpdate;
 use super::{Error, Store, side_work};
-use crate::base::{Class, Code, RepoPath, command};
+use crate::base::{Class, Code, Hint, RepoPath};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::io_error;
 use std::io;
@@ -352,10 +352,10 @@ pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
 
 /// The command that resolves an unmerged path.
 #[must_use]
-pub fn resolving(path: &str) -> String {
+pub fn resolving(path: &str) -> Hint {
     match path.rsplit_once('/') {
-        Some((task, STATE_FILE | TRANSCRIPT_FILE)) => command(&["orch", "resolve", task]),
-        _ => format!("resolve it, then: {}", command(&["git", "add", "--", path])),
+        Some((task, STATE_FILE | TRANSCRIPT_FILE)) => Hint::run(&["orch", "resolve", task]),
+        _ => Hint::from("resolve it, then: ").command(&["git", "add", "--", path]),
     }
 }
 

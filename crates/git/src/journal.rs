@@ -5,7 +5,7 @@ use super::read_index::IndexChange;
 use super::references::RefStorage;
 use super::side_work::{self, SideWork};
 use super::{Error, Store, durable};
-use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -413,7 +413,8 @@ fn broken(kept: &Path) -> Diagnostic {
     } else {
         &["rm"]
     };
-    let remove = command(&[remove, &[&kept.to_string_lossy()]].concat());
-    let hint = format!("compare the branch with the files: git status; then: {remove}");
+    let hint = Hint::from("compare the branch with the files: ")
+        .command(&["git", "status"])
+        .then(&[remove, &[&kept.to_string_lossy()]].concat());
     Diagnostic::warning(Code::Unfinished, message).hint(hint)
 }

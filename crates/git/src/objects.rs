@@ -5,7 +5,7 @@
 
 use super::walk::{CommitGraph, CommitNode, WalkOrder};
 use super::{Error, Store, digest};
-use crate::base::{Code, Digest};
+use crate::base::{Code, Digest, Hint};
 use crate::error::libgit2;
 use crate::scan::io_error;
 use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
@@ -343,17 +343,19 @@ fn unread(id: Oid) -> Error {
         Code::Git,
         format!("git did not find the object {id}, although it is in this repository"),
     )
-    .with_hint("try again; if it stays so: git fsck".to_owned())
+    .with_hint(Hint::from("try again; if it stays so: ").command(&["git", "fsck"]))
 }
 
 /// The error for an object whose content is another one.
 pub(super) fn damaged(id: Oid, why: &str) -> Error {
     Error::new(Code::Git, format!("the object {id} is damaged: {why}"))
-        .with_hint("git fsck".to_owned())
+        .with_hint(Hint::run(&["git", "fsck"]))
 }
 
 pub(super) fn not_in_clone(what: &str, id: Oid) -> Error {
-    let hint = "git fetch --refetch, or git fetch --unshallow".to_owned();
+    let hint = Hint::run(&["git", "fetch", "--refetch"])
+        .text(", or ")
+        .command(&["git", "fetch", "--unshallow"]);
     Error::new(
         Code::NotInClone,
         format!("the {what} {id} is not in this clone"),

@@ -449,7 +449,7 @@ impl Store {
             if is_below(&other, name) || is_below(name, &other) {
                 let message =
                     format!("the branch {name} cannot be created, because {other} exists");
-                let hint = "switch to a branch with another name".to_owned();
+                let hint = "switch to a branch with another name";
                 return Err(Error::new(Code::BranchTaken, message).with_hint(hint));
             }
         }

@@ -3,7 +3,7 @@
 //! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
 use super::environment::settings;
-use super::error::{GitFault, no_identity, signing};
+use super::error::{GitFault, name_yourself, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
 use crate::base::{Code, Digest, ObjectFormat};
@@ -209,8 +209,7 @@ fn nothing_left() -> Error {
 }
 
 fn unusable(message: String) -> Error {
-    let hint = "git config user.name NAME && git config user.email MAIL".to_owned();
-    Error::new(Code::NoIdentity, message).with_hint(hint)
+    Error::new(Code::NoIdentity, message).with_hint(name_yourself())
 }
 
 /// Parses `Name <mail> seconds zone`, the format of `git var`.

@@ -335,5 +335,5 @@ pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
 }
 
 pub(super) fn refused(path: &RepoPath, error: &Error) -> Error {
-    Error::new(error.code(), format!("{path}: {error}")).with_hint(error.hint())
+    Error::new(error.code(), format!("{path}: {error}")).with_hint_of(error.hint().cloned())
 }

@@ -187,5 +187,5 @@ impl Source for WorkTree<'_> {
 }
 
 fn refused(path: &RepoPath, error: &Error) -> Error {
-    Error::new(error.code(), format!("{path}: {error}")).with_hint(error.hint())
+    Error::new(error.code(), format!("{path}: {error}")).with_hint_of(error.hint().cloned())
 }

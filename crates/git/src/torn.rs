@@ -4,7 +4,7 @@
 //! file; and libgit2 reads one that is cut off for ever. So such a file is read here, or looked at before libgit2 reads it.
 
 use super::{Error, Store, digest, durable};
-use crate::base::{Code, Digest};
+use crate::base::{Code, Digest, Hint};
 use crate::scan::{Directory, io_error, open_regular};
 use flate2::bufread::ZlibDecoder;
 use git2::{ObjectType, Oid};
@@ -53,9 +53,10 @@ impl Store {
     #[must_use]
     pub fn torn(object: Digest) -> Error {
         let what = "its file is empty or cut short, as a power failure leaves it";
-        let hint = "git fsck; then remove the file, and fetch the object from another clone or stage the file again";
-        Error::new(Code::Git, format!("the object {object} is torn: {what}"))
-            .with_hint(hint.to_owned())
+        let hint = Hint::run(&["git", "fsck"]).text(
+            "; then remove the file, and fetch the object from another clone or stage the file again",
+        );
+        Error::new(Code::Git, format!("the object {object} is torn: {what}")).with_hint(hint)
     }
 
     /// The kind and the content of an object that has a file of its own, here or in an alternate; `None` if it has none, or

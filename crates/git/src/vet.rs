@@ -3,7 +3,7 @@
 use super::git_processes::git_works_in;
 use super::sign::Person;
 use super::{Error, Head, Store};
-use crate::base::{Code, command};
+use crate::base::{Code, Hint};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,14 +33,16 @@ impl Store {
         match &head.branch {
             None if !self.options.detached_head => {
                 let why = "HEAD is detached, so a commit would belong to no branch";
-                let hint = "git switch BRANCH, or set `[git] detached_head = true` in orch.toml";
-                Err(Error::new(Code::DetachedHead, why).with_hint(hint.to_owned()))
+                let hint = Hint::run(&["git", "switch", "BRANCH"])
+                    .text(", or set `[git] detached_head = true` in orch.toml");
+                Err(Error::new(Code::DetachedHead, why).with_hint(hint))
             }
             Some(branch) => {
                 let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
                 if self.options.protected.matches(name) {
                     let why = format!("branch `{name}` is protected by orch.toml");
-                    let hint = "switch to another branch: git switch -c NAME".to_owned();
+                    let hint = Hint::from("switch to another branch: ")
+                        .command(&["git", "switch", "-c", "NAME"]);
                     return Err(Error::new(Code::BranchProtected, why).with_hint(hint));
                 }
                 Ok(())
@@ -81,17 +83,20 @@ impl Store {
             return Error::busy(format!("another git process holds {}", lock.display()));
         };
         let (shown, since) = (lock.display(), spoken(age));
-        let remove = format!("remove it: {}", command(&["rm", &lock.to_string_lossy()]));
+        let remove = ["rm", &lock.to_string_lossy()];
         let (message, hint) = if age >= ABANDONED {
             (
                 format!("{shown} was left behind {since} ago: no git process works here"),
-                remove,
+                Hint::from("remove it: ").command(&remove),
             )
         } else {
             // Its process may be one that uses git as a library.
             let message =
                 format!("{shown} has been held for {since}, and no git process works here");
-            (message, format!("try again; if it stays, {remove}"))
+            (
+                message,
+                Hint::from("try again; if it stays, remove it: ").command(&remove),
+            )
         };
         Error::new(Code::Busy, message).with_hint(hint)
     }

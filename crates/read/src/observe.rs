@@ -3,7 +3,7 @@
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Matcher, Schemas, ValidationCache};
 use crate::base::{
-    ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId, TaskPlace,
+    ArtifactName, Code, Diagnostic, Digest, Error, Hint, Place, RepoPath, TaskId, TaskPlace,
 };
 use crate::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
@@ -403,33 +403,33 @@ impl Observer<'_> {
                         "the file has {size} bytes; the limit is {} bytes",
                         self.limits.bytes
                     ),
-                    SMALLER,
+                    SMALLER.into(),
                 ),
                 Content::Absent => (
                     Code::NotInClone,
                     "the content of the file is not in this clone".to_owned(),
-                    "git fetch --refetch",
+                    Hint::run(&["git", "fetch", "--refetch"]),
                 ),
                 Content::Unreadable(why) => (
                     Code::NotAFile,
                     format!("the file cannot be read: {why}"),
-                    "remove it and write the file",
+                    "remove it and write the file".into(),
                 ),
             },
             EntryKind::Symlink => (
                 Code::Symlink,
                 "the path is a symbolic link; git stores the link, not its target".to_owned(),
-                "replace the link with the file",
+                "replace the link with the file".into(),
             ),
             EntryKind::Directory => (
                 Code::IsADirectory,
                 "the path is a directory, not a file".to_owned(),
-                "remove the directory and write the file",
+                "remove the directory and write the file".into(),
             ),
             EntryKind::Special => (
                 Code::NotAFile,
                 "the path is a pipe, a device or a socket, not a file".to_owned(),
-                "remove it and write the file",
+                "remove it and write the file".into(),
             ),
             EntryKind::NotUtf8 | EntryKind::Repository => return Ok(Got::Nothing),
         };

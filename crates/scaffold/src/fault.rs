@@ -1,6 +1,6 @@
 //! Faults of a configuration and their positions.
 
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, Hint};
 use std::ops::Range;
 
 /// A part of an expression that cannot be translated.
@@ -67,7 +67,7 @@ impl SkillFault {
         }
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+    pub(super) fn hint(self, hint: impl Into<Hint>) -> Self {
         Self {
             diagnostic: self.diagnostic.hint(hint),
             ..self

@@ -3,7 +3,7 @@
 use super::layout::{Cell, counted, id_cell, paragraph, plain, row_text, styled};
 use super::step::origin;
 use super::{Finding, Paint, Repository, StepView, Style};
-use crate::base::{Code, Diagnostic, Digest, PhaseId, Place, TaskId, TaskPlace, Timestamp};
+use crate::base::{Code, Diagnostic, Digest, Hint, PhaseId, Place, TaskId, TaskPlace, Timestamp};
 use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
 use serde::{Serialize, Serializer};
@@ -406,9 +406,11 @@ impl AuditedChange {
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.proof.standing {
             _ if self.acknowledged.is_some() => return None,
-            Standing::Forged => Diagnostic::error(Code::Forged, message).hint(format!(
-                "git show {commit}; to undo it: git revert {commit}"
-            )),
+            Standing::Forged => Diagnostic::error(Code::Forged, message).hint(
+                Hint::run(&["git", "show", &commit])
+                    .text("; to undo it: ")
+                    .command(&["git", "revert", &commit]),
+            ),
             Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };

@@ -181,8 +181,8 @@ impl BriefFile {
         let problem = expected.problems.first().map(|finding| {
             let place = finding.place();
             let hint = finding
-                .hint
-                .as_ref()
+                .advice
+                .hint()
                 .map_or(String::new(), |hint| format!("; {hint}"));
             shorten(
                 &one_line(&format!("{place}: {}{hint}", finding.message)),

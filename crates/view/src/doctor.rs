@@ -1,7 +1,7 @@
 //! What `orch doctor` found.
 
 use super::{Finding, Paint, Repository, Style};
-use crate::base::Severity;
+use crate::base::{RepoPath, Severity};
 use serde::Serialize;
 
 /// The state of a repository and of its surroundings.
@@ -62,9 +62,10 @@ impl DoctorCheck {
 }
 
 impl DoctorReport {
-    /// The report as text: a line per check, its findings below it, and what was repaired. `hint` adapts commands.
+    /// The report as text: a line per check, its findings below it, and what was repaired. Commands are for whoever types
+    /// them in the directory `here`.
     #[must_use]
-    pub fn text(&self, paint: Paint, hint: impl Fn(&str) -> String) -> String {
+    pub fn text(&self, paint: Paint, here: &RepoPath) -> String {
         let Versions { orch, git, libgit2 } = &self.versions;
         let git = git.as_deref().unwrap_or("not found");
         let mut out = format!("orch {orch}, git {git}, libgit2 {libgit2}\n");
@@ -97,10 +98,11 @@ impl DoctorReport {
                     "         {place}{} [{}]\n",
                     finding.message, finding.code
                 ));
-                for advice in finding.hint.iter().map(|advice| hint(advice)) {
+                if let Some(hint) = finding.advice.hint() {
                     out.push_str(&format!(
-                        "         {} {advice}\n",
-                        paint.paint(Style::Command, "hint:")
+                        "         {} {}\n",
+                        paint.paint(Style::Command, "hint:"),
+                        hint.at(here)
                     ));
                 }
             }

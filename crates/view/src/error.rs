@@ -1,6 +1,7 @@
 //! The JSON envelope of a failure.
 
-use crate::base::Code;
+use super::Advice;
+use crate::base::{Code, Hint};
 use serde::Serialize;
 
 /// What a command prints as JSON if it fails.
@@ -22,18 +23,19 @@ pub struct FailureBody {
     pub code: String,
     /// What failed, one sentence.
     pub message: String,
-    /// What to do about it; often a command to type.
-    pub hint: Option<String>,
+    /// What to do about it.
+    #[serde(flatten)]
+    pub advice: Advice,
 }
 
 impl ErrorView {
     /// The envelope of one failure.
     #[must_use]
-    pub fn new(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, hint: Option<&Hint>) -> Self {
         let error = FailureBody {
             code: code.to_string(),
             message: message.into(),
-            hint,
+            advice: hint.into(),
         };
         Self { error }
     }
@@ -50,10 +52,11 @@ mod tests {
             line(&ErrorView::new(
                 Code::UnknownTask,
                 "there is no task t-9",
-                Some("orch status".to_owned())
+                Some(&Hint::from("see which there are: ").command(&["orch", "status"]))
             )),
             "{\"schemaVersion\":1,\"kind\":\"error\",\"error\":{\"code\":\"unknown-task\",\
-             \"message\":\"there is no task t-9\",\"hint\":\"orch status\"}}\n"
+             \"message\":\"there is no task t-9\",\"hint\":\"see which there are: orch status\",\
+             \"commands\":[[\"orch\",\"status\"]]}}\n"
         );
     }
 }

@@ -3,8 +3,8 @@
 use super::layout::{counted, one_line, shorten};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
-use super::{Paint, RunLine, Style, TransitionLine};
-use crate::base::Timestamp;
+use super::{Advice, Paint, RunLine, Style, TransitionLine};
+use crate::base::{RepoPath, Timestamp};
 use serde::Serialize;
 
 /// One event of a watch.
@@ -48,7 +48,8 @@ pub enum Happening {
         /// Why it is held back.
         reason: String,
         /// What would allow it.
-        hint: Option<String>,
+        #[serde(flatten)]
+        advice: Advice,
     },
     /// A problem that does not stop the watch.
     Finding {
@@ -84,14 +85,13 @@ impl EventView {
 }
 
 impl Happening {
-    /// Replaces the hint that the event is shown with, if it has one.
-    pub fn change_hint(&mut self, change: impl Fn(&str) -> String) {
-        let hint = match self {
-            Self::Held { hint, .. } => hint,
-            Self::Finding { finding } => &mut finding.hint,
-            _ => return,
-        };
-        *hint = hint.as_deref().map(change);
+    /// Makes the commands of its hint work for whoever types them in the directory `here`.
+    pub fn type_at(&mut self, here: &RepoPath) {
+        match self {
+            Self::Held { advice, .. } => advice.type_at(here),
+            Self::Finding { finding } => finding.advice.type_at(here),
+            _ => {}
+        }
     }
 
     /// The event as text: one line, or two if there is a hint.
@@ -108,19 +108,23 @@ impl Happening {
                     paint.paint(mood(suggestion), &shorten(&line, width))
                 )
             }
-            Self::Held { task, reason, hint } => {
+            Self::Held {
+                task,
+                reason,
+                advice,
+            } => {
                 let line = shorten(&format!("{task}: held back: {reason}"), width);
                 format!(
                     "{}\n{}",
                     paint.paint(Style::Warn, &line),
-                    advice(hint.as_deref(), paint)
+                    hint_line(advice, paint)
                 )
             }
             Self::Finding { finding } => {
                 format!(
                     "{}\n{}",
                     one_line(&finding.line()),
-                    advice(finding.hint.as_deref(), paint)
+                    hint_line(&finding.advice, paint)
                 )
             }
             Self::Gone { task } => format!("{}: gone\n", one_line(task)),
@@ -137,35 +141,36 @@ impl Happening {
     }
 }
 
-fn advice(hint: Option<&str>, paint: Paint) -> String {
-    hint.map_or(String::new(), |hint| {
-        format!(
-            "{}\n",
-            paint.paint(Style::Dim, &format!("    hint: {}", one_line(hint)))
-        )
-    })
+fn hint_line(advice: &Advice, paint: Paint) -> String {
+    match advice.hint() {
+        Some(hint) => {
+            let hint = one_line(&hint.to_string());
+            format!(
+                "{}\n",
+                paint.paint(Style::Dim, &format!("    hint: {hint}"))
+            )
+        }
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Hint;
     use crate::view::line;
 
     #[test]
-    fn only_the_hint_of_an_event_is_replaced() {
+    fn the_hint_of_an_event_is_for_where_it_is_typed() {
         let (task, reason) = ("t".to_owned(), "a merge is open".to_owned());
         let mut held = Happening::Held {
             task,
             reason,
-            hint: Some("git add".to_owned()),
+            advice: Some(Hint::run(&["git", "add", "--", "tasks/t"])).into(),
         };
-        held.change_hint(|hint| format!("{hint} here"));
+        held.type_at(&RepoPath::new("tasks").expect("a path"));
         let shown = held.text(Paint::PLAIN, 0);
-        assert!(shown.ends_with("hint: git add here\n"), "{shown}");
-        let mut gone = Happening::Gone {
-            task: "t".to_owned(),
-        };
-        gone.change_hint(|_| unreachable!("it has no hint"));
+        assert!(shown.ends_with("hint: git add -- t\n"), "{shown}");
     }
 
     #[test]
@@ -173,7 +178,7 @@ mod tests {
         let held = Happening::Held {
             task: "t-42".to_owned(),
             reason: "a `git commit`\nis open".to_owned(),
-            hint: None,
+            advice: Advice::default(),
         };
         assert_eq!(
             held.text(Paint::PLAIN, 0),

@@ -455,8 +455,8 @@ pub(super) fn value_text(value: &Value) -> String {
 
 fn finding_line(finding: &Finding) -> String {
     let hint = finding
-        .hint
-        .as_ref()
+        .advice
+        .hint()
         .map_or(String::new(), |hint| format!(" (hint: {hint})"));
     finding.line() + &hint
 }

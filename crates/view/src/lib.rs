@@ -10,6 +10,7 @@ use orch_base as base;
 use orch_core::{config, decide, workflow};
 
 mod action_prompt;
+mod advice;
 mod answer;
 mod audit;
 mod brief;
@@ -52,6 +53,7 @@ pub mod uri;
 mod wire;
 
 pub use action_prompt::action_prompt;
+pub use advice::Advice;
 pub use answer::{
     DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone, HookLine, HookName,
     HookState, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer,

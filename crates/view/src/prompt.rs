@@ -335,10 +335,9 @@ fn problem(out: &mut String, finding: &Finding) {
     let pointer = pointer.map_or(String::new(), |pointer| {
         format!(" (at `{}`)", one_line(pointer))
     });
-    let hint = finding
-        .hint
-        .as_ref()
-        .map_or(String::new(), |hint| format!("; {}", one_line(hint)));
+    let hint = finding.advice.hint().map_or(String::new(), |hint| {
+        format!("; {}", one_line(&hint.to_string()))
+    });
     out.push_str(&format!(
         "- {place}{}{pointer}{hint}\n",
         one_line(&finding.message)

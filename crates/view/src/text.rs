@@ -340,7 +340,7 @@ pub(super) fn problem(
     width: usize,
 ) {
     paragraph(out, &finding.line(), indent, INDENT, width);
-    if let Some(hint) = &finding.hint {
+    if let Some(hint) = finding.advice.hint() {
         let mut line = String::new();
         paragraph(
             &mut line,

@@ -2,8 +2,8 @@
 //!
 //! Keys are camelCase and in this order; optional values are null and never left out.
 
-use super::{DutyView, Repository, Subject, TaskView, sort};
-use crate::base::{Code, Diagnostic, Severity, TaskPlace};
+use super::{Advice, DutyView, Repository, Subject, TaskView, sort};
+use crate::base::{Code, Diagnostic, RepoPath, Severity, TaskPlace, argv_at};
 use crate::decide::{Choice, Evidence, ExpectState};
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
@@ -234,7 +234,8 @@ pub struct Finding {
     /// What is wrong: one sentence without a final full stop.
     pub message: String,
     /// What to do about it.
-    pub hint: Option<String>,
+    #[serde(flatten)]
+    pub advice: Advice,
 }
 
 impl Finding {
@@ -253,21 +254,18 @@ impl Suggestion {
             !finding.is_detail() && !expected.any(|one| one.problems.contains(finding))
         })
     }
-    /// Replaces the commands in it: those in hints, and the options.
-    pub fn change_commands(
-        &mut self,
-        hint: &dyn Fn(&str) -> String,
-        argv: &dyn Fn(&[String]) -> Vec<String>,
-    ) {
+
+    /// Makes the commands in hints and options work for whoever types them in the directory `here`.
+    pub fn type_at(&mut self, here: &RepoPath) {
         let problems = self
             .expects
             .iter_mut()
             .flat_map(|expected| &mut expected.problems);
         for finding in problems.chain(&mut self.diagnostics) {
-            finding.hint = finding.hint.as_deref().map(hint);
+            finding.advice.type_at(here);
         }
         for option in &mut self.options {
-            option.argv = argv(&option.argv);
+            option.argv = argv_at(here, &option.argv);
         }
     }
 }
@@ -323,7 +321,7 @@ impl Finding {
             severity: diagnostic.severity,
             code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
-            hint: diagnostic.hint.clone(),
+            advice: diagnostic.hint.as_ref().into(),
         }
     }
 

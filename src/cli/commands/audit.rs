@@ -2,7 +2,7 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Digest, Patterns, command};
+use crate::base::{Code, Digest, Hint, Patterns};
 use crate::cli::progress::WorkProgress;
 use crate::decide::Standing;
 use crate::history;
@@ -76,7 +76,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let report = report(&workspace, scope).map_err(|failure| {
         match args.range.as_deref().filter(is_task) {
             Some(task) if failure.code() == Some(Code::UnknownRevision) => {
-                failure.hint(command(&["orch", "audit", "--task", task]))
+                failure.hint(Hint::run(&["orch", "audit", "--task", task]))
             }
             _ => failure,
         }
@@ -93,7 +93,11 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             _ => None,
         };
         if let Some(nothing) = nothing {
-            let hint = "see which tasks there are: orch status --everywhere";
+            let hint = Hint::from("see which tasks there are: ").command(&[
+                "orch",
+                "status",
+                "--everywhere",
+            ]);
             return Err(Failure::new(Code::NothingToJudge, nothing).hint(hint));
         }
     }

@@ -6,7 +6,7 @@ pub(super) mod served;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, shell_word};
+use crate::base::{Code, Hint};
 use crate::scan::open_regular;
 use crate::store::durable;
 use crate::survey::Workspace;
@@ -171,10 +171,8 @@ fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failu
                 .start
                 .canonicalize()
                 .unwrap_or_else(|_| context.start.clone());
-            failure.hint(format!(
-                "mkdir -p {}",
-                shell_word(&start.join(above).to_string_lossy())
-            ))
+            let above = start.join(above);
+            failure.hint(Hint::run(&["mkdir", "-p", &above.to_string_lossy()]))
         }
         io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is no directory")),
         _ => cannot_write(args, Code::Io, &error.to_string()),

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, Severity};
+use crate::base::{Code, Diagnostic, Hint, Severity};
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, indented};
@@ -129,7 +129,8 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);
     if args.strict && tasks.is_empty() && checked.findings.is_empty() {
-        return Err(Failure::new(Code::NothingToJudge, "there is no task").hint("orch new ID"));
+        return Err(Failure::new(Code::NothingToJudge, "there is no task")
+            .hint(Hint::run(&["orch", "new", "ID"])));
     }
     Ok(checked)
 }
@@ -170,7 +171,7 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
             let mut shown = found.clone();
             shown.retain(|finding| !finding.is_detail());
             for finding in &mut shown {
-                finding.hint = finding.hint.as_deref().map(|hint| ui.hint_here(hint));
+                finding.hint = finding.hint.as_ref().map(|hint| hint.at(&ui.here()));
             }
             ui.answer(&findings::snippets(
                 &shown,

@@ -65,7 +65,7 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if context.global.json {
         ui.document(&report)?;
     } else {
-        context.page(ui, &report.text(ui.paint, |hint| ui.hint_here(hint)))?;
+        context.page(ui, &report.text(ui.paint, &ui.here()))?;
         ui.status(&report.summary());
     }
     let is_well = report

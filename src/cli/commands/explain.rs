@@ -34,7 +34,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         ui.document(&explanations)?;
     } else {
         for Explanation { suggestion, .. } in &mut explanations.explanations {
-            suggestion.change_commands(&|hint| ui.hint_here(hint), &|argv| ui.argv_here(argv));
+            suggestion.type_at(&ui.here());
         }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }

@@ -135,7 +135,7 @@ fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
     {
         return Err(
             Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
-                .with_hint("start the loop; its first action makes the list of tasks".to_owned()),
+                .with_hint("start the loop; its first action makes the list of tasks"),
         );
     }
     let shown = SHOWN

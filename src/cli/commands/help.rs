@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{codes, report};
-use crate::base::{Code, nearest};
+use crate::base::{Code, Hint, nearest};
 use crate::cli::manual::command_line;
 
 /// The topic that shows the table of exit codes.
@@ -66,7 +66,12 @@ pub fn command_named<'c>(
                     .chain(codes),
             ) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure.hint("orch help exit-codes, orch help CODE, or: orch --help"),
+                None => failure.hint(
+                    Hint::run(&["orch", "help", "exit-codes"])
+                        .text(", ")
+                        .command(&["orch", "help", "CODE"])
+                        .or(&["orch", "--help"]),
+                ),
             }
         })?;
     }

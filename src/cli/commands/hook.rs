@@ -5,7 +5,7 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Diagnostic, Error, trailer};
+use crate::base::{Code, Diagnostic, Error, Hint, trailer};
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
@@ -200,6 +200,9 @@ fn line_of(name: HookName, checks_message: bool) -> &'static str {
     }
 }
 
+/// The command that gives a repository hooks of its own.
+const OWN_HOOKS: [&str; 5] = ["git", "config", "--local", "core.hooksPath", ".githooks"];
+
 fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let hooks = hooks(&workspace)?;
@@ -214,8 +217,9 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             "git takes hooks from {directory}, which is outside this repository and may serve others"
         );
         return Err(Failure::new(Code::HooksShared, message).hint(
-            "give this repository its own hooks: git config --local core.hooksPath .githooks; or call \
-             `orch check --staged` from the shared hook",
+            Hint::from("give this repository its own hooks: ")
+                .command(&OWN_HOOKS)
+                .text("; or call `orch check --staged` from the shared hook"),
         ));
     }
     if is_of_husky(&hooks.directory) {
@@ -231,11 +235,11 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             .into_iter()
             .any(|name| slot::checks(&hooks.directory, name).unwrap_or_default());
         let first = if is_ours {
-            "orch hook uninstall; then "
+            Hint::run(&["orch", "hook", "uninstall"]).text("; then ")
         } else {
-            ""
+            Hint::default()
         };
-        let hint = format!("{first}put {}", lines.collect::<Vec<_>>().join(", and "));
+        let hint = first.text(format!("put {}", lines.collect::<Vec<_>>().join(", and ")));
         let message = format!(
             "{directory} belongs to husky, which writes it anew and whose hooks run nothing under another name"
         );
@@ -313,7 +317,7 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
             "git takes hooks from {}, outside of this repository, so those of orch may be bypassed",
             hooks.directory.display()
         );
-        let hint = "git config --local core.hooksPath .githooks; then: orch hook install";
+        let hint = Hint::run(&OWN_HOOKS).then(&["orch", "hook", "install"]);
         found.push(Diagnostic::warning(Code::HooksShared, message).hint(hint));
         return Ok(("not those of this repository".to_owned(), found));
     }
@@ -321,12 +325,13 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         let name = row.name.as_str();
         let words = || format!("the {name} hook: {}", row.words());
         let outdated = || format!("the {name} hook is out of date, or not executable");
-        let (code, message, hint) = match row.state {
-            HookState::Outdated => (Code::HookOutdated, outdated(), "orch doctor --fix"),
-            HookState::Edited => (Code::HookEdited, words(), "orch help hook-edited"),
-            HookState::Replaced => (Code::HookReplaced, words(), "orch help hook-replaced"),
+        let (code, message, [name, argument]) = match row.state {
+            HookState::Outdated => (Code::HookOutdated, outdated(), ["doctor", "--fix"]),
+            HookState::Edited => (Code::HookEdited, words(), ["help", "hook-edited"]),
+            HookState::Replaced => (Code::HookReplaced, words(), ["help", "hook-replaced"]),
             HookState::Absent | HookState::Installed | HookState::Other => continue,
         };
+        let hint = Hint::run(&["orch", name, argument]);
         found.push(Diagnostic::warning(code, message).hint(hint));
     }
     let ours = rows
@@ -335,7 +340,10 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
     let ours: Vec<&str> = ours.map(|row| row.name.as_str()).collect();
     if found.is_empty() && ours.is_empty() {
         let message = "no hook of orch checks what is committed";
-        found.push(Diagnostic::note(Code::HooksAbsent, message).hint("orch hook install"));
+        found.push(
+            Diagnostic::note(Code::HooksAbsent, message)
+                .hint(Hint::run(&["orch", "hook", "install"])),
+        );
     }
     Ok((
         if ours.is_empty() {
@@ -364,10 +372,9 @@ pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure
 }
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
-    let store = workspace
-        .reader()
-        .store()
-        .ok_or_else(|| Failure::new(Code::NoRepository, "not a git repository").hint("git init"))?;
+    let store = workspace.reader().store().ok_or_else(|| {
+        Failure::new(Code::NoRepository, "not a git repository").hint(Hint::run(&["git", "init"]))
+    })?;
     store.hooks().map_err(Failure::from)
 }
 

@@ -12,7 +12,7 @@ mod splice;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Code, Diagnostic, WorkflowName};
+use crate::base::{Code, Diagnostic, Hint, WorkflowName};
 use crate::config;
 use crate::store::{Store, durable};
 use crate::survey::Workspace;
@@ -304,7 +304,10 @@ fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failur
         "{} is there already and has no root for the workflow `{name}`",
         config::FILE
     );
-    let hint = format!("add a [[root]] with a path and workflow = \"{name}\", then: orch init");
+    let hint = Hint::from(format!(
+        "add a [[root]] with a path and workflow = \"{name}\", then: "
+    ))
+    .command(&["orch", "init"]);
     Err(Failure::new(Code::Usage, message).hint(hint))
 }
 
@@ -386,7 +389,8 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
     {
         return Ok(());
     }
-    let hint = format!("choose another name: git config alias.NAME '{meaning}'");
+    let hint =
+        Hint::from("choose another name: ").command(&["git", "config", "alias.NAME", meaning]);
     Err(Failure::new(
         Code::AliasTaken,
         format!("the git alias `{name}` has another meaning here"),

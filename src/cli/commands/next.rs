@@ -3,8 +3,8 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
-use crate::base::{Code, Diagnostic, PhaseId, command, nearest, shell_word};
-use crate::decide::{ActorKind, Decision, Transition, Verdict};
+use crate::base::{Code, Diagnostic, Hint, PhaseId, nearest};
+use crate::decide::{ActorKind, Decision, Transition, Verdict, WHY};
 use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
@@ -154,7 +154,7 @@ fn in_error(decision: &Decision) -> Option<Diagnostic> {
     let task = &decision.task;
     let mut found = Diagnostic::error(code, format!("task `{task}`: {}", decision.reason));
     found.place = decision.error_place().cloned();
-    Some(found.hint(command(&["orch", "explain", task.as_str()])))
+    Some(found.hint(Hint::run(&["orch", "explain", task.as_str()])))
 }
 
 /// The phase with this name or alias. Returns an error that lists the phases if there is none.
@@ -248,8 +248,8 @@ fn refused(
             .iter()
             .find(|option| matches!(option.id, "approve" | "reject"));
         let hint = ruling.map_or_else(
-            || command(&["orch", "approve", decision.task.as_str()]),
-            |ruling| command(&ruling.argv),
+            || Hint::run(&["orch", "approve", decision.task.as_str()]),
+            |ruling| Hint::run(&ruling.argv),
         );
         return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
@@ -268,14 +268,21 @@ fn refused(
             unmet.join(" / ")
         };
         let message = format!("the rules do not move the task to `{phase}` now: {because}");
-        let task = shell_word(decision.task.as_str());
-        let by_order = format!(", or: orch next {task} --override WHY --to {phase}");
-        let by_order = if context.caller.kind == ActorKind::Agent {
-            ""
+        let task = decision.task.as_str();
+        let explain = Hint::run(&["orch", "explain", task]);
+        let hint = if context.caller.kind == ActorKind::Agent {
+            explain
         } else {
-            &by_order
+            explain.or(&[
+                "orch",
+                "next",
+                task,
+                "--override",
+                WHY,
+                "--to",
+                phase.as_str(),
+            ])
         };
-        let hint = format!("orch explain {task}{by_order}");
         return Err(Failure::new(Code::NotEnabled, message).hint(hint));
     }
     match &decision.verdict {
@@ -285,7 +292,7 @@ fn refused(
                 .iter()
                 .find_map(|diagnostic| diagnostic.hint.clone());
             let hint =
-                hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]));
+                hint.unwrap_or_else(|| Hint::run(&["orch", "explain", decision.task.as_str()]));
             let mut error = Diagnostic::error(*code, decision.reason.clone()).hint(hint);
             error.place = decision.error_place().cloned();
             Err(Failure::from(error).finding_as_no())

@@ -127,7 +127,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let is_whole = rows.is_empty();
     let mut answer = Resolutions::new(workspace.reader().repository()?, rows);
     let operation = context.writer(&workspace).conflicts().operation()?;
-    answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
+    answer.next = operation.map(|operation| operation.next.map(str::to_owned).to_vec());
     answer.blocked |= context.writer(&workspace).conflicts().is_unmerged()?;
     if context.global.json {
         ui.document(&answer)?;
@@ -152,7 +152,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 /// Prints what to do next.
 fn advise(
     answer: &Resolutions,
-    next: Option<&str>,
+    next: Option<[&str; 3]>,
     writer: &Writer<'_>,
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -166,7 +166,7 @@ fn advise(
     {
         return Ok(());
     }
-    match next {
+    match next.map(|next| command(&next)) {
         Some(next) if writer.conflicts().is_unmerged()? => {
             ui.status(&format!(
                 "next: resolve the other conflicts (git status), git add them, then: {next}"

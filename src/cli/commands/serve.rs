@@ -35,7 +35,7 @@ pub use openapi::openapi;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::base::Code;
+use crate::base::{Code, Hint};
 use crate::cli::random::random;
 use crate::cli::remote::CommandRunner;
 use crate::drive::WatchMode;
@@ -145,7 +145,8 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let workspace = context.workspace(ui)?;
     let Some(store) = workspace.reader().store() else {
         return Err(
-            Failure::new(Code::NoRepository, "orch serve needs a git repository").hint("git init"),
+            Failure::new(Code::NoRepository, "orch serve needs a git repository")
+                .hint(Hint::run(&["git", "init"])),
         );
     };
     context.keep_log(&workspace);
@@ -183,7 +184,7 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         && let Err(error) = open_url(&format!("http://{}/?token={ticket}", reached_at(listens)))
     {
         ui.problem(&format!("cannot open a browser: {error}"));
-        ui.hint("open the URL above");
+        ui.hint(&"open the URL above".into());
     }
     let ticket = Mutex::new(ticket);
     let gate = RequestGate {
@@ -227,12 +228,13 @@ fn reached_at(listens: SocketAddr) -> SocketAddr {
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
     let hint = match error.kind() {
-        ErrorKind::AddrInUse => {
-            "another server listens there; for a free port: orch serve --listen 127.0.0.1:0"
+        ErrorKind::AddrInUse => Hint::from("another server listens there; for a free port: ")
+            .command(&["orch", "serve", "--listen", "127.0.0.1:0"]),
+        ErrorKind::PermissionDenied => "choose a port from 1024 on".into(),
+        ErrorKind::AddrNotAvailable => {
+            "choose an address of this machine, such as 127.0.0.1:4747".into()
         }
-        ErrorKind::PermissionDenied => "choose a port from 1024 on",
-        ErrorKind::AddrNotAvailable => "choose an address of this machine, such as 127.0.0.1:4747",
-        _ => "choose another address with --listen",
+        _ => "choose another address with --listen".into(),
     };
     Failure::new(
         Code::CannotListen,

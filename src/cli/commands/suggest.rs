@@ -129,7 +129,7 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     }
     if !context.global.json {
         for suggestion in &mut shown.suggestions {
-            suggestion.change_commands(&|hint| ui.hint_here(hint), &|argv| ui.argv_here(argv));
+            suggestion.type_at(&ui.here());
         }
     }
     match (args.brief, context.global.json) {

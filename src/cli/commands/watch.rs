@@ -169,7 +169,7 @@ fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> Str
     if json {
         return view::line(&view::EventView::new(now, happening));
     }
-    happening.change_hint(|hint| ui.hint_here(hint));
+    happening.type_at(&ui.here());
     happening.text(ui.paint, ui.width)
 }
 
@@ -207,7 +207,7 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
             vec![Happening::Held {
                 task,
                 reason: message,
-                hint,
+                advice: hint.into(),
             }]
         }
         WatchEffect::Trouble(found) => vec![finding(&found)],

@@ -201,7 +201,7 @@ fn late(is_order: bool) -> Error {
             "ask for less, such as one task",
         )
     };
-    Error::new(Code::AnswerLate, message).with_hint(hint.to_owned())
+    Error::new(Code::AnswerLate, message).with_hint(hint)
 }
 
 #[cfg(test)]

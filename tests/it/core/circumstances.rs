@@ -285,6 +285,7 @@ fn each_lost_file_is_named_with_the_command_that_restores_it() {
             .filter(|finding| finding.code == Code::EvidenceGone);
         let hint = gone.filter(is_of).find_map(|finding| finding.hint.clone());
         let told = hint.unwrap_or_else(|| panic!("{path} in {:?}", decision.diagnostics));
+        let told = told.to_string();
         assert!(told.starts_with(&format!("{};", command(path))), "{told}");
     }
 }
@@ -555,7 +556,7 @@ fn an_untracked_task_is_judged_as_far_as_its_files_lead() {
             .diagnostics
             .iter()
             .find(|found| found.code == Code::Untracked);
-        note.expect("a note").hint.clone()
+        note.expect("a note").hint.as_ref().map(ToString::to_string)
     };
     assert_eq!(hint(&decision).as_deref(), Some("orch new t-1"));
     // What cannot be evaluated cannot be adopted, unless only the ids have another format.
@@ -613,7 +614,7 @@ fn a_missing_file_that_lies_above_the_task_is_named_with_the_way_to_move_it() {
         problems
             .into_iter()
             .find(|one| one.code == Code::ArtifactMisplaced)
-            .map(|one| one.hint.unwrap_or_default())
+            .map(|one| one.hint.unwrap_or_default().to_string())
     };
     for (found, past, is_noted) in [
         (format!("tasks/{wanted}"), false, true),

@@ -288,7 +288,7 @@ fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
                         found
                             .hint
                             .as_ref()
-                            .is_some_and(|hint| hint.contains("orch approve t-1")),
+                            .is_some_and(|hint| hint.to_string().contains("orch approve t-1")),
                         "{shown}"
                     );
                     assert_eq!(decision.expects.len(), 1, "{shown}");

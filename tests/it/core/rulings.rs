@@ -465,7 +465,7 @@ fn a_rejection_finds_its_way_where_evidence_is_gone() {
             assert!(
                 refused
                     .hint()
-                    .is_some_and(|hint| hint.starts_with("orch rollback t-1 --to "))
+                    .is_some_and(|hint| hint.to_string().starts_with("orch rollback t-1 --to "))
             );
         }
     }
@@ -589,7 +589,10 @@ fn where_no_person_decides_there_is_nothing_to_approve() {
         let refused =
             ruled(&world, Ruling::Approve, None, None).expect_err("nothing waits for a person");
         assert_eq!(
-            (refused.code(), refused.hint().as_deref()),
+            (
+                refused.code(),
+                refused.hint().map(ToString::to_string).as_deref()
+            ),
             (Code::NothingToApply, Some(hint)),
             "{}",
             refused.message()

@@ -148,7 +148,11 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
             }
             Err(refusal) => {
                 let _ = writeln!(out, "refused: {}: {}", refusal.code(), refusal.message());
-                let _ = writeln!(out, "  hint: {}", refusal.hint().unwrap_or_default());
+                let _ = writeln!(
+                    out,
+                    "  hint: {}",
+                    refusal.hint().cloned().unwrap_or_default()
+                );
             }
         },
         path => {

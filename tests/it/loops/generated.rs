@@ -778,7 +778,7 @@ fn an_effect_that_names_no_field_allows_no_change() {
         );
         assert_eq!(
             fault.diagnostic.hint,
-            Some(format!("did you mean `{near}`?"))
+            Some(format!("did you mean `{near}`?").into())
         );
     }
 }

@@ -455,7 +455,7 @@ fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> P
 mod tests {
     use super::*;
     use crate::base::Code;
-    use crate::base::TaskId;
+    use crate::base::{Hint, TaskId};
     use crate::config::{NotifyAction, Webhook};
     use crate::decide::NoticeKind;
 
@@ -763,7 +763,7 @@ mod tests {
             let (_, findings) = parse(text, "orch.toml");
             let hints: Vec<_> = findings
                 .iter()
-                .filter_map(|finding| finding.hint.as_deref())
+                .filter_map(|finding| finding.hint.as_ref().map(Hint::to_string))
                 .collect();
             assert_eq!(hints, [expected], "{text}");
         }
@@ -798,7 +798,7 @@ mod tests {
                 format!(
                     "{} ({})",
                     shown(finding),
-                    finding.hint.as_deref().unwrap_or_default()
+                    finding.hint.clone().unwrap_or_default()
                 )
             };
             assert_eq!(

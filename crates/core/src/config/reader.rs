@@ -1,7 +1,7 @@
 //! The wording of the findings in `orch.toml`, and helpers for values that are parsed further.
 
 use super::keys::{example, home};
-use crate::base::{Code, Diagnostic, Place, nearest};
+use crate::base::{Code, Diagnostic, Hint, Place, nearest};
 use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -64,7 +64,7 @@ impl TomlDialect for SettingsDialect<'_> {
 }
 
 /// The finding for a value that cannot be used.
-pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
+pub(super) fn invalid(message: impl Into<String>, hint: impl Into<Hint>) -> Diagnostic {
     Diagnostic::error(Code::ConfigValue, message).hint(hint)
 }
 

@@ -10,7 +10,7 @@ use super::{
     ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind,
     PersonRuling, Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
 };
-use crate::base::{ArtifactName, Code, Error, Timestamp, command};
+use crate::base::{ArtifactName, Code, Error, Hint, Timestamp};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Value, json};
 
@@ -233,7 +233,7 @@ impl Judge<'_> {
                 said.person
             );
             let argv = ["orch", "status", self.facts.task.as_str()];
-            return Err(refused(Code::NothingToApply, message, command(&argv)));
+            return Err(refused(Code::NothingToApply, message, Hint::run(&argv)));
         }
         let draft = Draft {
             path: said.path(&self.phase.id),

@@ -9,7 +9,7 @@ use super::{
     Choice, Decision, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
     evaluate, fingerprint, settle,
 };
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, trailer};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
 
 /// What is known about a task apart from its own files.
@@ -95,7 +95,7 @@ pub fn judge(
         let mut note = Diagnostic::note(Code::Untracked, message);
         let mut decision = settled.decision;
         if may_be_adopted(&decision) {
-            note = note.hint(command(&["orch", "new", facts.task.as_str()]));
+            note = note.hint(Hint::run(&["orch", "new", facts.task.as_str()]));
         }
         decision.diagnostics.push(note);
         decision
@@ -175,7 +175,7 @@ pub fn conclude(
     if runner == Some(Runner::Interrupted) {
         let message =
             "the process running this task exited; `orch run` resumes after the last recorded step";
-        let hint = command(&["orch", "run", task]);
+        let hint = Hint::run(&["orch", "run", task]);
         decision
             .diagnostics
             .push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
@@ -237,7 +237,7 @@ fn note_failures(workflow: &Workflow, state: &State, facts: &Facts, decision: &m
     }
     let is_over = phase.is_some_and(|phase| phase.terminal);
     if let Some((Ending::Failed, why)) = last_end(state).filter(|_| !is_over) {
-        let hint = command(&["orch", "run", facts.task.as_str()]);
+        let hint = Hint::run(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run failed: {why}");
         decision
             .diagnostics
@@ -255,7 +255,7 @@ fn last_end(state: &State) -> Option<(Ending, &str)> {
 /// a person.
 fn note_question(state: &State, facts: &Facts, decision: &mut Decision) {
     if let (Some((Ending::Waiting, why)), Verdict::Run(_)) = (last_end(state), &decision.verdict) {
-        let hint = command(&["orch", "run", facts.task.as_str()]);
+        let hint = Hint::run(&["orch", "run", facts.task.as_str()]);
         let message = format!("the last run waits for a person: {why}");
         decision
             .diagnostics
@@ -366,7 +366,7 @@ fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circum
                 "the file is not in the task; `{}` belongs at {wanted}",
                 expected.artifact
             );
-            let hint = command(&["mv", found.as_str(), wanted.as_str()]);
+            let hint = Hint::run(&["mv", found.as_str(), wanted.as_str()]);
             let finding =
                 Diagnostic::warning(Code::ArtifactMisplaced, message).at(Place::file(&found));
             expected.problems.push(finding.hint(hint));
@@ -396,10 +396,8 @@ fn tell_lost(
             .iter()
             .find(|(path, _)| place.path == path.as_str());
         if let Some((_, restore)) = restore {
-            finding.hint = Some(format!(
-                "{}; the task cannot be finished without it",
-                command(&restore.argv)
-            ));
+            let hint = Hint::run(&restore.argv).text("; the task cannot be finished without it");
+            finding.hint = Some(hint);
         }
     }
     let mut rules = decision

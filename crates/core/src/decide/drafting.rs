@@ -8,7 +8,7 @@ use super::expect::judged;
 use super::judge::Judge;
 use super::order::{current, refused};
 use super::{ExpectState, Facts, Stamp, State, unknown_artifact};
-use crate::base::{ArtifactName, Code, Error, command};
+use crate::base::{ArtifactName, Code, Error, Hint};
 use crate::workflow::{Artifact, Format, SchemaText, Workflow};
 use serde_json::{Map, Value};
 
@@ -90,13 +90,13 @@ impl<'a> Judge<'a> {
                 return Ok(first);
             }
         }
-        let explain = command(&["orch", "suggest", self.facts.task.as_str()]);
+        let explain = Hint::run(&["orch", "suggest", self.facts.task.as_str()]);
         let message = format!("no file is missing: {}", decision.reason);
         Err(refused(Code::NothingToDraft, message, explain))
     }
 
     fn no_draft(&self, artifact: &Artifact) -> Error {
-        let prompt = command(&["orch", "prompt", self.facts.task.as_str()]);
+        let prompt = Hint::run(&["orch", "prompt", self.facts.task.as_str()]);
         let message = match artifact.format {
             Format::Patch | Format::Junit => {
                 format!(

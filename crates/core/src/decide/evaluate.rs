@@ -12,7 +12,7 @@ use super::{
     Verdict, WHY, expect, rename_side,
 };
 use crate::base::{
-    ArtifactName, Code, Diagnostic, ObjectFormat, PhaseId, Place, RepoPath, command, nearest,
+    ArtifactName, Code, Diagnostic, Hint, ObjectFormat, PhaseId, Place, RepoPath, nearest,
 };
 use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
@@ -200,11 +200,11 @@ pub fn other_format(facts: &Facts, format: ObjectFormat) -> Diagnostic {
         "the record names files by ids that are not {format}, the object format of this repository, so which \
          files are used up is unknown"
     );
-    let adopt = command(&["orch", "new", facts.task.as_str()]);
-    let hint = format!(
-        "if no commit has the record: {adopt}; otherwise start a new task with its other files: orch new ID, then \
-         move everything there but state.json and transcript.jsonl"
-    );
+    let hint = Hint::from("if no commit has the record: ")
+        .command(&["orch", "new", facts.task.as_str()])
+        .text("; otherwise start a new task with its other files: ")
+        .command(&["orch", "new", "ID"])
+        .text(", then move everything there but state.json and transcript.jsonl");
     let place = facts.place.place_of("state.json");
     Diagnostic::error(Code::OtherObjectFormat, message)
         .at(place)
@@ -286,11 +286,9 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
         facts.task
     );
     let task = facts.task.as_str();
-    let archive = command(&["orch", "archive", task, "--force", WHY]);
-    let hint = format!(
-        "archive the old record, and begin one for the new task: {archive} && {}",
-        command(&["orch", "new", task])
-    );
+    let hint = Hint::from("archive the old record, and begin one for the new task: ")
+        .command(&["orch", "archive", task, "--force", WHY])
+        .and(&["orch", "new", task]);
     let place = facts.place.place_of(present);
     Some(
         Diagnostic::error(Code::IdReused, message)

@@ -10,7 +10,7 @@ use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
 use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, command};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, RepoPath};
 use crate::workflow::{APPROVALS, Artifact, Phase, Workflow};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -534,9 +534,9 @@ impl Judge<'_> {
     }
 
     /// The command that lets a phase judge anew.
-    fn back_to(&self, phase: &PhaseId) -> String {
+    fn back_to(&self, phase: &PhaseId) -> Hint {
         let task = self.facts.task.as_str();
-        command(&[
+        Hint::run(&[
             "orch",
             "rollback",
             task,

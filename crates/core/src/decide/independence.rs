@@ -3,7 +3,7 @@
 use super::judge::Judge;
 use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
-use crate::base::{ArtifactName, Code, Diagnostic, command};
+use crate::base::{ArtifactName, Code, Diagnostic, Hint};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 
 /// A verdict that is not known to be by somebody else.
@@ -156,20 +156,19 @@ impl Dependence {
     /// The finding, with what to do.
     pub(super) fn finding(&self, judge: &Judge<'_>) -> Diagnostic {
         let task = judge.facts.task.as_str();
-        let approve = command(&["orch", "approve", task]);
+        let approve = ["orch", "approve", task];
         let hint = if self.is_unknown {
-            format!(
-                "give it by {approve}, let a run write it, or commit it by hand: then its writer is known; or go on \
-                 against the rules: {}",
-                command(&["orch", "next", task, "--override", super::WHY])
-            )
+            Hint::from("give it by ")
+                .command(&approve)
+                .text(", let a run write it, or commit it by hand: then its writer is known; or go on against the rules: ")
+                .command(&["orch", "next", task, "--override", super::WHY])
         } else if self.owner == Owner::Human {
-            format!("let another person decide: {approve}")
+            Hint::from("let another person decide: ").command(&approve)
         } else {
-            format!(
-                "let another turn write it: {}; or a person decide: {approve}",
-                command(&["orch", "run", task])
-            )
+            Hint::from("let another turn write it: ")
+                .command(&["orch", "run", task])
+                .text("; or a person decide: ")
+                .command(&approve)
         };
         let place = judge.facts.place.place_of(&self.path);
         Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs))

@@ -134,7 +134,7 @@ fn workflow_of<'w>(workflow: &'w Workflow, state: &'w State) -> Option<&'w Workf
 /// The refusal of a side that cannot be chosen.
 fn refused(conflict: Conflict) -> Error {
     Error::new(conflict.code(), conflict.to_string())
-        .with_hint("choose the other side, or repair this one first".to_owned())
+        .with_hint("choose the other side, or repair this one first")
 }
 
 /// The state after a person chose one side; the history entry names that person.

@@ -56,9 +56,7 @@ impl Objection {
         };
         if message.is_empty() {
             let error = Error::new(Code::Usage, format!("the objection `{text}` says nothing"));
-            return Err(
-                error.with_hint("write --issue 'blocking: src/a.rs:12: what is wrong'".to_owned())
-            );
+            return Err(error.with_hint("write --issue 'blocking: src/a.rs:12: what is wrong'"));
         }
         let (file, line) = match place.map(place_of) {
             Some((file, line)) => (Some(file.to_owned()), line),

@@ -5,11 +5,11 @@ use super::derive::{SeenArtifact, is_set_spent, look, seen_of};
 use super::judge::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
-use crate::base::{ArtifactName, Code, Error, PhaseId, nearest, shell_word};
+use crate::base::{ArtifactName, Code, Error, Hint, PhaseId, nearest};
 use crate::workflow::{Outcome, Phase, Workflow};
 
-pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
-    Error::new(code, message).with_hint(hint.into())
+pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<Hint>) -> Error {
+    Error::new(code, message).with_hint(hint)
 }
 
 /// The error for a name that no artifact of a workflow has.
@@ -50,7 +50,7 @@ pub fn override_to(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = typed(facts, "reopen", "--reason WHY");
+        let hint = typed(facts, "reopen", &["--reason", WHY]);
         return Err(refused(
             Code::Terminal,
             format!("`{}` is terminal", from.id),
@@ -105,7 +105,7 @@ pub fn rollback(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = typed(facts, "reopen", "--reason WHY");
+        let hint = typed(facts, "reopen", &["--reason", WHY]);
         return Err(refused(
             Code::Terminal,
             format!("`{}` is terminal", from.id),
@@ -134,7 +134,7 @@ pub fn rollback(
                     )
                 }
                 _ => {
-                    let hint = typed(facts, "rollback", "--to PHASE --reason WHY");
+                    let hint = typed(facts, "rollback", &["--to", "PHASE", "--reason", WHY]);
                     refused(
                         Code::NoEarlierPhase,
                         "no earlier phase has its needs met",
@@ -162,7 +162,7 @@ pub fn reopen(
     if !from.terminal {
         let hint = match workflow.position(&from.id) {
             Some(0) => against_the_rules(facts, from),
-            _ => typed(facts, "rollback", "--reason WHY"),
+            _ => typed(facts, "rollback", &["--reason", WHY]),
         };
         return Err(refused(
             Code::NotTerminal,
@@ -436,13 +436,13 @@ fn left_phase<'w>(
 }
 
 /// A command about the task, to be typed.
-fn typed(facts: &Facts, name: &str, options: &str) -> String {
-    format!("orch {name} {} {options}", shell_word(facts.task.as_str()))
+fn typed(facts: &Facts, name: &str, options: &[&str]) -> Hint {
+    Hint::run(&[&["orch", name, facts.task.as_str()], options].concat())
 }
 
 /// The command that moves the task to a phase against the rules.
-fn against_the_rules(facts: &Facts, to: &Phase) -> String {
-    typed(facts, "next", &format!("--override WHY --to {}", to.id))
+fn against_the_rules(facts: &Facts, to: &Phase) -> Hint {
+    typed(facts, "next", &["--override", WHY, "--to", to.id.as_str()])
 }
 
 /// A send-back ordered by a person. Returns an error unless the target is earlier and has its needs.

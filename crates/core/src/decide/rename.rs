@@ -2,7 +2,7 @@
 
 use super::order::{SEPARATOR, current, refused, why_after, with_why};
 use super::{HistoryEntry, Kind, State, Transition};
-use crate::base::{Code, Error, TaskId, shell_word};
+use crate::base::{Code, Error, Hint, TaskId};
 use crate::workflow::Workflow;
 
 /// What the reason of a rename begins with; the former id follows.
@@ -30,10 +30,13 @@ pub fn rename(
     let is_early = to.is_archived() && !phase.terminal;
     if is_early && why.is_none() {
         let message = format!("`{former}` is in `{}` and not finished", phase.id);
-        let hint = format!(
-            "as a person: orch archive {} --force WHY",
-            shell_word(former)
-        );
+        let hint = Hint::from("as a person: ").command(&[
+            "orch",
+            "archive",
+            former,
+            "--force",
+            super::WHY,
+        ]);
         return Err(refused(Code::NotTerminal, message, hint));
     }
     let reason = with_why(format!("{FROM}{former}"), why)?;

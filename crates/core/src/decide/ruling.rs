@@ -11,7 +11,7 @@ use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
-use crate::base::{ArtifactName, Code, Digest, Error, PhaseId, command, words};
+use crate::base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -513,7 +513,7 @@ impl Judge<'_> {
 
         if let Some(why) = self.contradicted(order, stamp) {
             let argv = ["orch", "reject", task, "--reason", WHY];
-            return nothing_to(order, &why, command(&argv));
+            return nothing_to(order, &why, Hint::run(&argv));
         }
         let now = self.decide_alone(Vec::new());
         // A decision that would be taken in vain says more than the missing file.
@@ -524,7 +524,7 @@ impl Judge<'_> {
         let decision = hindered.unwrap_or(now);
         if decision.transition().is_some_and(|due| !due.by_human) {
             let why = "the due transition requires no person";
-            return nothing_to(order, why, command(&["orch", "next", task]));
+            return nothing_to(order, why, Hint::run(&["orch", "next", task]));
         }
         let others = decision
             .diagnostics
@@ -537,21 +537,21 @@ impl Judge<'_> {
         let is_closed = matches!(&decision.verdict, Verdict::Inconsistent { broken, .. }
             if broken.iter().all(|need| need.outdated.is_some()));
         if is_closed && order.ruling == Ruling::Approve {
-            let hint = command(&["orch", "approve", task, "--override", WHY]);
             let back = decision
                 .options
                 .iter()
                 .find(|option| option.id == "rollback");
-            let back = back
-                .map(|back| format!("{}; or accept it as it is: ", back.argv.join(" ")))
-                .unwrap_or_default();
+            let back = back.map_or_else(Hint::default, |back| {
+                Hint::run(&back.argv).text("; or accept it as it is: ")
+            });
+            let hint = back.command(&["orch", "approve", task, "--override", WHY]);
             let broken = match &decision.verdict {
                 Verdict::Inconsistent { broken, .. } => broken.iter().collect(),
                 _ => Vec::new(),
             };
             let why = outdated_in_words(&broken).unwrap_or_default();
             let said = format!("the approval would rest on what does not stand: {why}");
-            return refused(Code::EvidenceOutdated, said, format!("{back}{hint}"));
+            return refused(Code::EvidenceOutdated, said, hint);
         }
         let back = if lacks_needs && order.ruling == Ruling::Reject {
             self.last_consistent()
@@ -559,7 +559,7 @@ impl Judge<'_> {
             None
         };
         let hint = match back {
-            Some(back) => command(&[
+            Some(back) => Hint::run(&[
                 "orch",
                 "rollback",
                 task,
@@ -568,7 +568,7 @@ impl Judge<'_> {
                 "--reason",
                 WHY,
             ]),
-            None => command(&["orch", "explain", task]),
+            None => Hint::run(&["orch", "explain", task]),
         };
         nothing_to(order, &decision.reason, hint)
     }
@@ -614,7 +614,7 @@ pub(super) fn is_verdict(artifact: &Artifact) -> bool {
 }
 
 /// The refusal of a decision that would lead nowhere.
-fn nothing_to(order: RulingOrder<'_>, why: &str, hint: String) -> Error {
+fn nothing_to(order: RulingOrder<'_>, why: &str, hint: Hint) -> Error {
     let ruling = order.ruling.as_str();
     let message = match order.to {
         Some(to) => format!("nothing to {ruling} to `{to}`: {why}"),

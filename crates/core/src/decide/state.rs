@@ -5,8 +5,8 @@ use super::{
     Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
 };
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, ObjectFormat, PhaseId, TaskId, Timestamp,
-    VerificationName, WorkflowName, command, words,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, ObjectFormat, PhaseId, TaskId,
+    Timestamp, VerificationName, WorkflowName, words,
 };
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize, Serializer};
@@ -36,7 +36,7 @@ impl Recorded {
             Self::New | Self::Known(_) => Vec::new(),
             Self::Lost => {
                 let message = "transcript.jsonl, the record of this task, is missing";
-                let hint = command(&["orch", "recover", task.as_str()]);
+                let hint = Hint::run(&["orch", "recover", task.as_str()]);
                 vec![Diagnostic::error(Code::RecordLost, message).hint(hint)]
             }
             Self::Broken(found) => found.clone(),

@@ -7,7 +7,7 @@ use super::guard::spelled;
 use super::place::{advised, find_word, source_offset};
 use super::value_types::check_types;
 use super::{Artifact, Document, Outcome, Rule, Workflow};
-use crate::base::{Code, Diagnostic, PhaseId, Place};
+use crate::base::{Code, Diagnostic, Hint, PhaseId, Place};
 
 /// Every finding about a compiled workflow and its document.
 #[must_use]
@@ -248,7 +248,7 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
     };
     if document.text[range.clone()].trim() != block(workflow).trim() {
         let place = document.place(range.start, 0);
-        let hint = format!("orch workflow fmt {}", workflow.name);
+        let hint = Hint::run(&["orch", "workflow", "fmt", workflow.name.as_str()]);
         let message = "the diagram does not match the rules";
         findings.push(
             Diagnostic::warning(Code::WorkflowDiagram, message)

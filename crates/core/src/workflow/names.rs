@@ -5,7 +5,7 @@ use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
 use super::{APPROVALS, Artifact, Guard};
 use crate::Spanned;
-use crate::base::{Code, Diagnostic, WorkflowName};
+use crate::base::{Code, Diagnostic, Hint, WorkflowName};
 
 /// The members of what people said of a phase, in a guard.
 const APPROVAL_MEMBERS: [&str; 8] = [
@@ -34,7 +34,7 @@ impl Compiler<'_> {
                 self.problem(
                     &(at..at + 1),
                     Diagnostic {
-                        hint: error.hint,
+                        hint: error.hint.map(Hint::from),
                         ..problem
                     },
                 );

@@ -6,7 +6,7 @@ use super::{
     APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field,
 };
 use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, nearest};
+use crate::base::{Code, Diagnostic, Hint, nearest};
 use serde_json::Value;
 
 const BOOL: Types = Types::BOOL;
@@ -205,7 +205,10 @@ fn finding(
     let span = guard.span();
     let start = span.start + source_offset(&document.text[span], guard.source(), offset);
     let warning = Diagnostic::warning(Code::GuardType, message).at(document.place(start, 1));
-    Diagnostic { hint, ..warning }
+    Diagnostic {
+        hint: hint.map(Hint::from),
+        ..warning
+    }
 }
 
 /// The expressions that must yield true or false.

@@ -1,6 +1,6 @@
 //! The one place that checks whether the caller may order a step.
 
-use crate::base::{Code, Timestamp, command};
+use crate::base::{Code, Hint, Timestamp, command};
 use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
 use crate::run::{ControlRequest, RunState};
 use crate::store::Store;
@@ -113,7 +113,7 @@ impl Authority<'_> {
             self.because(who)
         );
         Error::new(Code::ByHuman, message)
-            .with_hint(format!("ask a person to type at a terminal: {typed}"))
+            .with_hint(Hint::from("ask a person to type at a terminal: ").command(argv))
     }
 
     /// Why the caller counts as an agent, in parentheses.
@@ -145,27 +145,25 @@ impl Authority<'_> {
     }
 
     fn refused(&self, people: &People, ordered: &OrderedStep, who: &str) -> Error {
-        let typed = command(&ordered.argv);
         let because = self.because(who);
         let message = format!(
             "{} needs a person, and {who} ordered it{because}",
             what(ordered)
         );
         let hint = match people.orders {
-            OrdersBy::Signed => format!(
-                "ask a person whose commits git verifies (commit.gpgSign, and an allowed signer) to type: {typed}"
-            ),
-            OrdersBy::Terminal | OrdersBy::Anyone => {
-                format!("ask a person to type at a terminal: {typed}")
+            OrdersBy::Signed => {
+                "ask a person whose commits git verifies (commit.gpgSign, and an allowed signer) to type: "
             }
+            OrdersBy::Terminal | OrdersBy::Anyone => "ask a person to type at a terminal: ",
         };
+        let hint = Hint::from(hint).command(&ordered.argv);
         let is_uncommitted = !self.callers.states_people(people);
-        let note = if is_uncommitted {
-            "; [people] counts as it is in HEAD: commit orch.toml"
+        let hint = if is_uncommitted {
+            hint.text("; [people] counts as it is in HEAD: commit orch.toml")
         } else {
-            ""
+            hint
         };
-        Error::new(Code::ByHuman, message).with_hint(format!("{hint}{note}"))
+        Error::new(Code::ByHuman, message).with_hint(hint)
     }
 }
 

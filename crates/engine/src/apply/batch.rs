@@ -5,7 +5,7 @@ use super::advance::{Advance, Applied, AppliedStep, Foreseen, Steps, TaskOutcome
 use super::attempts::CommitAttempts;
 use super::group::Landed;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Diagnostic, RepoPath, command};
+use crate::base::{Code, Diagnostic, Hint, RepoPath};
 use crate::decide::Settled;
 use crate::store::{Head, PlannedCommit, Store};
 use crate::survey::{Error, Look, TaskRef};
@@ -186,9 +186,10 @@ fn left_staged(paths: &[RepoPath], task: &TaskRef) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| task.place.owns(path));
     ours.map(|path| {
         let message = format!("{path}: you have staged another version, which orch leaves staged");
-        let add = command(&["git", "add", "--", path.as_str()]);
-        let unstage = command(&["git", "restore", "--staged", "--", path.as_str()]);
-        Diagnostic::warning(Code::StagedOther, message).hint(format!("{add}, or {unstage}"))
+        let hint = Hint::run(&["git", "add", "--", path.as_str()])
+            .text(", or ")
+            .command(&["git", "restore", "--staged", "--", path.as_str()]);
+        Diagnostic::warning(Code::StagedOther, message).hint(hint)
     })
     .collect()
 }

@@ -3,7 +3,7 @@
 use super::advance::{Advance, Foreseen};
 use super::preflight::refuse_link;
 use super::record_files::RecordFiles;
-use crate::base::{Code, RepoPath, command};
+use crate::base::{Code, Hint, RepoPath};
 use crate::decide::Step;
 use crate::scan::{ObservedLog, Source};
 use crate::store::{PlannedCommit, Store, Write};
@@ -254,19 +254,17 @@ fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
 fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     let message = format!("{path} is not checked out, so the transition cannot commit it");
     let hint = if store.is_sparse() {
-        format!("git sparse-checkout add {directory}")
+        Hint::run(&["git", "sparse-checkout", "add", directory.as_str()])
     } else {
-        let keep = command(&[
+        Hint::run(&[
             "git",
             "update-index",
             "--no-skip-worktree",
             "--",
             path.as_str(),
-        ]);
-        format!(
-            "{keep}, then {}",
-            command(&["git", "restore", "--", path.as_str()])
-        )
+        ])
+        .text(", then ")
+        .command(&["git", "restore", "--", path.as_str()])
     };
     Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }
@@ -275,13 +273,13 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
 pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
-        let hint = command(&["orch", "check", judged.task.id.as_str()]);
+        let hint = Hint::run(&["orch", "check", judged.task.id.as_str()]);
         Err(Error::new(code, message).with_hint(hint))
     };
     if let Some(path) = judged.observed.nested.first() {
         let message =
             format!("{path} is a separate repository, so the transition cannot commit its files");
-        let hint = "move it out of the task, or remove its .git".to_owned();
+        let hint = "move it out of the task, or remove its .git";
         return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
     if let Some(path) = judged.observed.unread.first() {
@@ -295,7 +293,7 @@ pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     {
         // The state is written in place, and only a regular file can be replaced.
         let message = format!("{}: {}", judged.task.state_path(), problem.message);
-        let hint = "remove it, and run the command again; orch writes it from the log".to_owned();
+        let hint = "remove it, and run the command again; orch writes it from the log";
         return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
     }
     if judged.observed.log == ObservedLog::Unreadable {
@@ -318,7 +316,7 @@ fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), E
         Some(path) => {
             let message =
                 format!("git ignores {path}, so the transition cannot commit it as evidence");
-            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
+            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT))
         }
     }
 }

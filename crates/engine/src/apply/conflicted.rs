@@ -2,7 +2,7 @@
 
 use super::merge_driver::united;
 use super::record_files::bytes_at;
-use crate::base::{Code, Digest, RepoPath};
+use crate::base::{Code, Digest, Hint, RepoPath};
 use crate::record::{EventLog, sides};
 use crate::store::{Operation, Store, Unmerged};
 use crate::survey::{Error, Finder, Reader, TaskRef};
@@ -120,8 +120,10 @@ impl Conflicts<'_> {
         };
         let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
             let message = format!("one side deleted {path}, and the other changed it");
-            let hint = format!("git add {path} to keep it, or git rm {path}");
-            return Err(Error::new(Code::RemovedAndMoved, message).with_hint(Some(hint)));
+            let hint = Hint::run(&["git", "add", path.as_str()])
+                .text(" to keep it, or ")
+                .command(&["git", "rm", path.as_str()]);
+            return Err(Error::new(Code::RemovedAndMoved, message).with_hint(hint));
         };
         Ok(Some(LogSides { ours, theirs }))
     }

@@ -6,7 +6,7 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
 use super::record_files::Records;
-use crate::base::{Code, Diagnostic, Place, command, shell_word};
+use crate::base::{Code, Diagnostic, Hint, Place};
 use crate::decide::{self, Recorded, Stamp, State, Step, initial_state};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
@@ -160,7 +160,7 @@ impl Create<'_> {
             }
             (None, None) => {
                 let message = format!("the file of `{}` has its title in its name", task.id);
-                let hint = command(&["orch", "new", task.id.as_str(), "--title", "TITLE"]);
+                let hint = Hint::run(&["orch", "new", task.id.as_str(), "--title", "TITLE"]);
                 return Err(Error::new(Code::NoTitle, message).with_hint(hint));
             }
         };
@@ -178,7 +178,9 @@ impl Create<'_> {
                     )
                 }
             };
-            let hint = format!("write {path}; then orch new adopts it");
+            let hint = Hint::from(format!("write {path}; then "))
+                .command(&["orch", "new", task.id.as_str()])
+                .text(" adopts it");
             return Err(Error::new(Code::NoExample, message).with_hint(hint));
         };
         let target = path.under(&self.reader.root);
@@ -240,11 +242,11 @@ pub(crate) fn creation(
                 .diagnostics
                 .iter()
                 .find(|finding| finding.is_error());
-            let recover = || command(&["orch", "recover", judged.task.id.as_str()]);
+            let recover = || Hint::run(&["orch", "recover", judged.task.id.as_str()]);
             let hint = own
                 .and_then(|finding| finding.hint.clone())
                 .unwrap_or_else(recover);
-            return Err(judged.unusable(Some(hint)));
+            return Err(judged.unusable(hint));
         }
     };
     if let Some(title) = title {
@@ -270,10 +272,12 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
         "adopted the state of another tool"
     };
     let message = format!("{what}; left out: {}", original.left_out());
-    let hint = format!(
-        "the file as it was: git cat-file blob {}",
-        original.digest.short()
-    );
+    let hint = Hint::from("the file as it was: ").command(&[
+        "git",
+        "cat-file",
+        "blob",
+        &original.digest.short(),
+    ]);
     let note =
         Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
     Some(note.hint(hint))
@@ -287,17 +291,14 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
     let message = format!("task `{}` already exists", judged.task.id);
     // Its directory is gone or was moved, so no other command knows the task.
     let hint = match judged.recorded {
-        Recorded::Lost => command(&[
+        Recorded::Lost => Hint::run(&[
             "git",
             "restore",
             "--source=HEAD",
             "--",
             judged.task.directory().as_str(),
         ]),
-        _ => format!(
-            "orch status, or: orch suggest {}",
-            shell_word(judged.task.id.as_str())
-        ),
+        _ => Hint::run(&["orch", "status"]).or(&["orch", "suggest", judged.task.id.as_str()]),
     };
     Err(Diagnostic::error(Code::TaskExists, message)
         .hint(hint)
@@ -361,8 +362,9 @@ fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, 
             return Ok(None);
         }
         let message = format!("{} is there already, with another text", path.display());
-        return Err(Error::new(Code::BriefExists, message)
-            .with_hint("edit it, and leave --brief out".to_owned()));
+        return Err(
+            Error::new(Code::BriefExists, message).with_hint("edit it, and leave --brief out")
+        );
     }
     Directory::make(root, durable::parent(path)).map_err(|source| io_error(path, source))?;
     durable::write_atomic(root, path, text.as_bytes())?;

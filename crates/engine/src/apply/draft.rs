@@ -4,7 +4,7 @@ use super::authority::Authority;
 use super::orders::usable_state;
 use super::preflight::refuse_link;
 use super::record_files::{Records, bytes_at};
-use crate::base::{ArtifactName, Code, ObjectFormat, RepoPath, TaskId, command};
+use crate::base::{ArtifactName, Code, Hint, ObjectFormat, RepoPath, TaskId};
 use crate::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
 use crate::scan::{Directory, io_error, read};
 use crate::store::durable;
@@ -57,12 +57,14 @@ impl Drafts<'_> {
         refuse_link(self.reader, &sight)?;
         let (mut drafted, draft) = self.drafted(&sight, artifact)?;
         let name = draft.artifact.as_str();
-        let print = command(&["orch", "draft", task.id.as_str(), name, "--stdout"]);
-        let refused = |message: String, hint: String| {
+        let print = ["orch", "draft", task.id.as_str(), name, "--stdout"];
+        let refused = |message: String, hint: Hint| {
             Err(Error::new(Code::NothingToDraft, message).with_hint(hint))
         };
         if let Some(blank) = blank(&draft.path) {
-            let hint = format!("choose it, and redirect the draft: {print} > FILE");
+            let hint = Hint::from("choose it, and redirect the draft: ")
+                .command(&print)
+                .text(" > FILE");
             return refused(
                 format!(
                     "`{blank}` in {} stands for a name that you choose",
@@ -76,7 +78,10 @@ impl Drafts<'_> {
                 "the rules would take a draft of {} as finished",
                 drafted.path
             );
-            return refused(message, format!("write it elsewhere first: {print} > FILE"));
+            let hint = Hint::from("write it elsewhere first: ")
+                .command(&print)
+                .text(" > FILE");
+            return refused(message, hint);
         }
         let seen = sight
             .decision
@@ -87,7 +92,8 @@ impl Drafts<'_> {
         let present = files.find(|file| file.path == draft.path);
         if present.is_some_and(|file| file.valid && file.not_counted.is_none()) {
             let message = format!("{} is there already, and counts", drafted.path);
-            return refused(message, format!("edit it, or see the draft: {print}"));
+            let hint = Hint::from("edit it, or see the draft: ").command(&print);
+            return refused(message, hint);
         }
         let file = drafted.path.under(&self.reader.root);
         let written = if replace {
@@ -109,8 +115,13 @@ impl Drafts<'_> {
             Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
                 let why = present.and_then(|file| file.not_counted.as_deref());
                 let why = why.map_or(String::new(), |why| format!(", and does not count: {why}"));
-                let again = command(&["orch", "draft", task.id.as_str(), name, "--force"]);
-                let hint = format!("edit it, or replace it by a draft: {again}");
+                let hint = Hint::from("edit it, or replace it by a draft: ").command(&[
+                    "orch",
+                    "draft",
+                    task.id.as_str(),
+                    name,
+                    "--force",
+                ]);
                 refused(format!("{} is there already{why}", drafted.path), hint)
             }
             Err(source) => Err(io_error(&file, source)),

@@ -1,6 +1,6 @@
 //! Which ids a new task may have. The directory of an existing task may have any name that `TaskId` accepts.
 
-use crate::base::{ARCHIVE, Code, TaskId, command};
+use crate::base::{ARCHIVE, Code, Hint, TaskId};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::survey::Error;
 
@@ -68,16 +68,16 @@ fn unfit(part: &str) -> Option<&'static str> {
 
 fn refused(text: &str, message: &str, naming: Naming<'_>) -> Error {
     let hint = similar(text).map(|id| match naming {
-        Naming::Rename(old) => command(&["orch", "rename", old.as_str(), id.as_str()]),
+        Naming::Rename(old) => Hint::run(&["orch", "rename", old.as_str(), id.as_str()]),
         Naming::New(title) => {
             let title = title.unwrap_or(text).trim();
             let has_words =
                 title.contains(char::is_whitespace) && !title.contains(char::is_control);
             let words = ["orch", "new", id.as_str(), "--title", title];
-            command(if has_words { &words } else { &words[..3] })
+            Hint::run(if has_words { &words } else { &words[..3] })
         }
     });
-    Error::new(Code::BadTaskId, message).with_hint(hint)
+    Error::new(Code::BadTaskId, message).with_hint_of(hint)
 }
 
 /// The fit id that is most like a text; `None` if nothing of the text can be part of an id.
@@ -160,7 +160,7 @@ mod tests {
             let error =
                 check_new_id(&TaskId::new(bad).expect("an id"), Naming::New(None)).expect_err(bad);
             assert_eq!(
-                (error.code(), error.hint().as_deref()),
+                (error.code(), error.hint().map(Hint::to_string).as_deref()),
                 (Code::BadTaskId, suggested),
                 "{bad}"
             );
@@ -172,9 +172,15 @@ mod tests {
         let old = TaskId::new("a").expect("an id");
         let error = check_new_id(&TaskId::new("Bad Id").expect("an id"), Naming::Rename(&old))
             .expect_err("refused");
-        assert_eq!(error.hint().as_deref(), Some("orch rename a bad-id"));
+        assert_eq!(
+            error.hint().map(Hint::to_string).as_deref(),
+            Some("orch rename a bad-id")
+        );
         let error = parse_task_id("-rf", Naming::Rename(&old)).expect_err("refused");
-        assert_eq!(error.hint().as_deref(), Some("orch rename a rf"));
+        assert_eq!(
+            error.hint().map(Hint::to_string).as_deref(),
+            Some("orch rename a rf")
+        );
     }
 
     #[test]
@@ -189,7 +195,7 @@ mod tests {
         ] {
             let error = parse_task_id(bad, Naming::New(None)).expect_err(bad);
             assert_eq!(
-                (error.code(), error.hint().as_deref()),
+                (error.code(), error.hint().map(Hint::to_string).as_deref()),
                 (Code::BadTaskId, suggested),
                 "{bad}"
             );

@@ -62,8 +62,7 @@ impl Places<'_> {
             Some(base) => {
                 let message =
                     format!("{path} is below the root {base}, which excludes or does not match it");
-                Err(Error::new(Code::NoRoot, message)
-                    .with_hint("see [[root]] in orch.toml".to_owned()))
+                Err(Error::new(Code::NoRoot, message).with_hint("see [[root]] in orch.toml"))
             }
             None => Ok(()),
         }

@@ -3,10 +3,10 @@
 use super::advance::{Advance, Applied, TaskOutcome};
 use super::authority::{Authority, OrderedStep};
 use super::record_files::bytes_at;
-use crate::base::{Code, Diagnostic, command};
+use crate::base::{Code, Diagnostic, Hint};
 use crate::decide::{
     self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step,
-    TakenBack, Transition, initial_state, of_another_file, other_format, unknown_in_record,
+    TakenBack, Transition, WHY, initial_state, of_another_file, other_format, unknown_in_record,
 };
 use crate::record::{EventLog, FoldCache};
 use crate::survey::{Error, Reader, Sight, TaskRef};
@@ -320,9 +320,11 @@ impl Orders<'_> {
         let last = log.last_order(judged.workflow(), &log.heads(), &mut FoldCache::default());
         last.map_err(|why| {
             let message = format!("nothing of `{}` can be taken back: {why}", judged.task.id);
-            let timeline = command(&["orch", "log", judged.task.id.as_str()]);
-            let hint =
-                format!("see {timeline}; to go back: orch rollback, or git revert of a commit");
+            let hint = Hint::from("see ")
+                .command(&["orch", "log", judged.task.id.as_str()])
+                .text("; to go back: ")
+                .command(&["orch", "rollback", judged.task.id.as_str(), "--reason", WHY])
+                .or(&["git", "revert", "COMMIT"]);
             Error::new(Code::NothingToUndo, message).with_hint(hint)
         })
     }
@@ -391,9 +393,9 @@ pub(super) fn movable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
                 .decision
                 .options
                 .first()
-                .map(|choice| command(&choice.argv));
-            let hint = way_out.unwrap_or_else(|| command(&["orch", "recover", task]));
-            Err(judged.unusable(Some(hint)))
+                .map(|choice| Hint::run(&choice.argv));
+            let hint = way_out.unwrap_or_else(|| Hint::run(&["orch", "recover", task]));
+            Err(judged.unusable(hint))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks before a step is recorded: the schema accepts the data, and every reader can read it.
 
 use super::record_files::Records;
-use crate::base::{Code, command};
+use crate::base::{Code, Hint};
 use crate::decide::{DEEPEST, State, Step, nests_deeper};
 use crate::survey::{Error, Reader, Sight};
 use crate::workflow::Workflow;
@@ -34,12 +34,7 @@ impl Records<'_> {
             .find_map(|step| self.refused_data(workflow, &step.state))
         {
             Some(message) => {
-                let hint = Some(command(&[
-                    "orch",
-                    "workflow",
-                    "check",
-                    workflow.name.as_str(),
-                ]));
+                let hint = Hint::run(&["orch", "workflow", "check", workflow.name.as_str()]);
                 Err(Error::new(Code::StateSchema, message).with_hint(hint))
             }
             None => Ok(()),
@@ -55,6 +50,6 @@ pub(crate) fn refuse_link(reader: &Reader, judged: &Sight) -> Result<(), Error> 
     }
     let message =
         format!("{directory} is a symbolic link, so its files may be outside this repository");
-    let hint = Some("replace the link with the directory itself".to_owned());
+    let hint = "replace the link with the directory itself";
     Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
 }

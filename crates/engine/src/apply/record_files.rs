@@ -177,7 +177,7 @@ impl Records<'_> {
             task.transcript_path()
         );
         let hint = format!("remove {path}; orch folds it from the log again");
-        Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
+        Err(Error::new(Code::StateUnusable, message).with_hint(hint))
     }
 
     /// The state that the next event's changes are relative to: that after the first of its heads.

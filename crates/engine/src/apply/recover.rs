@@ -4,7 +4,7 @@ use super::authority::Authority;
 use super::conflicted::Conflicts;
 use super::create::{refuse_misplaced, refuse_unknown_phase};
 use super::record_files::{RecordFiles, Records, bytes_at};
-use crate::base::{Code, Digest, RepoPath, command, shell_word};
+use crate::base::{Code, Digest, Hint, RepoPath};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::store::{PathChange, durable};
@@ -55,7 +55,7 @@ impl Recover<'_> {
                 "two branches moved `{}`, and recovering would lose one of them",
                 task.id
             );
-            let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
+            let hint = Hint::run(&["orch", "resolve", task.id.as_str()]);
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
         if judged.state().is_some() {
@@ -131,11 +131,12 @@ impl Recover<'_> {
     /// one.
     fn record_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<RecordFiles, Error> {
         let lost = |message: String| -> Result<RecordFiles, Error> {
-            let id = shell_word(task.id.as_str());
             let path = task.state_path();
-            let hint =
-                format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
-            Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
+            let hint = Hint::from(format!(
+                "start over: remove {path} and {TRANSCRIPT_FILE}, then "
+            ))
+            .command(&["orch", "new", task.id.as_str()]);
+            Err(Error::new(Code::RecordLost, message).with_hint(hint))
         };
         let no_event = format!(
             "neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`",

@@ -10,7 +10,7 @@ use super::new_place::Places;
 use super::orders::movable_state;
 use super::preflight::refuse_link;
 use super::record_files::Records;
-use crate::base::{Code, Digest, RepoPath, SingleFile, TaskId, command};
+use crate::base::{Code, Digest, Hint, RepoPath, SingleFile, TaskId};
 use crate::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
 use crate::scan::Source as _;
 use crate::store::{MovedPath, PlannedCommit, Store, durable};
@@ -94,7 +94,7 @@ impl Relocate<'_> {
                 "a process drives `{}`, so its directory cannot move",
                 task.id
             );
-            let hint = command(&["orch", "stop", task.id.as_str()]);
+            let hint = Hint::run(&["orch", "stop", task.id.as_str()]);
             return Err(Error::new(Code::Busy, message).with_hint(hint));
         };
         // The record moves with the directory.
@@ -132,8 +132,8 @@ impl Relocate<'_> {
         let there = place.directory().under(&self.reader.root);
         if other.is_some() || self.places.stands(&place)? || there.symlink_metadata().is_ok() {
             let message = format!("{} is there already", place.shown());
-            let hint = "choose another id: orch rename moves a task only to where nothing is";
-            return Err(Error::new(Code::TaskExists, message).with_hint(hint.to_owned()));
+            let hint = "choose another id: a task is moved only to where nothing is";
+            return Err(Error::new(Code::TaskExists, message).with_hint(hint));
         }
         let parent = place.directory().parent().unwrap_or_else(RepoPath::root);
         self.places.refuse_nested(&place)?;
@@ -179,7 +179,7 @@ impl Relocate<'_> {
                 "no root with the workflow of `{}` permits a task `{id}`",
                 task.id
             );
-            let hint = "see `path` and `exclude` of [[root]] in orch.toml".to_owned();
+            let hint = "see `path` and `exclude` of [[root]] in orch.toml";
             Error::new(Code::NoRoot, message).with_hint(hint)
         })?;
         Ok(home.governed_by(&task.workflow))
@@ -317,8 +317,8 @@ fn committed_files(store: &Store, judged: &Sight, here: Vec<String>) -> Result<V
         Some(name) => {
             let path = task.file(name)?;
             let message = format!("{path} is not committed, so no commit can move it");
-            let hint = command(&["git", "add", path.as_str()]);
-            Err(Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it")))
+            let hint = Hint::run(&["git", "add", path.as_str()]).text(", and commit it");
+            Err(Error::new(Code::Untracked, message).with_hint(hint))
         }
     }
 }
@@ -332,10 +332,8 @@ pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> 
             "the record of `{}` is not committed, so no commit can move it",
             task.id
         );
-        let hint = command(&["git", "add", task.directory().as_str()]);
-        return Err(
-            Error::new(Code::Untracked, message).with_hint(format!("{hint}, and commit it"))
-        );
+        let hint = Hint::run(&["git", "add", task.directory().as_str()]).text(", and commit it");
+        return Err(Error::new(Code::Untracked, message).with_hint(hint));
     }
     let below = |path: &&RepoPath| task.place.owns(path);
     if let Some(path) = index.unmerged().iter().find(below) {
@@ -348,10 +346,7 @@ pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> 
     }
     if let Some(path) = staged.first() {
         let message = format!("{path} is staged, and the directory would move without it");
-        let hint = format!(
-            "commit it, or: {}",
-            command(&["git", "restore", "--staged", "--", path.as_str()])
-        );
+        let hint = Hint::from("commit it").or(&["git", "restore", "--staged", "--", path.as_str()]);
         return Err(Error::new(Code::StagedInTask, message).with_hint(hint));
     }
     let file = task.place.file().and_then(SingleFile::path);

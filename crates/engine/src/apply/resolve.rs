@@ -8,7 +8,7 @@ use super::advance::Advance;
 use super::authority::{Authority, OrderedStep};
 use super::conflicted::{Conflicts, LogSides};
 use super::record_files::{RecordFiles, Records, bytes_at, log_before};
-use crate::base::{Code, Diagnostic, Digest, Place};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place};
 use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
@@ -459,16 +459,17 @@ fn no_record(task: &TaskRef) -> Error {
         "`{}` has no record to resolve: there is no log of it",
         task.id
     );
-    let new = crate::base::command(&["orch", "new", task.id.as_str()]);
-    Error::new(Code::Untracked, message).with_hint(Some(format!(
-        "correct {} by hand, then: {new}",
-        task.state_path()
-    )))
+    let hint = Hint::from(format!("correct {} by hand, then: ", task.state_path())).command(&[
+        "orch",
+        "new",
+        task.id.as_str(),
+    ]);
+    Error::new(Code::Untracked, message).with_hint(hint)
 }
 
 /// The error for a log that cannot be read even with both sides.
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
     let message = format!("cannot read the log of `{}`: {fault}", task.id);
-    let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));
+    let hint = Hint::run(&["orch", "recover", task.id.as_str()]);
     Error::new(fault.kind.code(), message).with_hint(hint)
 }

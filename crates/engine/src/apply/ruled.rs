@@ -2,7 +2,7 @@
 
 use super::orders::{Order, Orders, usable_state};
 use super::preflight::refuse_link;
-use crate::base::{Code, Diagnostic, RepoPath, shell_word};
+use crate::base::{Code, Diagnostic, Hint, RepoPath};
 use crate::decide::{self, FileWriter, Stamp};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
@@ -81,13 +81,12 @@ impl Orders<'_> {
     /// Refuses a place for the decision that is behind a link, or that holds something other than a file: what
     /// is there may be anywhere.
     fn refuse_other(&self, path: &RepoPath) -> Result<(), Error> {
-        let refuse = |what: String| {
-            let hint = format!(
-                "replace it by a file or directory of the task: ls -l {}",
-                shell_word(path.as_str())
-            );
-            Err(Error::new(Code::Symlink, what).with_hint(hint))
-        };
+        let refuse =
+            |what: String| {
+                let hint = Hint::from("replace it by a file or directory of the task: ")
+                    .command(&["ls", "-l", path.as_str()]);
+                Err(Error::new(Code::Symlink, what).with_hint(hint))
+            };
         let directory = path.parent().unwrap_or_else(RepoPath::root);
         if self
             .reader
@@ -126,7 +125,8 @@ impl Orders<'_> {
                 let kept = format!("{path}.replaced");
                 let message =
                     format!("{kept} keeps an earlier decision, and {path} would be kept there too");
-                let hint = format!("move it away: mv {0} {0}.old", shell_word(&kept));
+                let hint =
+                    Hint::from("move it away: ").command(&["mv", &kept, &format!("{kept}.old")]);
                 Error::new(Code::DecisionKept, message).with_hint(hint)
             }
             _ => io_error(&beside, source),

@@ -10,7 +10,7 @@ use super::commit_plan::sign_off;
 use super::conflicted::{Conflicts, LogSides};
 use super::record_files::{RecordFiles, Records, bytes_at, log_before};
 use super::relocate::{Relocate, Relocation, refuse_staged};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
 use crate::decide::{self, Facts, Step};
 use crate::record::{EventLog, FoldCache, LogFault, LogPart, is_own_file};
 use crate::scan::{Content, Directory, EntryKind, Source, conflict, io_error};
@@ -151,17 +151,15 @@ impl Separate<'_> {
                 "{} is in progress, and its next commit may bring events of both tasks",
                 operation.what
             );
-            let resolve = command(&["orch", "resolve", task.id.as_str()]);
-            let hint = format!(
-                "{resolve} stages their events as they are; then: {}",
-                operation.next
-            );
+            let hint = Hint::run(&["orch", "resolve", task.id.as_str()])
+                .text(" stages their events as they are")
+                .then(&operation.next);
             return Err(Error::new(Code::OperationOpen, message).with_hint(hint));
         }
         let files = self.reader.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
             let message = format!("a process drives `{}`, so its files cannot move", task.id);
-            return Err(Error::new(Code::Busy, message).with_hint(command(&[
+            return Err(Error::new(Code::Busy, message).with_hint(Hint::run(&[
                 "orch",
                 "stop",
                 task.id.as_str(),
@@ -796,5 +794,5 @@ fn renamed(task: &TaskRef, place: &TaskRef, name: &str) -> Result<RepoPath, Erro
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
     let id: &TaskId = &task.id;
     let message = format!("cannot read the log of `{id}`: {fault}");
-    Error::new(fault.kind.code(), message).with_hint(command(&["orch", "recover", id.as_str()]))
+    Error::new(fault.kind.code(), message).with_hint(Hint::run(&["orch", "recover", id.as_str()]))
 }

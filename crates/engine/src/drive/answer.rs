@@ -2,7 +2,7 @@
 
 use super::state_of;
 use crate::apply::{Applied, Writer, first_applied};
-use crate::base::{ActionName, Code, Reason, command};
+use crate::base::{ActionName, Code, Hint, Reason};
 use crate::decide::{self, Question, Settled, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::is_list;
@@ -62,7 +62,7 @@ pub fn answer(
             "there is no question about `{}` now: {}",
             task.id, judged.decision.reason
         );
-        let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
+        let hint = Hint::run(&["orch", "suggest", task.id.as_str()]);
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
     let outcomes = writer
@@ -81,7 +81,7 @@ fn require_revision(judged: &Sight, expected: Option<u64>) -> Result<(), Error> 
         None => Ok(()),
         Some(expected) => {
             let message = format!("`{id}` has changed: it is at revision {rev}, not {expected}");
-            let hint = command(&["orch", "suggest", "--json", id.as_str()]);
+            let hint = Hint::run(&["orch", "suggest", "--json", id.as_str()]);
             Err(Error::new(Code::TaskChanged, message).with_hint(hint))
         }
     }
@@ -126,7 +126,7 @@ pub(super) fn own_step(
     make: impl Fn(&Sight) -> Result<Transition, Reason>,
 ) -> Result<Settled, Error> {
     let refuse = |message: Reason| {
-        let hint = Some(command(&["orch", "suggest", judged.task.id.as_str()]));
+        let hint = Hint::run(&["orch", "suggest", judged.task.id.as_str()]);
         Error::new(Code::Refused, message.as_str()).with_hint(hint)
     };
     let workflow = judged.workflow();

@@ -7,7 +7,7 @@ use super::{
     refuse_idle, state_of,
 };
 use crate::apply::Writer;
-use crate::base::{Class, Code, Diagnostic, Period, Reason, RepoPath, Timestamp, command};
+use crate::base::{Class, Code, Diagnostic, Hint, Period, Reason, RepoPath, Timestamp};
 use crate::decide::{
     ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News,
     Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
@@ -311,7 +311,7 @@ impl Drive<'_> {
             "{} is no request to this run: {why}; it has no effect",
             self.files.control().control_shown()
         );
-        let hint = command(&["orch", "stop", self.task.id.as_str()]);
+        let hint = Hint::run(&["orch", "stop", self.task.id.as_str()]);
         tell(&Happened::Note(
             &Diagnostic::warning(Code::ControlUnreadable, message).hint(hint),
         ));

@@ -38,7 +38,7 @@ pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::Watching;
 
 use crate::apply::{Applied, Writer};
-use crate::base::{Code, Diagnostic, Period, command};
+use crate::base::{Code, Diagnostic, Hint, Period};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
 use crate::run::{RESULT, RunState, RunningExecutor, unstartable};
@@ -264,9 +264,8 @@ fn executor_for(
     let named = action.and_then(|action| action.executor.as_deref());
     let executor = command_for(writer, named.into_iter().chain([work.name()]), options);
     let executor = executor.ok_or_else(|| {
-        let hint =
-            "add [executor.default] with a command to orch.toml, or: orch run TASK -- COMMAND";
-        no_executor(named.unwrap_or(work.name())).with_hint(hint.to_owned())
+        let hint = Hint::from("add [executor.default] with a command to orch.toml").or(&RUN_ONCE);
+        no_executor(named.unwrap_or(work.name())).with_hint(hint)
     })?;
     let times = action
         .map(|action| action.times)
@@ -299,12 +298,15 @@ fn executor_environment(
 }
 
 /// The error for work that no executor is configured for.
+/// The command that runs a task without a configured executor.
+const RUN_ONCE: [&str; 5] = ["orch", "run", "TASK", "--", "COMMAND"];
+
 fn no_executor(name: &str) -> Error {
     Error::new(
         Code::NoExecutor,
         format!("no executor is configured for `{name}`"),
     )
-    .with_hint("add [executor.default] with a command to orch.toml".to_owned())
+    .with_hint("add [executor.default] with a command to orch.toml")
 }
 
 /// The limits of a run.
@@ -321,14 +323,14 @@ fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
 }
 
 fn state_of(judged: &Sight) -> Result<&State, Error> {
-    judged.state().ok_or_else(|| {
-        judged.unusable(Some(command(&["orch", "recover", judged.task.id.as_str()])))
-    })
+    judged
+        .state()
+        .ok_or_else(|| judged.unusable(Hint::run(&["orch", "recover", judged.task.id.as_str()])))
 }
 
 /// The error for an executor that cannot be started, because of the configuration or the command line.
 fn cannot_start(why: &str) -> Error {
-    let hint = "correct `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
+    let hint = Hint::from("correct `command` in [executor.*] of orch.toml").or(&RUN_ONCE);
     Diagnostic::error(Code::CannotStart, why).hint(hint).into()
 }
 

@@ -6,7 +6,7 @@
 
 use super::driver::Drive;
 use super::{Happened, Tell};
-use crate::base::{Code, Diagnostic, RepoPath, command};
+use crate::base::{Code, Diagnostic, Hint, RepoPath};
 use crate::decide::Work;
 use crate::store::{GitGuard, Store, durable};
 use std::collections::BTreeMap;
@@ -97,10 +97,8 @@ impl Drive<'_> {
             return;
         }
         let paths: Vec<&str> = self.changed_settings.iter().map(RepoPath::as_str).collect();
-        let hint = format!(
-            "look at them before another command uses them: {}",
-            command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat())
-        );
+        let hint = Hint::from("look at them before another command uses them: ")
+            .command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat());
         tell_changed(
             ["settings", "the run goes on by those that it began with"],
             &paths,
@@ -126,7 +124,10 @@ impl Drive<'_> {
                     .to_string()
             };
             let paths: Vec<String> = changed.iter().map(shown).collect();
-            let hint = "look at them before git starts what they name: git config --show-origin --list; ls -l .git/hooks";
+            let hint = Hint::from("look at them before git starts what they name: ")
+                .command(&["git", "config", "--show-origin", "--list"])
+                .text("; ")
+                .command(&["ls", "-l", ".git/hooks"]);
             tell_changed(
                 ["settings or hooks of git", "git uses them from now on"],
                 &paths,
@@ -148,7 +149,7 @@ fn tell_changed<P: AsRef<str>>(
     [settings, meaning]: [&str; 2],
     paths: &[P],
     work: &Work,
-    hint: impl Into<String>,
+    hint: Hint,
     tell: &mut Tell<'_>,
 ) {
     let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();

@@ -7,7 +7,7 @@
 
 use super::RunOptions;
 use crate::apply::Writer;
-use crate::base::{Code, Digest, Error, ObjectFormat, command};
+use crate::base::{Code, Digest, Error, Hint, ObjectFormat, command};
 use crate::config::{NotifyAction, Webhook};
 use crate::scan::{Directory, io_error};
 use crate::store::durable;
@@ -210,10 +210,12 @@ fn configured(argv: &[String], name: &str) -> String {
 }
 
 fn untrusted(what: &str) -> Error {
-    let hint = "look at what would be started: orch trust --show; then: orch trust; for one run: --trust-once, or \
-                ORCH_TRUST_ONCE=1 in CI";
+    let hint = Hint::from("look at what would be started: ")
+        .command(&["orch", "trust", "--show"])
+        .then(&["orch", "trust"])
+        .text("; for one run: --trust-once, or ORCH_TRUST_ONCE=1 in CI");
     let message = format!("nobody has trusted {what} as it is now");
-    Error::new(Code::Untrusted, message).with_hint(hint.to_owned())
+    Error::new(Code::Untrusted, message).with_hint(hint)
 }
 
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
@@ -336,7 +338,7 @@ fn known(writer: &Writer<'_>) -> Result<BTreeSet<Digest>, Error> {
 fn keep(writer: &Writer<'_>, new: impl Iterator<Item = Digest>) -> Result<(), Error> {
     let (Some(home), Some(path)) = (&writer.caller.state_home, trust_file(writer)) else {
         let message = "there is no place to keep trust: neither XDG_STATE_HOME nor HOME is set";
-        let hint = "set one of them, or start the run with --trust-once".to_owned();
+        let hint = "set one of them, or start the run with --trust-once";
         return Err(Error::new(Code::Io, message).with_hint(hint));
     };
     let mut all = known(writer)?;

@@ -2,7 +2,7 @@
 
 use super::TaskNotice;
 use crate::apply::{Applied, Order};
-use crate::base::{Diagnostic, RepoPath, TaskId};
+use crate::base::{Diagnostic, Hint, RepoPath, TaskId};
 use crate::survey::{Caller, Error, Sight, TaskRef};
 use std::sync::mpsc::Sender;
 
@@ -109,7 +109,7 @@ pub enum WatchEffect {
         /// The reason, as a message for people.
         message: String,
         /// What to do about it.
-        hint: Option<String>,
+        hint: Option<Hint>,
     },
     /// Something is wrong; the watch continues.
     Trouble(Diagnostic),

@@ -656,7 +656,7 @@ impl Watching {
             effects.push(WatchEffect::Held {
                 tasks,
                 message: message.clone(),
-                hint: error.hint(),
+                hint: error.hint().cloned(),
             });
         }
         for Wanted { task, seen } in due {

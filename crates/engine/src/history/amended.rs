@@ -4,7 +4,7 @@
 use super::compared::Differing;
 use super::side::Side;
 use super::trailers::ToldSteps;
-use crate::base::{Code, Diagnostic, Place};
+use crate::base::{Code, Diagnostic, Hint, Place};
 use crate::store::{Store, Visited};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
@@ -54,7 +54,9 @@ pub(super) fn added_evidence<'s>(
                     "the commit that is amended records a step of `{}`, which did not see {path} as it is staged",
                     task.id
                 );
-                let hint = "commit it by itself: git commit, without --amend";
+                let hint = Hint::from("commit it by itself: ")
+                    .command(&["git", "commit"])
+                    .text(", without --amend");
                 found.push(
                     Diagnostic::error(Code::AmendedEvidence, message)
                         .at(Place::file(&path))

@@ -11,7 +11,7 @@ use super::proven::{
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
-use crate::base::{Code, Diagnostic, Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::record::TRANSCRIPT_FILE;
 use crate::store::{Range, Removal, Signature, Store, Visited};
@@ -410,8 +410,9 @@ fn shallow(change: &Audited) -> Error {
     let message = format!(
         "this clone is shallow: the record of `{task}` begins before its first commit, {commit}"
     );
-    let hint =
-        format!("git fetch --unshallow; to audit only what is here: orch audit --since {commit}");
+    let hint = Hint::run(&["git", "fetch", "--unshallow"])
+        .text("; to audit only what is here: ")
+        .command(&["orch", "audit", "--since", &commit]);
     Error::new(Code::NotInClone, message).with_hint(hint)
 }
 

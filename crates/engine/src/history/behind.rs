@@ -6,7 +6,7 @@
 
 use super::archive::Archive;
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, Place, RepoPath, command};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
 use crate::scan::{Content, Source};
 use crate::store::Store;
 use crate::survey::{Error, TaskRef};
@@ -89,6 +89,6 @@ pub(super) fn index_behind(
     Ok(Some(
         Diagnostic::error(Code::IndexBehind, message)
             .at(Place::file(&log))
-            .hint(command(&restore)),
+            .hint(Hint::run(&restore)),
     ))
 }

@@ -14,7 +14,7 @@ use super::range_rules::RangeRules;
 use super::record_finding::{record_finding, within};
 use super::side::{Side, SideCache};
 use super::trailers::ToldSteps;
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Severity, TaskId};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
 use crate::record::has_later_version;
@@ -279,8 +279,9 @@ impl<'w> Checker<'w> {
                     "nothing is set up: there is neither {} nor a task",
                     config::FILE
                 );
-                let hint =
-                    "orch init; where orch is not wanted, remove the call: orch hook uninstall";
+                let hint = Hint::run(&["orch", "init"])
+                    .text("; where orch is not wanted, remove the call: ")
+                    .command(&["orch", "hook", "uninstall"]);
                 found.push(Diagnostic::error(Code::NothingToJudge, message).hint(hint));
             }
         }
@@ -456,8 +457,11 @@ impl<'w> Checker<'w> {
         if commit.is_boundary {
             let message =
                 "this clone is shallow and ends here: what the commit changes cannot be seen";
-            let finding =
-                Diagnostic::error(Code::NotInClone, message).hint("git fetch --unshallow");
+            let finding = Diagnostic::error(Code::NotInClone, message).hint(Hint::run(&[
+                "git",
+                "fetch",
+                "--unshallow",
+            ]));
             checked.add(
                 within(Some(commit.id), vec![finding]),
                 &after.snapshot(validations),
@@ -587,7 +591,7 @@ impl<'w> Checker<'w> {
             if let Some(finding) = found.as_mut().filter(|_| commit.is_none()) {
                 finding.hint = Some(
                     "take these lines out of the message; the steps that a commit records tell themselves"
-                        .to_owned(),
+                        .into(),
                 );
             }
             checked.add(within(commit, found.into_iter().collect()), &compared.after);
@@ -743,7 +747,10 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
                 ..Place::default()
             })
         });
-        finding.hint = decision.options.first().map(|choice| command(&choice.argv));
+        finding.hint = decision
+            .options
+            .first()
+            .map(|choice| Hint::run(&choice.argv));
         found.push(finding);
     }
     found

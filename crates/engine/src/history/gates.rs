@@ -1,9 +1,7 @@
 //! Gates on code: decides which paths outside a task may change in the task's current phase.
 
 use super::compared::Compared;
-use crate::base::{
-    Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word, trailer,
-};
+use crate::base::{Code, Diagnostic, Hint, PhaseId, Place, RepoPath, TaskId, nearest, trailer};
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::{Snapshot, first};
@@ -68,7 +66,7 @@ pub(super) fn gate(
                 let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
                 let message = format!("the commit names task `{id}`, which does not exist");
                 let mut finding = Diagnostic::error(Code::UnknownTask, message);
-                finding.hint = near.map(|near| format!("did you mean `{near}`?"));
+                finding.hint = near.map(|near| Hint::from(format!("did you mean `{near}`?")));
                 findings.push(finding);
             }
             None => {}
@@ -150,10 +148,8 @@ impl Gate {
             "{path} may change in {}; task {task} is in {now}",
             naming.join(", ")
         );
-        let hint = format!(
-            "orch suggest {}, or name another task: Orch-Task: ID",
-            shell_word(task.as_str())
-        );
+        let hint = Hint::run(&["orch", "suggest", task.as_str()])
+            .text(", or name another task: Orch-Task: ID");
         Diagnostic::error(Code::Gate, message)
             .at(Place::file(path))
             .hint(hint)

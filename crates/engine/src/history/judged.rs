@@ -1,7 +1,7 @@
 //! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
 
 use super::stories;
-use crate::base::{Code, Digest, Error};
+use crate::base::{Code, Digest, Error, Hint};
 use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
 use crate::workflow::tree_name;
@@ -134,11 +134,13 @@ fn is_code(artifact: &str, judged: Option<Digest>) -> Error {
     let message = format!("`{artifact}` is committed code, and no file of the task");
     let hint = match judged {
         // The commit of a step contains no code, so it has that of its parent.
-        Some(commit) => format!(
-            "to see what changed since it was judged: git diff {}",
-            commit.short()
-        ),
-        None => "compare the commits that `orch log` names: git diff COMMIT".to_owned(),
+        Some(commit) => Hint::from("to see what changed since it was judged: ").command(&[
+            "git",
+            "diff",
+            &commit.short(),
+        ]),
+        None => Hint::from("compare the commits that `orch log` names: ")
+            .command(&["git", "diff", "COMMIT"]),
     };
     Error::new(Code::UnknownArtifact, message).with_hint(hint)
 }

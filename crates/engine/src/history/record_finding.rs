@@ -1,7 +1,7 @@
 //! The finding about a change of a record that is not what it should be.
 
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
 use crate::config;
 use crate::decide::{Proof, Standing};
 use crate::scan::{Content, Source};
@@ -49,10 +49,11 @@ pub(super) fn record_finding(
         .map(RepoPath::as_str)
         .collect();
     // The hint restores only the record, because all other files may be work in progress.
-    let hint = match commit {
-        Some(commit) => command(&["git", "revert", &commit.short()]),
+    let short = commit.map(|commit| commit.short());
+    let take_back = match &short {
+        Some(commit) => vec!["git", "revert", commit],
         None if put_back.is_empty() => {
-            command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
+            [&["git", "rm", "--cached", "--"], staged.as_slice()].concat()
         }
         None => {
             let restore = [
@@ -63,7 +64,7 @@ pub(super) fn record_finding(
                 "--worktree",
                 "--",
             ];
-            command(&[&restore, put_back.as_slice()].concat())
+            [&restore, put_back.as_slice()].concat()
         }
     };
     // A record that lost events says nothing about how the task moved.
@@ -72,25 +73,21 @@ pub(super) fn record_finding(
     } else {
         "let orch move the task; "
     };
-    let hint = match commit {
+    let hint = match &short {
         // To revert a merge takes back the other branch as a whole.
-        Some(_) if compared.befores.len() > 1 => {
-            let join = command(&["orch", "resolve", task.id.as_str()]);
-            format!(
-                "merge again and join both records: {join}; or acknowledge the commit in {}",
-                config::FILE
-            )
-        }
+        Some(_) if compared.befores.len() > 1 => Hint::from("merge again and join both records: ")
+            .command(&["orch", "resolve", task.id.as_str()])
+            .text(format!("; or acknowledge the commit in {}", config::FILE)),
         // A revert takes the step back, but the commit stays what it is.
         Some(commit) => {
-            let commit = commit.short();
-            format!(
-                "{way}before the commit is published, drop it: git rebase --onto {commit}^ {commit}; after that: {hint}, \
-                 and acknowledge it in {}",
-                config::FILE
-            )
+            let parent = format!("{commit}^");
+            Hint::from(format!("{way}before the commit is published, drop it: "))
+                .command(&["git", "rebase", "--onto", &parent, commit])
+                .text("; after that: ")
+                .command(&take_back)
+                .text(format!(", and acknowledge it in {}", config::FILE))
         }
-        None => format!("{way}to put its record back: {hint}"),
+        None => Hint::from(format!("{way}to put its record back: ")).command(&take_back),
     };
     let place = record.first().map(Place::file).unwrap_or_default();
     Diagnostic::error(code, message).at(place).hint(hint)

@@ -8,7 +8,7 @@
 
 use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
-use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
+use crate::base::{Code, Digest, Error, Hint, Reason, RepoPath};
 use crate::decide::ControlRequest;
 use crate::scan::{Directory, OWN_DIRECTORY, io_error};
 use crate::store::{SideWork, durable};
@@ -145,7 +145,7 @@ impl RunFiles {
             shown.clone()
         };
         let message = format!("{shown} is not a directory, so nothing is written there");
-        let hint = format!("remove it: rm {}", shell_word(&shown));
+        let hint = Hint::from("remove it: ").command(&["rm", &shown]);
         Error::new(Code::Symlink, message).with_hint(hint)
     }
 
@@ -322,7 +322,9 @@ impl RunFiles {
         let shown = format!("{}/{RECORD}", self.shown);
         let refuse = |why: &str| {
             let message = format!("cannot read {shown}, the record of the last run: {why}");
-            let hint = format!("move it away to start a new run: mv {shown} {shown}.old");
+            let aside = format!("{shown}.old");
+            let hint =
+                Hint::from("move it away to start a new run: ").command(&["mv", &shown, &aside]);
             Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
         let bytes = durable::read_kept(&path).map_err(|error| refuse(&error.to_string()))?;

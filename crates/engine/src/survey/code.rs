@@ -6,7 +6,7 @@ use super::judged_code::JudgedCode;
 use super::snapshot::{Snapshot, state_in};
 use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
 use crate::config::Roots;
 use crate::decide::{
     Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed,
@@ -621,7 +621,13 @@ fn unknown(fact: &mut FileFact) {
     let message = "the history in this clone does not reach back to the task's last step";
     fact.data = None;
     // The code itself is fine, so a check in a shallow clone may pass.
-    fact.problems = vec![Diagnostic::note(Code::NotInClone, message).hint("git fetch --unshallow")];
+    fact.problems = vec![
+        Diagnostic::note(Code::NotInClone, message).hint(Hint::run(&[
+            "git",
+            "fetch",
+            "--unshallow",
+        ])),
+    ];
 }
 
 /// Replaces the code facts of an artifact.

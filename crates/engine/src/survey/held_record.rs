@@ -4,7 +4,7 @@ use super::basis::LookBasis;
 use super::evidence::with_own_line_endings;
 use super::snapshot::{Reading, log_faults};
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Place, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place};
 use crate::decide::Recorded;
 use crate::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
 use crate::scan::{Observed, ObservedLog, io_error};
@@ -122,13 +122,13 @@ fn begin_anew(task: &TaskRef, faults: &mut [Diagnostic]) {
     {
         let aside = format!("{state}.broken");
         let remove = match fault.code {
-            Code::IsADirectory => command(&["mv", state.as_str(), &aside]),
-            _ => command(&["rm", "-f", state.as_str()]),
+            Code::IsADirectory => ["mv", state.as_str(), &aside],
+            _ => ["rm", "-f", state.as_str()],
         };
-        let new = command(&["orch", "new", task.id.as_str()]);
-        fault.hint = Some(format!(
-            "correct the file, or begin without it: {remove}; then: {new}"
-        ));
+        let hint = Hint::from("correct the file, or begin without it: ")
+            .command(&remove)
+            .then(&["orch", "new", task.id.as_str()]);
+        fault.hint = Some(hint);
     }
 }
 
@@ -177,12 +177,13 @@ impl Look<'_> {
         }
         let lost = told_events(&lost_events(&held, &here));
         let message = format!("this log has lost events that are in HEAD: {lost}");
-        let restore = command(&["git", "restore", "--", path.as_str()]);
-        let recover = command(&["orch", "recover", task.id.as_str()]);
+        let hint = Hint::run(&["git", "restore", "--", path.as_str()]).or(&[
+            "orch",
+            "recover",
+            task.id.as_str(),
+        ]);
         let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
-        Ok(Recorded::Broken(vec![
-            found.hint(format!("{restore}, or: {recover}")),
-        ]))
+        Ok(Recorded::Broken(vec![found.hint(hint)]))
     }
 
     /// Whether the events that a log has lost are those of another task, which was created under the same id and

@@ -1,7 +1,7 @@
 //! A loaded workflow: its document, its problems, and its compiled form.
 
 use super::Error;
-use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
+use crate::base::{Code, Diagnostic, Hint, WorkflowName};
 use crate::scan::Matcher;
 use crate::workflow::{Document, System, Workflow};
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl Loaded {
             None => format!("cannot use workflow `{name}`"),
         };
         let mut faulty = Diagnostic::error(Code::WorkflowFaulty, message)
-            .hint(format!("orch workflow check {}", shell_word(name)));
+            .hint(Hint::run(&["orch", "workflow", "check", name]));
         faulty.place = first.and_then(|first| first.place.clone());
         faulty.into()
     }

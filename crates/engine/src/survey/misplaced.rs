@@ -4,7 +4,7 @@
 //! renamed; a copy loses the record and begins anew.
 
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
 use crate::decide::{Recorded, State, WHY};
 use crate::scan::Entry;
 use crate::store::Store;
@@ -50,49 +50,43 @@ impl Look<'_> {
             None => None,
         };
         let Some(moves) = moves else {
-            let remove = remove_record(task);
-            return Ok(Some(found.hint(format!(
-                "for a copy, begin anew without that record: {remove}"
-            ))));
+            let hint = Hint::from("for a copy, begin anew without that record: ");
+            return Ok(Some(found.hint(remove_record(hint, task))));
         };
-        let mut commands = Vec::new();
+        let mut way = Hint::default();
         let index = store.index_source()?;
         if index.file(&task.transcript_path()).is_some() {
             let paths = moves
                 .iter()
                 .flat_map(|one| [one.to.as_str(), one.from.as_str()]);
-            commands.push(command(
+            way = way.and(
                 &["git", "reset", "-q", "--"]
                     .into_iter()
                     .chain(paths)
                     .collect::<Vec<_>>(),
-            ));
+            );
         }
         for one in &moves {
             let above = one.to.parent().unwrap_or_else(RepoPath::root);
             if !above.under(&self.reader.root).is_dir() {
-                commands.push(command(&["mkdir", "-p", above.as_str()]));
+                way = way.and(&["mkdir", "-p", above.as_str()]);
             }
-            commands.push(command(&["mv", one.from.as_str(), one.to.as_str()]));
+            way = way.and(&["mv", one.from.as_str(), one.to.as_str()]);
         }
         if self.reader.commits() && original.is_none() {
-            commands.push(command(&["orch", "new", other]));
+            way = way.and(&["orch", "new", other]);
         }
-        commands.extend(self.relocations(state, other, &task.id));
-        let hint = format!(
-            "move `{other}` back, then let orch move it: {}",
-            commands.join(" && ")
-        );
-        Ok(Some(found.hint(hint)))
+        let way = self.relocations(way, state, other, &task.id);
+        let hint = Hint::from(format!("move `{other}` back, then let orch move it: "));
+        Ok(Some(found.hint(hint.followed_by(way))))
     }
 
     /// The commands that give a task with this state another id. Only `orch archive` moves a task to the archive.
-    fn relocations(&self, state: &State, from: &str, to: &TaskId) -> Vec<String> {
+    fn relocations(&self, mut way: Hint, state: &State, from: &str, to: &TaskId) -> Hint {
         let name = to.unarchived().unwrap_or(to.as_str());
         let is_renamed = from != name;
-        let mut commands = Vec::new();
         if is_renamed {
-            commands.push(command(&["orch", "rename", from, name]));
+            way = way.and(&["orch", "rename", from, name]);
         }
         if to.is_archived() {
             let named = state
@@ -110,9 +104,9 @@ impl Look<'_> {
             } else {
                 &["--force", WHY]
             };
-            commands.push(command(&[&["orch", "archive", name], force].concat()));
+            way = way.and(&[&["orch", "archive", name], force].concat());
         }
-        commands
+        way
     }
 
     /// Where a task with this id would be in the root of another task.
@@ -159,7 +153,7 @@ fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
 
 /// What takes a copy out of the branch, with all its files, so that it can begin anew. The files stand aside meanwhile:
 /// `git commit` would add them again, and without paths it would take other staged work along.
-fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<String, Error> {
+fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<Hint, Error> {
     let mut paths = vec![task.directory().clone()];
     for name in task.own_files(entries) {
         paths.push(task.file(&name)?);
@@ -167,22 +161,20 @@ fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<String, Error> {
     let paths: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
     let aside: Vec<String> = paths.iter().map(|path| format!("{path}.aside")).collect();
     let both = || paths.iter().copied().zip(aside.iter().map(String::as_str));
-    let mut commands: Vec<String> = both()
-        .map(|(path, aside)| command(&["mv", path, aside]))
-        .collect();
+    let mut way = Hint::default();
+    for (path, aside) in both() {
+        way = way.and(&["mv", path, aside]);
+    }
     let message = format!("take out the copy {}", task.id);
-    commands.push(command(
-        &[&["git", "commit", "-m", &message, "--"], paths.as_slice()].concat(),
-    ));
-    commands.extend(both().map(|(path, aside)| command(&["mv", aside, path])));
-    commands.push(remove_record(task));
-    Ok(format!(
-        "take out the copy, and begin anew without that record: {}",
-        commands.join(" && ")
-    ))
+    way = way.and(&[&["git", "commit", "-m", &message, "--"], paths.as_slice()].concat());
+    for (path, aside) in both() {
+        way = way.and(&["mv", aside, path]);
+    }
+    let hint = Hint::from("take out the copy, and begin anew without that record: ");
+    Ok(hint.followed_by(remove_record(way.text(" && "), task)))
 }
 
-fn remove_record(task: &TaskRef) -> String {
+fn remove_record(way: Hint, task: &TaskRef) -> Hint {
     let [state, log] = [task.state_path(), task.transcript_path()];
-    command(&["rm", "-f", state.as_str(), log.as_str()])
+    way.command(&["rm", "-f", state.as_str(), log.as_str()])
 }

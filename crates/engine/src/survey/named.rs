@@ -1,7 +1,7 @@
 //! Which tasks a name on the command line means: an id, a path, a unique beginning of an id, or a pattern.
 
 use super::{Crew, Error, Reader, TaskRef};
-use crate::base::{Code, Diagnostic, Patterns, RepoPath, TaskId, command, nearest};
+use crate::base::{Code, Diagnostic, Hint, Patterns, RepoPath, TaskId, nearest};
 
 /// How many candidates an error lists.
 const MOST_LISTED: usize = 10;
@@ -116,16 +116,18 @@ impl Finder<'_> {
         let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("{message} `{name}`"));
         let near = nearest(name, tasks.iter().map(|task| task.id.as_str()));
         diagnostic.hint = Some(match (self.only_in_head(name), near) {
-            (Some(lost), _) => format!("HEAD holds its record: {lost}"),
-            (None, Some(near)) => format!("did you mean `{near}`?"),
-            (None, None) if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
-            (None, None) => "list them with `orch status --all`".to_owned(),
+            (Some(lost), _) => Hint::from("HEAD holds its record: ").command(&lost),
+            (None, Some(near)) => format!("did you mean `{near}`?").into(),
+            (None, None) if tasks.is_empty() => {
+                Hint::from("there are no tasks yet: ").command(&["orch", "new", "ID"])
+            }
+            (None, None) => Hint::from("list them: ").command(&["orch", "status", "--all"]),
         });
         diagnostic.into()
     }
 
     /// The command that brings back the record of an id if HEAD has it and the work tree has not.
-    fn only_in_head(&self, name: &str) -> Option<String> {
+    fn only_in_head(&self, name: &str) -> Option<Vec<String>> {
         let place = self.place_for(&TaskId::new(name).ok()?)?;
         let store = self
             .reader
@@ -145,12 +147,14 @@ impl Finder<'_> {
         };
         let paths = lost.iter().map(RepoPath::as_str);
         // The index may lack them too, as after `git mv`.
-        Some(command(
-            &["git", "restore", "--source=HEAD", "--"]
+        let restore = ["git", "restore", "--source=HEAD", "--"];
+        Some(
+            restore
                 .into_iter()
                 .chain(paths)
-                .collect::<Vec<_>>(),
-        ))
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::basis::LookBasis;
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
 use crate::config::Acknowledged;
 use crate::decide::Recorded;
 use crate::record::TRANSCRIPT_FILE;
@@ -62,10 +62,10 @@ impl Look<'_> {
         let [state, log] = [task.state_path(), task.transcript_path()];
         let files = [state.as_str(), log.as_str()];
         let restore = match is_here {
-            true => command(&[&["git", "add", "--"], files.as_slice()].concat()),
+            true => Hint::run(&[&["git", "add", "--"], files.as_slice()].concat()),
             false => {
                 let source = format!("--source={short}^");
-                command(
+                Hint::run(
                     &[
                         &["git", "restore", &source, "--staged", "--worktree", "--"],
                         files.as_slice(),
@@ -75,9 +75,8 @@ impl Look<'_> {
             }
         };
         let message = format!("put back the record of {}", task.id);
-        let commit =
-            command(&[&["git", "commit", "-m", &message, "--"], files.as_slice()].concat());
-        Ok(Some(found.hint(format!("{restore} && {commit}"))))
+        let commit = [&["git", "commit", "-m", &message, "--"], files.as_slice()].concat();
+        Ok(Some(found.hint(restore.and(&commit))))
     }
 
     /// Whether a commit that removes a log leaves other files of its task, unless it takes the task back to what it

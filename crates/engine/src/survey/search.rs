@@ -5,7 +5,7 @@ use super::known::KnownLooks;
 use super::setting::Settings;
 use super::snapshot::{Snapshot, first};
 use super::{Error, Finder, TaskRef};
-use crate::base::{Class, Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName};
+use crate::base::{Class, Code, Diagnostic, Hint, Place, RepoPath, TaskId, WorkflowName};
 use crate::config::{self, Root};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::{Child, EntryKind, Source};
@@ -108,7 +108,10 @@ impl Finder<'_> {
             "there is neither a git repository nor {} nor a task at {root}",
             config::FILE
         );
-        let hint = "start orch in a repository, or name it with -C DIR; to begin here: git init && orch init";
+        let hint =
+            Hint::from("start orch in a repository, or name it with -C DIR; to begin here: ")
+                .command(&["git", "init"])
+                .and(&["orch", "init"]);
         Err(Diagnostic::error(Code::NothingToJudge, message)
             .hint(hint)
             .into())

@@ -2,7 +2,7 @@
 
 use super::loaded::{WorkflowCache, names};
 use crate::base::{
-    Class, Code, Diagnostic, Digest, Error, ObjectFormat, Reason, RepoPath, WorkflowName,
+    Class, Code, Diagnostic, Digest, Error, Hint, ObjectFormat, Reason, RepoPath, WorkflowName,
     with_line_feeds,
 };
 use crate::config::{self, Commit as CommitMode, Config, UnknownWorkflow};
@@ -44,7 +44,7 @@ pub(crate) struct UnreadText {
     /// The code of the failure, if it is one of the machine, which says nothing about the text.
     fault: Option<Code>,
     /// What to do about it.
-    hint: Option<String>,
+    hint: Option<Hint>,
 }
 
 impl UnreadText {
@@ -74,7 +74,7 @@ impl From<Error> for UnreadText {
         Self {
             why: error.to_string().into(),
             fault,
-            hint: error.hint(),
+            hint: error.hint().cloned(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
 use super::snapshot::{Reading, Snapshot};
 use super::{Error, Reader, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use crate::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded,
     Remembered, Runner, STALE_STATE, Settled, State, Step, conclude, evaluate, judge,
@@ -120,7 +120,7 @@ impl Sight {
     }
 
     /// The error that no step can follow the record of the task, at the place of what is wrong with it.
-    pub(crate) fn unusable(&self, hint: Option<String>) -> Error {
+    pub(crate) fn unusable(&self, hint: Hint) -> Error {
         let mut found = Diagnostic::error(Code::StateUnusable, self.decision.reason.clone());
         found.place = self.decision.error_place().cloned();
         Error::from(found).with_hint(hint)
@@ -134,7 +134,7 @@ impl Sight {
         self.require_whole_record()?;
         let id = &self.task.id;
         let message = format!("task `{id}` is untracked: its record is not on this branch");
-        let hint = command(&["orch", "new", id.as_str()]);
+        let hint = Hint::run(&["orch", "new", id.as_str()]);
         Err(Diagnostic::error(Code::Untracked, message)
             .hint(hint)
             .into())

@@ -6,10 +6,10 @@ use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
 use crate::decide::{
-    Conflict, ImportFault, Original, RecordVersion, Recorded, State, import_of, refused_import,
-    rename_side,
+    Conflict, ImportFault, Original, RecordVersion, Recorded, State, WHY, import_of,
+    refused_import, rename_side,
 };
 use crate::record::{
     EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault,
@@ -195,12 +195,18 @@ impl Snapshot<'_> {
     /// The error about a state of another tool that names a workflow which cannot be used, with the way out.
     fn other_workflow(&self, task: &TaskRef, error: Error) -> Error {
         let names = self.setting.workflow_names().join(", ");
-        let choose = command(&["orch", "new", task.id.as_str(), "--workflow", "WORKFLOW"]);
+        let hint = Hint::from(format!("choose one of {names}: ")).command(&[
+            "orch",
+            "new",
+            task.id.as_str(),
+            "--workflow",
+            "WORKFLOW",
+        ]);
         let message = format!(
             "{} names a workflow that cannot be used: {error}",
             task.state_path()
         );
-        Error::new(error.code(), message).with_hint(format!("choose one of {names}: {choose}"))
+        Error::new(error.code(), message).with_hint(hint)
     }
 
     /// The recorded state of a task according to its own files, and findings about them. Imported data that the
@@ -360,13 +366,13 @@ impl Snapshot<'_> {
 
 /// The same error, with the hint for a document that was renamed.
 fn or_renamed(name: &str, error: Error) -> Error {
-    let known = error
-        .hint()
-        .map(|hint| format!("{hint}; "))
-        .unwrap_or_default();
+    let known = match error.hint() {
+        Some(hint) => hint.clone().text("; "),
+        None => Hint::default(),
+    };
     let renamed =
         format!("if its document was renamed: aliases = [\"{name}\"] in [workflow] of the new one");
-    Error::new(error.code(), error.to_string()).with_hint(format!("{known}{renamed}"))
+    Error::new(error.code(), error.to_string()).with_hint(known.text(renamed))
 }
 
 /// The first of these that `find` finds.
@@ -488,13 +494,21 @@ fn recorded(
             }
         }
         RecordReading::Disputed { conflict, .. } => {
-            let resolve = command(&["orch", "resolve", task.id.as_str()]);
-            let side = format!("{resolve} --ours --reason \"why\", or --theirs");
+            let side = Hint::run(&[
+                "orch",
+                "resolve",
+                task.id.as_str(),
+                "--ours",
+                "--reason",
+                WHY,
+            ])
+            .text(", or --theirs");
             let (message, hint) = match &conflict {
                 Conflict::SeveralTasks { .. } => {
                     let rename = rename_side(&task.id, "--rename-theirs");
-                    let rename = command(&rename.each_ref().map(String::as_str));
-                    let hint = format!("{rename}, or --rename-ours; if they are one task: {side}");
+                    let hint = Hint::run(&rename)
+                        .text(", or --rename-ours; if they are one task: ")
+                        .followed_by(side);
                     (conflict.to_string(), hint)
                 }
                 _ => {
@@ -579,10 +593,9 @@ fn joined_note(task: &TaskRef, state: &State, parts: &[LogPart]) -> Option<Diagn
     }
     let message = "this task was created independently on several branches, under one title; their events are joined";
     let rename = rename_side(&task.id, "--rename-theirs");
-    let rename = command(&rename.each_ref().map(String::as_str));
     let note =
         Diagnostic::note(Code::CreatedTwice, message).at(Place::file(&task.transcript_path()));
-    Some(note.hint(format!("if they are different tasks: {rename}")))
+    Some(note.hint(Hint::from("if they are different tasks: ").command(&rename)))
 }
 
 fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
@@ -615,10 +628,7 @@ fn import_note(task: &TaskRef, path: &RepoPath, original: &Original) -> Diagnost
         "this is the state of {whose} tool; {doing} it leaves out {}",
         original.left_out()
     );
-    let hint = format!(
-        "{}; the file itself stays in git",
-        command(&["orch", "new", task.id.as_str()])
-    );
+    let hint = Hint::run(&["orch", "new", task.id.as_str()]).text("; the file itself stays in git");
     Diagnostic::note(Code::StateImported, message)
         .at(Place::file(path))
         .hint(hint)
@@ -673,7 +683,7 @@ fn workflow_named_in(bytes: &[u8], (value, _): &StateJson, task: &TaskRef) -> Op
 /// The finding for a file of `orch` with conflict markers.
 fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
     let found = conflict(path, std::str::from_utf8(bytes).ok()?)?;
-    Some(found.hint(command(&["orch", "resolve", task.id.as_str()])))
+    Some(found.hint(Hint::run(&["orch", "resolve", task.id.as_str()])))
 }
 
 /// An unusable schema is a fault of the workflow and says nothing about any artifact.
@@ -702,11 +712,11 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
 }
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let log = shell_word(task.transcript_path().as_str());
-    let way = format!(
-        "git restore -- {log}, or: orch recover {}",
-        shell_word(task.id.as_str())
-    );
+    let way = Hint::run(&["git", "restore", "--", task.transcript_path().as_str()]).or(&[
+        "orch",
+        "recover",
+        task.id.as_str(),
+    ]);
     for diagnostic in diagnostics
         .iter_mut()
         .filter(|diagnostic| diagnostic.hint.is_none())

@@ -3,7 +3,7 @@
 use super::setting::Settings;
 use super::snapshot::first;
 use super::{Error, Finder};
-use crate::base::{Code, Diagnostic, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
+use crate::base::{Code, Diagnostic, Hint, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::config::Root;
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::scan::Entry;
@@ -160,13 +160,13 @@ impl Finder<'_> {
             (None, _) => {
                 let message = format!("there is no {kind} task");
                 Err(Diagnostic::error(Code::UnknownTask, message)
-                    .hint("orch new ID")
+                    .hint(Hint::run(&["orch", "new", "ID"]))
                     .into())
             }
             (Some(_), Some(_)) => {
                 let message = format!("several tasks are {kind}; name one");
                 Err(Diagnostic::error(Code::UnknownTask, message)
-                    .hint("list them with `orch status`")
+                    .hint(Hint::from("list them: ").command(&["orch", "status"]))
                     .into())
             }
         }
@@ -251,7 +251,7 @@ impl Finder<'_> {
         let message =
             format!("{other} is a separate repository, so a task in it belongs to that repository");
         Err(Diagnostic::error(Code::NestedRepository, message)
-            .hint(format!("orch -C {other} status"))
+            .hint(Hint::run(&["orch", "-C", other.as_str(), "status"]))
             .into())
     }
 

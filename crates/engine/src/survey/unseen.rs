@@ -5,7 +5,7 @@ use super::search::Search;
 use super::setting::{InSource, Settings};
 use super::snapshot::{Snapshot, first};
 use super::{Error, Finder, TaskRef};
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
 use crate::config::{self, Root};
 use crate::record::{EventLog, TRANSCRIPT_FILE};
 use crate::scan::{Content, Entry, EntryKind, Source};
@@ -273,11 +273,12 @@ fn unseen(empty: &[&Root], directories: &BTreeSet<RepoPath>) -> Option<Diagnosti
         many => format!("{many} tasks that no root shows, such as that in"),
     };
     let message = format!("no task is in {roots}, but git has {many} {such}");
-    let hint = format!(
-        "correct `path` of [[root]] in {}, or bring the files back: git restore -- {such}; name what is no task in \
-         `exclude` of a root",
+    let hint = Hint::from(format!(
+        "correct `path` of [[root]] in {}, or bring the files back: ",
         config::FILE
-    );
+    ))
+    .command(&["git", "restore", "--", such.as_str()])
+    .text("; name what is no task in `exclude` of a root");
     Some(
         Diagnostic::error(Code::NothingToJudge, message)
             .at(in_settings())

@@ -3,7 +3,7 @@
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Settings;
 use super::{Error, Reader, Sight};
-use crate::base::{Code, Diagnostic, Place, RepoPath, command, locked, nearest};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath, locked, nearest};
 use crate::scan::{Matcher, io_error};
 use crate::store::durable;
 use crate::workflow::{Document, Workflow, artifact_paths, check, compile};
@@ -191,9 +191,9 @@ impl Reader {
         }
         let message =
             format!("{path} is not committed as it is, so an audit cannot verify this step");
-        let add = command(&["git", "add", path.as_str()]);
-        let commit = command(&["git", "commit", "--", path.as_str()]);
-        let hint = format!("commit it before the next step: {add} && {commit}");
+        let hint = Hint::from("commit it before the next step: ")
+            .command(&["git", "add", path.as_str()])
+            .and(&["git", "commit", "--", path.as_str()]);
         Ok(Some(
             Diagnostic::warning(Code::Unverifiable, message)
                 .at(Place::file(&path))

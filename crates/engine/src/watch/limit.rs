@@ -2,7 +2,7 @@
 
 use super::advice::MORE_WATCHES;
 use super::watcher::outermost;
-use crate::base::RepoPath;
+use crate::base::{Hint, RepoPath};
 use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -40,8 +40,8 @@ impl WatchLimit {
 
     /// The command that raises the limit.
     #[must_use]
-    pub fn remedy(&self) -> String {
-        format!("sudo sysctl {MORE_WATCHES}")
+    pub fn remedy(&self) -> Hint {
+        Hint::run(&["sudo", "sysctl", MORE_WATCHES])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ReadResult, conflict, text};
 use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
 use crate::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
@@ -40,11 +40,13 @@ impl JsonText {
     }
 
     /// What helps against an error for which there is no better advice.
-    fn advice(self) -> &'static str {
+    fn advice(self) -> Hint {
         match self {
-            Self::File => "orch schema NAME --example prints a valid example",
-            Self::Line => "each line is one JSON value",
-            Self::Body => "send one JSON object",
+            Self::File => {
+                Hint::run(&["orch", "schema", "NAME", "--example"]).text(" prints a valid example")
+            }
+            Self::Line => "each line is one JSON value".into(),
+            Self::Body => "send one JSON object".into(),
         }
     }
 }
@@ -230,18 +232,18 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText
     let rest = &text[offset..];
     let hint = if error.is_eof() {
         offset = text.trim_end().len();
-        what.early_end()
+        what.early_end().into()
     } else if ["NaN", "Infinity", "-Infinity"]
         .iter()
         .any(|word| rest.starts_with(word))
     {
-        "JSON has neither NaN nor Infinity; write null or a string"
+        "JSON has neither NaN nor Infinity; write null or a string".into()
     } else if rest.starts_with('\'') {
-        "strings need double quotes"
+        "strings need double quotes".into()
     } else if rest.starts_with(['}', ']']) {
-        "is there an extra comma before it?"
+        "is there an extra comma before it?".into()
     } else if rest.starts_with('/') {
-        "JSON does not allow comments"
+        "JSON does not allow comments".into()
     } else {
         what.advice()
     };

@@ -1,9 +1,12 @@
 //! What a unified diff touches: its files, and the lines added and removed.
 
 use super::ReadResult;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
 use serde_json::json;
 use std::collections::HashSet;
+
+/// The command that prints a diff.
+const PRINT_DIFF: [&str; 2] = ["git", "diff"];
 
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
@@ -21,7 +24,11 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         return ReadResult::refused(
             Diagnostic::error(Code::NotAPatch, message)
                 .at(Place::file(path))
-                .hint("write the file with: git diff > FILE"),
+                .hint(
+                    Hint::from("write the file with: ")
+                        .command(&PRINT_DIFF)
+                        .text(" > FILE"),
+                ),
         );
     }
     ReadResult::of(json!({
@@ -278,9 +285,11 @@ fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
         ..Place::file(path)
     };
     ReadResult::refused(
-        Diagnostic::error(Code::PatchCut, message)
-            .at(place)
-            .hint("write the whole diff again, with: git diff > FILE"),
+        Diagnostic::error(Code::PatchCut, message).at(place).hint(
+            Hint::from("write the whole diff again, with: ")
+                .command(&PRINT_DIFF)
+                .text(" > FILE"),
+        ),
     )
 }
 

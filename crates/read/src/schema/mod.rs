@@ -10,7 +10,7 @@ mod unwritten;
 pub use lint::lint;
 
 use super::read::locate;
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, locked, nearest, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, locked, nearest};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -367,10 +367,12 @@ impl Schemas {
             Err(problems) => return problems.clone(),
         };
         let text = String::from_utf8_lossy(bytes);
-        let command = format!("orch schema {}", shell_word(&schema.name));
+        let print = ["orch", "schema", &schema.name];
         let usual_hint = match compiled.value.get("examples") {
-            Some(_) => format!("{command} --example prints a valid example"),
-            None => format!("{command} prints the schema"),
+            Some(_) => {
+                Hint::run(&[&print[..], &["--example"]].concat()).text(" prints a valid example")
+            }
+            None => Hint::run(&print).text(" prints the schema"),
         };
         let Faults {
             problems,
@@ -422,7 +424,7 @@ fn relative(problem: &Problem, here: &str) -> String {
 
 fn diagnostic(
     problem: Problem,
-    usual_hint: &str,
+    usual_hint: &Hint,
     path: &RepoPath,
     format: Format,
     text: &str,
@@ -432,7 +434,7 @@ fn diagnostic(
         pointer: Some(problem.pointer),
         ..place
     };
-    let hint = problem.hint.unwrap_or_else(|| usual_hint.to_owned());
+    let hint = problem.hint.map_or_else(|| usual_hint.clone(), Hint::from);
     Diagnostic::error(Code::SchemaMismatch, problem.message)
         .at(place)
         .hint(hint)

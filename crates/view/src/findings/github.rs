@@ -26,8 +26,7 @@ fn annotation(diagnostic: &Diagnostic) -> String {
     properties.push(format!("title={}", property(diagnostic.code.as_str())));
     let mut message = diagnostic.message.clone();
     if let Some(hint) = &diagnostic.hint {
-        message.push_str("\nhint: ");
-        message.push_str(hint);
+        message.push_str(&format!("\nhint: {hint}"));
     }
     format!("::{command} {}::{}\n", properties.join(","), data(&message))
 }

@@ -1,6 +1,6 @@
 //! Findings as SARIF 2.1.0, the interchange format of static analysis.
 
-use crate::base::{Diagnostic, Place};
+use crate::base::{Diagnostic, Hint, Place};
 use crate::view::uri::PATH;
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
@@ -36,17 +36,21 @@ pub fn sarif(diagnostics: &[Diagnostic], version: &str) -> Value {
 fn result(diagnostic: &Diagnostic, codes: &[&str]) -> Value {
     let mut text = diagnostic.message.clone();
     if let Some(hint) = &diagnostic.hint {
-        text.push_str("\nhint: ");
-        text.push_str(hint);
+        text.push_str(&format!("\nhint: {hint}"));
     }
     let locations: Vec<Value> = diagnostic.place.iter().map(location).collect();
-    json!({
+    let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code.as_str()).unwrap_or_default(),
         "level": diagnostic.severity.as_str(),
         "message": { "text": text },
         "locations": locations,
-    })
+    });
+    let commands: Vec<&[String]> = diagnostic.hint.iter().flat_map(Hint::commands).collect();
+    if !commands.is_empty() {
+        result["properties"] = json!({ "commands": commands });
+    }
+    result
 }
 
 fn location(place: &Place) -> Value {
@@ -98,7 +102,8 @@ mod tests {
                 .at(place)
                 .hint("write true"),
             Diagnostic::warning(Code::JsonSyntax, "odd"),
-            Diagnostic::note(Code::SchemaMismatch, "again"),
+            Diagnostic::note(Code::SchemaMismatch, "again")
+                .hint(Hint::run(&["orch", "schema", "x"])),
         ];
         let log = sarif(&findings, "1.2.3");
         let run = &log["runs"][0];
@@ -127,5 +132,9 @@ mod tests {
         assert_eq!(run["results"][1]["level"], "warning");
         assert_eq!(run["results"][2]["level"], "note");
         assert_eq!(run["results"][1]["locations"], json!([]));
+        assert_eq!(
+            run["results"][2]["properties"],
+            json!({ "commands": [["orch", "schema", "x"]] })
+        );
     }
 }

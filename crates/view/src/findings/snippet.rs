@@ -62,7 +62,7 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>)
         };
     }
     if let Some(hint) = &diagnostic.hint {
-        group = group.element(Level::HELP.message(one_line(hint)));
+        group = group.element(Level::HELP.message(one_line(&hint.to_string())));
     }
     group
 }

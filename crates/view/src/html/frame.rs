@@ -3,7 +3,7 @@
 use super::columns::{cards, columns};
 use super::overview::overview;
 use super::task::task;
-use super::{BoardPage, TaskPage, finished, marked};
+use super::{BoardPage, TaskPage, finished, hinted, marked};
 use crate::base::{Error, Timestamp};
 use crate::view::{Everywhere, Repository};
 use crate::workflow::System;
@@ -175,7 +175,7 @@ pub fn served_problem(error: &Error) -> String {
             main {
                 h1.task-name { (error.code().entry().meaning) }
                 p.bad { bdi { (marked(&error.located())) } " " span.code { (error.code().as_str()) } }
-                @if let Some(hint) = error.hint() { p.hint { bdi { (marked(&hint)) } } }
+                @if let Some(hint) = error.hint() { p.hint { bdi { (hinted(hint)) } } }
                 p { a href="/" { "all tasks" } }
             }
         }

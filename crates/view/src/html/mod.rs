@@ -23,7 +23,7 @@ pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
 use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};
-use crate::base::Timestamp;
+use crate::base::{Hint, HintPart, Timestamp, command};
 use crate::decide::Do;
 use crate::workflow::Owner;
 use maud::{Markup, html};
@@ -156,6 +156,18 @@ fn marked(text: &str) -> Markup {
             @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
         @if whole < parts.len() { (parts[whole]) "`" (parts[whole + 1]) }
+    }
+}
+
+/// A hint, with its commands as code.
+fn hinted(hint: &Hint) -> Markup {
+    html! {
+        @for part in hint.parts() {
+            @match part {
+                HintPart::Text(text) => { (marked(text)) }
+                HintPart::Command(argv) => { code { (command(argv)) } }
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
 
-use super::{TaskPage, age, class, is_trouble, marked, owner_label, run_line, short};
+use super::{TaskPage, age, class, hinted, is_trouble, marked, owner_label, run_line, short};
 use crate::base::{Severity, command};
 use crate::decide::{ActorKind, DutyKind};
 use crate::view::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
@@ -24,7 +24,7 @@ pub(super) fn finding(finding: &Finding) -> Markup {
             span class=(style) { (word) } " "
             @if finding.path.is_some() { bdi.mono { (finding.place()) } ": " }
             bdi { (marked(&finding.message)) } " " span.code { (finding.code) }
-            @if let Some(hint) = &finding.hint { p.hint { bdi { (marked(hint)) } } }
+            @if let Some(hint) = finding.advice.hint() { p.hint { bdi { (hinted(hint)) } } }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks,
     TaskPage, file_end, file_start, file_task, served_board, served_cards, served_task,
 };
-use crate::base::{TaskId, Timestamp};
+use crate::base::{Hint, TaskId, Timestamp};
 use crate::decide::Mode;
 use crate::view::samples::{self, Sample};
 use crate::view::{Explanation, Finding, RunLine, Status, StepView};
@@ -99,7 +99,7 @@ fn hostile_texts_stay_texts() {
     decision.expects[0].because = HOSTILE.to_owned();
     decision.expects[0].path = HOSTILE.to_owned();
     decision.expects[0].problems[0].message = HOSTILE.to_owned();
-    decision.expects[0].problems[0].hint = Some(HOSTILE.to_owned());
+    decision.expects[0].problems[0].hint = Some(Hint::from(HOSTILE).command(&[HOSTILE]));
     decision.options[0].argv = vec![HOSTILE.to_owned()];
     decision.options[0].effect = HOSTILE.to_owned();
     decision.tried = samples::write_missing().decision.tried;
@@ -129,7 +129,7 @@ fn hostile_texts_stay_texts() {
         severity: crate::base::Severity::Error,
         code: "empty",
         message: HOSTILE.to_owned(),
-        hint: Some(HOSTILE.to_owned()),
+        advice: Some(Hint::from(HOSTILE).command(&[HOSTILE])).into(),
     };
     let page = file(&[sample], &steps, &[run(id, HOSTILE)], &[finding]);
     for markup in [

@@ -6,8 +6,8 @@ pub use workflow::workflow;
 
 use super::{Repository, StepView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId,
-    TaskPlace, Timestamp, WorkflowName,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, Place, RepoPath, RuleId,
+    TaskId, TaskPlace, Timestamp, WorkflowName,
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState,
@@ -457,7 +457,7 @@ pub fn error() -> Sample {
     sample.decision.diagnostics = vec![
         Diagnostic::error(Code::JsonSyntax, "expected `,` or `}`")
             .at(place)
-            .hint("orch recover t-42"),
+            .hint(Hint::run(&["orch", "recover", "t-42"])),
     ];
     sample
 }

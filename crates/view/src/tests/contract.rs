@@ -5,8 +5,8 @@ use crate::base::{Code, Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    AppliedView, ErrorView, EventView, Finding, Happening, JsonDocument, Log, Status, Subject,
-    Suggestion, Suggestions, TransitionLine, Transitions, line,
+    Advice, AppliedView, ErrorView, EventView, Finding, Happening, JsonDocument, Log, Status,
+    Subject, Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ fn every_output_has_the_shape_of_its_schema() {
         Happening::Held {
             task: text(),
             reason: text(),
-            hint: None,
+            advice: Advice::default(),
         },
         Happening::Finding {
             finding: Box::new(Finding::of(&findings[0])),

@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
 use crate::apply::DRIVER;
-use crate::base::{Class, Code, Diagnostic, Digest, Error, RepoPath, TypedLine, command};
+use crate::base::{Class, Code, Diagnostic, Digest, Error, Hint, RepoPath, TypedLine};
 use crate::decide::{OrdersBy, RecordVersion};
 use crate::drive;
 use crate::history::Checker;
@@ -153,7 +153,8 @@ impl<'a> Patient<'a> {
 fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(store) = patient.store() else {
         let message = "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
-        let finding = Diagnostic::warning(Code::NoRepository, message).hint("git init");
+        let finding =
+            Diagnostic::warning(Code::NoRepository, message).hint(Hint::run(&["git", "init"]));
         return Ok(Examined::new(
             patient.workspace.reader().root().display().to_string(),
             vec![finding],
@@ -168,7 +169,13 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
     if store.is_shallow()? {
         let message =
             "this clone does not have the whole history, so steps before it cannot be proven";
-        findings.push(Diagnostic::note(Code::Unverifiable, message).hint("git fetch --unshallow"));
+        findings.push(
+            Diagnostic::note(Code::Unverifiable, message).hint(Hint::run(&[
+                "git",
+                "fetch",
+                "--unshallow",
+            ])),
+        );
     }
     if git_version().is_err() {
         let message =
@@ -360,8 +367,8 @@ fn runs(patient: &Patient<'_>) -> Result<Examined, Failure> {
         let (task, place) = (info.task.id.as_str(), &info.work_tree);
         let message = format!("the process that ran `{task}` in {place} is gone");
         let hint = match place.as_str() {
-            "." => command(&["orch", "run", task]),
-            place => command(&["orch", "-C", place, "run", task]),
+            "." => Hint::run(&["orch", "run", task]),
+            place => Hint::run(&["orch", "-C", place, "run", task]),
         };
         Diagnostic::warning(Code::RunInterrupted, message).hint(hint)
     }));
@@ -382,7 +389,11 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
             counted(untrusted, "item")
         );
         findings.push(
-            Diagnostic::note(Code::Untrusted, message).hint("orch trust --show, then: orch trust"),
+            Diagnostic::note(Code::Untrusted, message).hint(
+                Hint::run(&["orch", "trust", "--show"])
+                    .text(", then: ")
+                    .command(&["orch", "trust"]),
+            ),
         );
     }
     Ok(Examined::new(
@@ -432,7 +443,8 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
     };
     if !is_driver_asked_for(store, patient.workspace)? {
         let message = "the states of tasks are merged as text";
-        let finding = Diagnostic::note(Code::MergeDriver, message).hint("orch init");
+        let finding =
+            Diagnostic::note(Code::MergeDriver, message).hint(Hint::run(&["orch", "init"]));
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
     }
     let finding = match store
@@ -461,7 +473,7 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
     };
     Ok(Examined::new(
         "as text",
-        vec![finding.hint("orch doctor --fix")],
+        vec![finding.hint(Hint::run(&["orch", "doctor", "--fix"]))],
     ))
 }
 
@@ -491,7 +503,8 @@ fn signatures(patient: &Patient<'_>) -> Result<Examined, Failure> {
         ));
     }
     let message = "orders must be signed, and this clone does not sign with a key that git trusts";
-    let hint = "git config commit.gpgSign true; docs/audit.md says how git comes to trust a key";
+    let hint = Hint::run(&["git", "config", "commit.gpgSign", "true"])
+        .text("; docs/audit.md says how git comes to trust a key");
     Ok(Examined::new(
         "missing",
         vec![Diagnostic::warning(Code::Unsigned, message).hint(hint)],

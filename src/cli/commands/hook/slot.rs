@@ -1,7 +1,7 @@
 //! The slot of one hook: its current contents, installing ours, and restoring the previous hook.
 
 use super::script::{self, Author, author};
-use crate::base::Code;
+use crate::base::{Code, Hint};
 use crate::cli::Failure;
 use crate::store::durable::{read_if_there, write_executable};
 use crate::view::{HookDone, HookName, HookState};
@@ -65,21 +65,22 @@ impl Slot {
             self.file.display(),
             self.before.display(),
         );
-        let (code, message, hint) = match self.state()? {
+        let (code, message, first) = match self.state()? {
             HookState::Edited => (
                 Code::HookEdited,
                 format!("the {name} hook of orch was edited after it was installed"),
-                format!("move your lines to {before}, remove {file}, then: orch hook install"),
+                format!("move your lines to {before}, remove {file}, then: "),
             ),
             HookState::Replaced => (
                 Code::HookReplaced,
                 format!(
                     "the {name} hook of orch, which runs {name}.before-orch, was replaced by another hook"
                 ),
-                format!("remove one of {file} and {before}, then: orch hook install"),
+                format!("remove one of {file} and {before}, then: "),
             ),
             _ => return Ok(()),
         };
+        let hint = Hint::from(first).command(&["orch", "hook", "install"]);
         Err(Failure::new(code, message).hint(hint))
     }
 

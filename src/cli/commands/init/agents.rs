@@ -6,7 +6,7 @@ use super::files::SetupFiles;
 use super::programs::{AgentProgram, PartForm, PartPurpose, ProgramPart};
 use super::section::{self, CommentStyle, TextSection};
 use super::splice;
-use crate::base::{Code, Diagnostic, Place, Severity};
+use crate::base::{Code, Diagnostic, Hint, Place, Severity};
 use crate::cli::Failure;
 use std::path::Path;
 
@@ -24,8 +24,11 @@ pub fn chosen(named: &[AgentProgram], root: &Path) -> Result<Vec<AgentProgram>, 
         if programs.is_empty() {
             let names = AgentProgram::ALL.map(AgentProgram::name).join(", ");
             let message = "no file of an agent's program is in this repository";
-            return Err(Failure::new(Code::Usage, message)
-                .hint(format!("name one: orch init --agent NAME ({names})")));
+            return Err(Failure::new(Code::Usage, message).hint(
+                Hint::from("name one: ")
+                    .command(&["orch", "init", "--agent", "NAME"])
+                    .text(format!(" ({names})")),
+            ));
         }
     }
     programs.sort_unstable();

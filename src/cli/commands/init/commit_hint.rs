@@ -1,7 +1,7 @@
 //! The command that commits what `orch init` has done.
 
 use super::files::SetupFiles;
-use crate::base::{Digest, RepoPath, shell_word};
+use crate::base::{Digest, RepoPath, argv_at, command};
 use crate::cli::Ui;
 use crate::store::{Store, durable};
 
@@ -28,16 +28,10 @@ pub fn commit_command(
     if paths.is_empty() {
         return None;
     }
-    let words: Vec<String> = ["git", "add", "--"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain(paths)
-        .collect();
-    let named: Vec<_> = ui.argv_here(&words)[3..]
-        .iter()
-        .map(|path| shell_word(path))
-        .collect();
-    let add = format!("git add {}", named.join(" "));
+    let words = ["git", "add", "--"].map(str::to_owned);
+    let mut add = argv_at(&ui.here(), &[&words[..], &paths].concat());
+    add.retain(|word| word != "--");
+    let add = command(&add);
     // What was never committed, and is gone, leaves nothing to commit.
     let is_committed = files.to_add(|path| standings(path).is_to_commit).is_empty();
     Some(if is_committed {

@@ -7,7 +7,7 @@ use super::resources;
 use super::tools::{TOOLS, ToolRow};
 use crate::base::locked;
 use crate::cli::remote::{Excluded, WorkQueue, WorkTerms};
-use crate::view::{ErrorView, line};
+use crate::view::{Advice, ErrorView, line};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Extensions,
@@ -114,7 +114,8 @@ impl OrchServer {
                 Ok(work())
             });
         done.await.map_err(|error| {
-            let data = json!({"code": error.code().as_str(), "hint": error.hint()});
+            let data = json!({"code": error.code().as_str()});
+            let data = Advice::from(error.hint()).within(data);
             ErrorData::internal_error(error.to_string(), Some(data))
         })
     }

@@ -237,7 +237,11 @@ mod tests {
             let Err(Failure::Reported { error, .. }) = typed(line) else {
                 panic!("{line}")
             };
-            let shown = format!("{} ({})", error.message(), error.hint().unwrap_or_default());
+            let shown = format!(
+                "{} ({})",
+                error.message(),
+                error.hint().cloned().unwrap_or_default()
+            );
             assert_eq!(
                 (shown.as_str(), error.code()),
                 (expected, Code::Usage),

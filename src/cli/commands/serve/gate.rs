@@ -71,8 +71,8 @@ impl RequestGate {
         if let Some(foreign) = target.or_else(|| (!self.is_own(host)).then_some(host)) {
             let message =
                 format!("the request is for the host `{foreign}`, and this server is another one");
-            let hint = "use the URL that orch serve printed, or start it with --host NAME";
-            return Err(Error::new(Code::ForeignRequest, message).with_hint(hint.to_owned()));
+            let hint = "use the URL that the server printed, or start it with --host NAME";
+            return Err(Error::new(Code::ForeignRequest, message).with_hint(hint));
         }
         if !is_from_here(method, headers, host) {
             return Err(Error::new(
@@ -86,15 +86,16 @@ impl RequestGate {
             Some(TokenHolder::Agent) => Asker::Agent(None),
             None => {
                 let hint =
-                    "send `Authorization: Bearer TOKEN`, or open the URL that orch serve printed";
-                return Err(Error::new(Code::NoToken, "the request has no valid token")
-                    .with_hint(hint.to_owned()));
+                    "send `Authorization: Bearer TOKEN`, or open the URL that the server printed";
+                return Err(
+                    Error::new(Code::NoToken, "the request has no valid token").with_hint(hint)
+                );
             }
         };
         if self.read_only && !is_reading(method) {
             return Err(
                 Error::new(Code::ServerReadOnly, "this server only answers questions")
-                    .with_hint("start orch serve without --read-only".to_owned()),
+                    .with_hint("start the server without --read-only"),
             );
         }
         Ok(asker)

@@ -4,6 +4,7 @@ use super::loop_changes::LoopNews;
 use super::problem::status_of;
 use crate::base::{Code, Error, Timestamp, locked};
 use crate::cli::remote::Executed;
+use crate::view::Advice;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -137,5 +138,7 @@ pub(super) fn complete(id: &str, executed: &Executed, tasks: &[Value]) -> Value 
 
 fn told(error: &Error) -> Value {
     let status = status_of(error.code()).as_u16();
-    json!({"message": error.located(), "code": error.code().as_str(), "hint": error.hint(), "status": status})
+    Advice::from(error.hint()).within(json!({
+        "message": error.located(), "code": error.code().as_str(), "status": status,
+    }))
 }

@@ -50,7 +50,7 @@ pub(super) fn tasks_of_issue(root: &Path, id: &str) -> Result<Vec<Map<String, Va
     let Some(tasks) = tasks else {
         return Err(
             Error::new(Code::NotEnabled, format!("the issue `{id}` has no tasks"))
-                .with_hint("bind a solution with tasks to it first".to_owned()),
+                .with_hint("bind a solution with tasks to it first"),
         );
     };
     Ok(tasks
@@ -162,13 +162,13 @@ mod tests {
             broken.message()
         );
         assert_eq!(
-            broken.hint().as_deref(),
+            broken.hint().map(ToString::to_string).as_deref(),
             Some("the line ends early: was it truncated?")
         );
         fs::write(issues.join("solutions/I-3.jsonl"), "{}\nnope\n").expect("written");
         let broken = tasks_of_issue(root.path(), "I-3").expect_err("refused");
         assert_eq!(
-            broken.hint().as_deref(),
+            broken.hint().map(ToString::to_string).as_deref(),
             Some("each line is one JSON value")
         );
         for id in ["", ".", "..", "../I-1", "a/b", "a\\b"] {

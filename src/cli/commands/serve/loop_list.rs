@@ -58,7 +58,7 @@ impl Loops<'_> {
         let mut view = self.one(id)?;
         let tasks = view.tasks.take().ok_or_else(|| {
             Error::new(Code::NotEnabled, format!("`{id}` has no plan yet"))
-                .with_hint("start the loop; its first action makes the list of tasks".to_owned())
+                .with_hint("start the loop; its first action makes the list of tasks")
         })?;
         Ok((view, tasks))
     }

@@ -10,7 +10,7 @@ use super::request::wrong;
 use super::service::Service;
 use super::started::files;
 use super::{problem, request};
-use crate::base::{Code, Error, command};
+use crate::base::{Code, Error, Hint};
 use crate::cli::random::random;
 use crate::cli::remote::{Excluded, WorkTerms};
 use crate::decide::{State, WHY};
@@ -18,6 +18,7 @@ use crate::record::LogEvent;
 use crate::run::RunFiles;
 use crate::scan::open_regular;
 use crate::survey::{Caller, Reader, Sight, Workspace};
+use crate::view::Advice;
 use axum::extract::{Request, State as Given};
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, Method, StatusCode};
@@ -82,12 +83,9 @@ impl LoopView {
         }
         let id = &self.id;
         let first = match standing {
-            "running" => format!("pause it first: POST {PATH}/{id}/pause"),
-            "created" => format!("start it first: POST {PATH}/{id}/start"),
-            _ => format!(
-                "reopen it first: {}",
-                command(&["orch", "reopen", id, "--reason", WHY])
-            ),
+            "running" => format!("pause it first: POST {PATH}/{id}/pause").into(),
+            "created" => format!("start it first: POST {PATH}/{id}/start").into(),
+            _ => Hint::from("reopen it first: ").command(&["orch", "reopen", id, "--reason", WHY]),
         };
         let message = format!("the {what} of `{id}` cannot be changed while it is {standing}");
         Err(Error::new(Code::NotEnabled, message).with_hint(first))
@@ -136,9 +134,9 @@ pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request)
 
 /// The answer to a request for `path` that failed.
 pub(super) fn refusal(error: &Error, path: &str) -> Response {
-    let document = json!({
-        "success": false, "error": error.located(), "code": error.code().as_str(), "hint": error.hint(),
-    });
+    let document = Advice::from(error.hint()).within(json!({
+        "success": false, "error": error.located(), "code": error.code().as_str(),
+    }));
     let mut response = problem::refusal(error.code(), "application/json", format!("{document}\n"));
     if error.code() == Code::MethodNotAllowed
         && let Ok(parts) = segments(path)

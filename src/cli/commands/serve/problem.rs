@@ -1,6 +1,7 @@
 //! Problem documents (RFC 9457), and which status of HTTP an error has.
 
 use crate::base::{Class, Code, Diagnostic, Error};
+use crate::view::Advice;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -101,15 +102,14 @@ pub(super) fn document(error: Error) -> Value {
     } = error.into();
     let place =
         place.map(|place| json!({"path": place.path, "line": place.line, "column": place.column}));
-    json!({
+    Advice::from(hint).within(json!({
         "type": format!("/api/v1/codes/{code}"),
         "title": code.entry().meaning,
         "status": status_of(code).as_u16(),
         "detail": message,
         "code": code.as_str(),
-        "hint": hint,
         "place": place,
-    })
+    }))
 }
 
 /// The schema of a problem document.
@@ -125,7 +125,12 @@ pub(super) fn schema() -> Value {
             "status": {"type": "integer", "description": "The status of the answer."},
             "detail": {"type": "string", "description": "What failed, one sentence."},
             "code": {"type": "string", "description": "The stable code, in kebab-case."},
-            "hint": {"type": ["string", "null"], "description": "What to do about it; often a command to type."},
+            "hint": {"type": ["string", "null"], "description": "What to do about it."},
+            "commands": {
+                "description": "The arguments of each command in the hint, in order; absent without a command.",
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "string"}},
+            },
             "place": {
                 "description": "The file that is wrong, or `body` for the body of the request, and where.",
                 "type": ["object", "null"],
@@ -141,12 +146,12 @@ pub(super) fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Place;
+    use crate::base::{Hint, Place};
 
     #[test]
     fn a_problem_says_what_the_command_line_says() {
-        let mut diagnostic =
-            Diagnostic::error(Code::ByHuman, "an override needs a person").hint("ask");
+        let mut diagnostic = Diagnostic::error(Code::ByHuman, "an override needs a person")
+            .hint(Hint::from("ask: ").command(&["orch", "next", "t"]));
         diagnostic.place = Some(Place {
             path: "a.md".to_owned(),
             line: Some(3),
@@ -156,7 +161,7 @@ mod tests {
             document(diagnostic.into()),
             json!({
                 "type": "/api/v1/codes/by-human", "title": Code::ByHuman.entry().meaning, "status": 403,
-                "detail": "an override needs a person", "code": "by-human", "hint": "ask",
+                "detail": "an override needs a person", "code": "by-human", "hint": "ask: orch next t", "commands": [["orch", "next", "t"]],
                 "place": {"path": "a.md", "line": 3, "column": null},
             })
         );

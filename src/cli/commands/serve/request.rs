@@ -274,7 +274,11 @@ mod tests {
         ] {
             let error = members(body).expect_err("refused");
             assert!(error.message().starts_with(message), "{error:?}");
-            assert_eq!(error.hint().unwrap_or_default(), hint, "{error:?}");
+            assert_eq!(
+                error.hint().cloned().unwrap_or_default().to_string(),
+                hint,
+                "{error:?}"
+            );
         }
     }
 

@@ -294,7 +294,7 @@ impl Service {
             Code::TaskChanged,
             format!("`{task}` has changed since it was read"),
         )
-        .with_hint("read the task again, and decide anew".to_owned()))
+        .with_hint("read the task again, and decide anew"))
     }
 }
 

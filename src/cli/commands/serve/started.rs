@@ -1,7 +1,7 @@
 //! Runs that clients start: each is a command in a thread of its own, which goes on after the answer.
 
 use super::live::RunNews;
-use crate::base::{Code, Error, locked};
+use crate::base::{Code, Error, Hint, locked};
 use crate::cli::remote::{CallTerms, CommandRunner, Executed};
 use crate::cli::{Interrupts, LaterWork};
 use crate::run::RunFiles;
@@ -69,7 +69,7 @@ impl StartedResult {
 /// The error for a task that somebody drives.
 fn busy(task: &str) -> Error {
     Error::new(Code::Busy, format!("a run of `{task}` is in progress"))
-        .with_hint(format!("orch stop {task}"))
+        .with_hint(Hint::run(&["orch", "stop", task]))
 }
 
 impl StartedRuns {

@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::super::{report, runs};
 use super::StatusArgs;
-use crate::base::{Code, Diagnostic, Patterns};
+use crate::base::{Code, Diagnostic, Hint, Patterns};
 use crate::drive;
 use crate::survey::{OverviewPlace, OverviewPlaceKind, OverviewTask, Workspace};
 use crate::view::{Everywhere, PlaceView, Whereabouts};
@@ -93,7 +93,12 @@ fn meant<'t>(args: &StatusArgs, all: &'t [OverviewTask]) -> Result<Vec<&'t Overv
             Code::UnknownTask,
             format!("no branch and no work tree has a task `{name}`"),
         );
-        return Err(failure.hint("list them with `orch status --everywhere --all`"));
+        return Err(failure.hint(Hint::from("list them: ").command(&[
+            "orch",
+            "status",
+            "--everywhere",
+            "--all",
+        ])));
     }
     Ok(all
         .iter()

@@ -2,7 +2,7 @@
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::{CACHE, StatusArgs, answer, everywhere};
-use crate::base::Code;
+use crate::base::{Code, Hint};
 use crate::drive;
 use crate::view::{StatusForm, Style};
 use std::time::Duration;
@@ -18,7 +18,11 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
             Code::NoTerminal,
             "`--watch` shows the status on a terminal, and stdout is none",
         );
-        return Err(failure.hint("for a program: orch watch --json, or orch suggest --wait"));
+        let hint = Hint::from("for a program: ")
+            .command(&["orch", "watch", "--json"])
+            .text(", or ")
+            .command(&["orch", "suggest", "--wait"]);
+        return Err(failure.hint(hint));
     }
     // Errors of the command line and of the repository end it before the screen is taken.
     let workspace = context.workspace(ui)?;

@@ -180,7 +180,7 @@ fn refuse(words: &mut dyn Words, fault: &SkillFault, text: &str) {
     }
     words.say(&format!("{}; left out", fault.diagnostic.message));
     if let Some(hint) = &fault.diagnostic.hint {
-        words.say(hint);
+        words.say(&hint.to_string());
     }
 }
 

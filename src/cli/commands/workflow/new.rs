@@ -2,7 +2,7 @@
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
-use crate::base::{Code, Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, Hint, Place, RepoPath, WorkflowName, shell_word};
 use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, read_up_to, span};
 use crate::store::durable::{parent, write_atomic};
@@ -229,7 +229,7 @@ fn from_answers(
 ) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
         let message = "cannot ask questions: stdin or stderr is not a terminal";
-        let hint = command(&[
+        let hint = Hint::run(&[
             "orch",
             "workflow",
             "new",
