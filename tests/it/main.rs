@@ -20,6 +20,7 @@ mod faults;
 mod formats;
 mod growth;
 mod harness;
+mod hints;
 mod hook;
 mod known;
 mod looks;

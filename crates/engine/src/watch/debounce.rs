@@ -8,7 +8,7 @@ const PATIENCE: u32 = 20;
 
 /// What an event says about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(super) enum FileHint {
     /// The file is being written and is not yet closed.
     Writing,
     /// The key changed, and the change is complete.
@@ -67,18 +67,18 @@ impl<K: Ord + Clone> Debounce<K> {
     }
 
     /// Notes that `hint` happened to `key` of `group` at `now`.
-    pub(super) fn note(&mut self, now: Instant, group: K, key: K, hint: Hint) {
+    pub(super) fn note(&mut self, now: Instant, group: K, key: K, hint: FileHint) {
         let pending = self
             .groups
             .entry(group)
             .or_insert_with(|| Pending::new(now));
         pending.last = now;
-        if hint == Hint::Writing {
+        if hint == FileHint::Writing {
             pending.writing.insert(key.clone());
         } else {
             pending.writing.remove(&key);
         }
-        *pending.keys.entry(key).or_default() |= hint == Hint::Appeared;
+        *pending.keys.entry(key).or_default() |= hint == FileHint::Appeared;
     }
 
     /// Removes and returns the keys that are due at `now`, sorted, each with whether it is a directory that
@@ -121,12 +121,12 @@ mod tests {
 
     enum DebounceStep {
         /// At this millisecond, note this hint for this group and key.
-        Note(u64, &'static str, &'static str, Hint),
+        Note(u64, &'static str, &'static str, FileHint),
         /// At this millisecond, expect these keys to be due, and then this next deadline.
         Due(u64, &'static [&'static str], Option<u64>),
     }
     use DebounceStep::{Due, Note};
-    use Hint::{Appeared, Changed, Writing};
+    use FileHint::{Appeared, Changed, Writing};
 
     #[test]
     fn keys_are_due_when_their_group_is_quiet() {

@@ -1,7 +1,7 @@
 //! The watch itself: listens for events, filters them, waits for quiet and returns what is due.
 
 use super::advice::advice;
-use super::debounce::{Debounce, Hint};
+use super::debounce::{Debounce, FileHint};
 use super::noise::is_noise;
 use super::{WatchOptions, WatchSignal};
 use crate::base::{Code, Error, RepoPath};
@@ -273,9 +273,9 @@ impl Watcher {
             EventKind::Create(CreateKind::File) | EventKind::Modify(ModifyKind::Data(_))
         );
         let hint = match written {
-            _ if moved && is_directory(&path.under(&self.root)) => Hint::Appeared,
-            true if REPORTS_CLOSE => Hint::Writing,
-            _ => Hint::Changed,
+            _ if moved && is_directory(&path.under(&self.root)) => FileHint::Appeared,
+            true if REPORTS_CLOSE => FileHint::Writing,
+            _ => FileHint::Changed,
         };
         self.debounce.note(Instant::now(), group, path, hint);
     }
@@ -291,7 +291,7 @@ impl Watcher {
         {
             self.unarmed.insert(target.clone());
             self.debounce
-                .note(now, target.clone(), target.clone(), Hint::Appeared);
+                .note(now, target.clone(), target.clone(), FileHint::Appeared);
         }
     }
 
