@@ -4,7 +4,7 @@ use super::costs::Costs;
 use super::setting::Settings;
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Look, Sight, TaskRef};
-use crate::base::{Code, Diagnostic, Digest};
+use crate::base::{Code, Diagnostic, Digest, Hint};
 use crate::config::Commit as CommitMode;
 use crate::record::KnownLog;
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
@@ -113,9 +113,9 @@ impl Reader {
     #[must_use]
     pub fn outside_git(&self) -> Option<Diagnostic> {
         let message = "not a git repository: transitions are applied but not committed";
-        self.store
-            .is_none()
-            .then(|| Diagnostic::note(Code::NoRepository, message).hint("git init"))
+        self.store.is_none().then(|| {
+            Diagnostic::note(Code::NoRepository, message).hint(Hint::run(&["git", "init"]))
+        })
     }
 
     /// The repository. Returns an error if there is none.
@@ -123,7 +123,7 @@ impl Reader {
         self.store.as_ref().ok_or_else(|| {
             let message = "not a git repository, so there is no history";
             Diagnostic::error(Code::NoRepository, message)
-                .hint("git init, or choose another directory with -C")
+                .hint(Hint::run(&["git", "init"]).text(", or choose another directory with -C"))
                 .into()
         })
     }
