@@ -52,7 +52,7 @@ fn an_operator_is_one_token() {
         ("fn f() {}", 6),
         ("a::b();", 6),
         ("x <<= 1", 3),
-        ("#[derive(Debug)] struct S;", 9),
+        ("#[derive(Debug)] struct S;", 10),
     ] {
         assert_eq!(tokens(text.parse().expect("Rust")), expected, "{text}");
     }
