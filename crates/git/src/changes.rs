@@ -81,7 +81,9 @@ impl Store {
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Arc<Visited>>, Error> {
-        let walk = self.sorted_walk(&[range.to], range.from.as_slice(), WalkOrder::ByLine)?;
+        let walk =
+            self.objects
+                .sorted_walk(&[range.to], range.from.as_slice(), WalkOrder::ByLine)?;
         let boundary = self.boundary()?;
         walk.into_iter()
             .rev()
@@ -91,19 +93,19 @@ impl Store {
 
     /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
-        self.visited(self.oid(commit)?, &self.boundary()?)
+        self.visited(self.objects.oid(commit)?, &self.boundary()?)
     }
 
     /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
     /// Returns an error if the commit does not exist.
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
-        let commit = self.find_commit(self.oid(commit)?)?;
+        let commit = self.objects.find_commit(self.objects.oid(commit)?)?;
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
     }
 
     /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
     pub fn boundary(&self) -> Result<Vec<Digest>, Error> {
-        let listed = super::durable::text_of(&self.repo.commondir().join("shallow"))?;
+        let listed = super::durable::text_of(&self.objects.repo.commondir().join("shallow"))?;
         Ok(listed.lines().filter_map(Digest::parse).collect())
     }
 
@@ -116,7 +118,7 @@ impl Store {
     /// Whether grafts or replacements give commits other parents or contents here. Returns an error if git cannot be
     /// read.
     pub fn has_grafts(&self) -> Result<bool, Error> {
-        let grafts = super::durable::text_of(&self.repo.commondir().join("info/grafts"))?;
+        let grafts = super::durable::text_of(&self.objects.repo.commondir().join("info/grafts"))?;
         Ok(!grafts.trim().is_empty() || !self.each_tip("refs/replace/")?.is_empty())
     }
 
@@ -139,7 +141,9 @@ impl Store {
                 hidden.push(digest(commit));
             }
         }
-        let walk = self.sorted_walk(&[to], &hidden, WalkOrder::ByLine)?;
+        let walk = self
+            .objects
+            .sorted_walk(&[to], &hidden, WalkOrder::ByLine)?;
         let boundary = self.boundary()?;
         walk.into_iter()
             .rev()
@@ -150,16 +154,16 @@ impl Store {
     /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
     /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
-        let found = match self.oid(object) {
-            Ok(id) => {
-                self.unless_missing((id, ObjectType::Any), || self.repo.find_object(id, None))?
-            }
+        let found = match self.objects.oid(object) {
+            Ok(id) => self.objects.unless_missing((id, ObjectType::Any), || {
+                self.objects.repo.find_object(id, None)
+            })?,
             Err(_) => None,
         };
         let Some(found) = found else {
             return Err(super::error::unknown_revision(&object.to_string()));
         };
-        self.refuse_torn_tags(found.id())?;
+        self.objects.refuse_torn_tags(found.id())?;
         Ok(found
             .peel(ObjectType::Commit)
             .ok()
@@ -168,10 +172,10 @@ impl Store {
 
     /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
     pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
-        let listed = super::durable::text_of(&self.repo.path().join("MERGE_HEAD"))?;
+        let listed = super::durable::text_of(&self.objects.repo.path().join("MERGE_HEAD"))?;
         let mut heads = Vec::new();
         for commit in listed.lines().filter_map(Digest::parse) {
-            if self.has(commit)? {
+            if self.objects.has(commit)? {
                 heads.push(commit);
             }
         }
@@ -179,7 +183,7 @@ impl Store {
     }
 
     fn visited(&self, id: Oid, boundary: &[Digest]) -> Result<Visited, Error> {
-        let commit = self.held_commit(id)?;
+        let commit = self.objects.held_commit(id)?;
         let is_boundary = boundary.contains(&digest(id));
         Ok(Visited {
             id: digest(id),
@@ -249,7 +253,7 @@ impl Store {
             return Ok(());
         }
         let tree = before
-            .map(|tree| self.tree_with_id(self.oid(tree)?))
+            .map(|tree| self.objects.tree_with_id(self.objects.oid(tree)?))
             .transpose()?;
         // Most directories are unchanged, which their names and tree ids show.
         let is_same = |entry: &TreeEntry<'_>| {

@@ -60,7 +60,7 @@ impl Store {
             return Ok(Cow::Borrowed(bytes));
         }
         let id = self.hash_object(path, bytes, &["-w"])?;
-        let blob = self.find_blob(self.oid(id)?)?;
+        let blob = self.objects.find_blob(self.objects.oid(id)?)?;
         Ok(Cow::Owned(blob.content().to_vec()))
     }
 
@@ -96,6 +96,7 @@ impl Store {
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
             let value = self
+                .objects
                 .repo
                 .get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())
                 .map_err(libgit2)?;
@@ -122,6 +123,7 @@ impl Store {
         self.refuse_special(path, ATTRIBUTES).is_ok()
             && CONVERTING.iter().any(|name| {
                 let value = self
+                    .objects
                     .repo
                     .get_attr_bytes(Path::new(path.as_str()), name, flags);
                 value.is_ok_and(|value| {
@@ -142,7 +144,7 @@ impl Store {
         }
         let converts = match &directory {
             None => {
-                let own = self.repo.commondir().join("info/attributes");
+                let own = self.objects.repo.commondir().join("info/attributes");
                 self.names_conversion(&own)
                     || self
                         .shared_attributes()
@@ -213,14 +215,14 @@ impl Store {
     }
 
     fn names_conversion(&self, file: &Path) -> bool {
-        self.costs.attributes.fetch_add(1, Relaxed);
+        self.objects.costs.attributes.fetch_add(1, Relaxed);
         names_conversion(file)
     }
 
     /// Attribute files outside the repository: the user's and the system's; see gitattributes(5).
     fn shared_attributes(&self) -> &[PathBuf] {
         self.shared_attributes.get_or_init(|| {
-            let config = settings(&self.repo);
+            let config = settings(&self.objects.repo);
             let configured = config
                 .as_ref()
                 .ok()

@@ -84,7 +84,7 @@ impl Store {
         code: &CodePart<'_>,
     ) -> Result<Digest, Error> {
         match commit {
-            Some(commit) => self.digest_of_part(self.tree_of(commit)?, code),
+            Some(commit) => self.digest_of_part(self.objects.tree_of(commit)?, code),
             None => Ok(self.format().tree(&[])),
         }
     }
@@ -109,14 +109,14 @@ impl Store {
             return Ok(None);
         }
         let begun = begun
-            .map(|begun| self.find_commit(self.oid(begun)?))
+            .map(|begun| self.objects.find_commit(self.objects.oid(begun)?))
             .transpose()?;
         let hidden: Vec<Digest> = match (&begun, start) {
             (Some(commit), Start::Changed(_)) => commit.parent_ids().map(digest).collect(),
             (Some(commit), Start::Was(_)) => vec![digest(commit.id())],
             (None, _) => Vec::new(),
         };
-        let walk = self.walk_from(&[head], &hidden)?;
+        let walk = self.objects.walk_from(&[head], &hidden)?;
         let mut since = Since {
             commits: Vec::new(),
             files: Vec::new(),
@@ -134,9 +134,13 @@ impl Store {
         }
         let first = match (begun, start) {
             (Some(commit), Start::Was(_)) => Some(commit),
-            (Some(commit), _) => self.parents(&commit)?.into_iter().next(),
+            (Some(commit), _) => self.objects.parents(&commit)?.into_iter().next(),
             (None, _) => match oldest {
-                Some(oldest) => self.parents(&self.find_commit(oldest)?)?.into_iter().next(),
+                Some(oldest) => self
+                    .objects
+                    .parents(&self.objects.find_commit(oldest)?)?
+                    .into_iter()
+                    .next(),
                 None => None,
             },
         };
@@ -167,10 +171,10 @@ impl Store {
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         // Any other order than the default would require reading the whole history first.
-        let walk = self.walk_from(&[from], &[])?;
+        let walk = self.objects.walk_from(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.objects.commit_if_held(id?)? else {
                 break;
             };
             if is_meant(&commit)? {
@@ -190,8 +194,12 @@ impl Store {
         let mut newest = self.find(head, |commit| self.is_changed_by(commit, path))?;
         while let Some(known) = newest {
             let mut later = None;
-            for id in self.walk_from(&[head], &[known])?.take(10 * MOST_COMMITS) {
-                let Some(commit) = self.commit_if_held(id?)? else {
+            for id in self
+                .objects
+                .walk_from(&[head], &[known])?
+                .take(10 * MOST_COMMITS)
+            {
+                let Some(commit) = self.objects.commit_if_held(id?)? else {
                     break;
                 };
                 if self.is_changed_by(&commit, path)? {
@@ -241,14 +249,14 @@ impl Store {
         code: &[CodePart<'_>],
         bases: &[RepoPath],
     ) -> Result<Option<Digest>, Error> {
-        let Some(read) = self.commit_if_held(self.oid(commit)?)? else {
+        let Some(read) = self.objects.commit_if_held(self.objects.oid(commit)?)? else {
             return Ok(None);
         };
         let parents: Vec<Digest> = read.parent_ids().map(digest).collect();
         let [parent] = parents[..] else {
             return Ok(None);
         };
-        if !self.has(parent)? || self.tells_of_any(read.id(), code)? {
+        if !self.objects.has(parent)? || self.tells_of_any(read.id(), code)? {
             return Ok(None);
         }
         let (before, after) = (self.tree_source(parent), self.tree_source(commit));
@@ -279,7 +287,7 @@ impl Store {
         if let Some(known) = known {
             return Ok(known);
         }
-        let commit = self.find_commit(id)?;
+        let commit = self.objects.find_commit(id)?;
         let told = if self.changes_part(&commit, code)? {
             Some(CodeCommit::of(&commit))
         } else if self.is_empty(&commit)? {
@@ -300,6 +308,7 @@ impl Store {
     fn is_empty(&self, commit: &GitCommit<'_>) -> Result<bool, Error> {
         match commit.parent_count() {
             1 => Ok(self
+                .objects
                 .held_commit(commit.parent_id(0).map_err(libgit2)?)?
                 .tree_id()
                 == commit.tree_id()),
@@ -314,7 +323,7 @@ impl Store {
         path: &RepoPath,
     ) -> Result<bool, Error> {
         let own = self.blob_of(commit, path)?;
-        let parents = self.parents(commit)?;
+        let parents = self.objects.parents(commit)?;
         if parents.is_empty() {
             return Ok(own.is_some());
         }
@@ -332,7 +341,7 @@ impl Store {
         if commit.parent_count() == 0 {
             return Ok(own != self.format().tree(&[]));
         }
-        for parent in self.parents(commit)? {
+        for parent in self.objects.parents(commit)? {
             if self.digest_of_part(parent.tree_id(), code)? == own {
                 return Ok(false);
             }
@@ -349,7 +358,7 @@ impl Store {
         if let Some(known) = known {
             return Ok(known);
         }
-        let part = self.part_of(&self.tree_with_id(tree)?, &RepoPath::root(), code)?;
+        let part = self.part_of(&self.objects.tree_with_id(tree)?, &RepoPath::root(), code)?;
         let found = part.unwrap_or_else(|| self.format().tree(&[]));
         self.parts
             .borrow_mut()
@@ -390,7 +399,9 @@ impl Store {
     ) -> Result<Option<Digest>, Error> {
         match (code.part)(path, is_tree) {
             TreePart::Whole => Ok(Some(digest(id))),
-            TreePart::Within if is_tree => self.part_of(&self.tree_with_id(id)?, path, code),
+            TreePart::Within if is_tree => {
+                self.part_of(&self.objects.tree_with_id(id)?, path, code)
+            }
             TreePart::Within | TreePart::None => Ok(None),
         }
     }
@@ -417,7 +428,9 @@ impl Store {
         only: Option<OnlyFiles<'_>>,
     ) -> Result<Option<Digest>, Error> {
         let tree = |commit: Option<Digest>| -> Result<Option<Oid>, Error> {
-            commit.map(|commit| self.tree_of(commit)).transpose()
+            commit
+                .map(|commit| self.objects.tree_of(commit))
+                .transpose()
         };
         let trees = [tree(onto)?, tree(from)?, tree(to)?];
         let content = self.with_change(trees, &RepoPath::root(), code, only)?;
@@ -435,7 +448,7 @@ impl Store {
         let mut names: BTreeMap<Vec<u8>, [Option<TreeObject>; 3]> = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
             let Some(tree) = tree else { continue };
-            for entry in &self.tree_with_id(tree)? {
+            for entry in &self.objects.tree_with_id(tree)? {
                 let is_tree = entry.kind() == Some(ObjectType::Tree);
                 let held = (entry.id(), entry.filemode_raw(), is_tree);
                 names.entry(entry.name_bytes().to_vec()).or_default()[side] = Some(held);
@@ -512,7 +525,11 @@ impl Store {
         if !is_file || mode != old_mode {
             return Ok(None);
         }
-        let [onto, from, to] = [self.blob(onto)?, self.blob(from)?, self.blob(to)?];
+        let [onto, from, to] = [
+            self.objects.blob(onto)?,
+            self.objects.blob(from)?,
+            self.objects.blob(to)?,
+        ];
         let (Some(onto), Some(from), Some(to)) = (onto, from, to) else {
             return Ok(None);
         };

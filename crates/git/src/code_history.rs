@@ -154,7 +154,7 @@ impl Store {
         };
         let has_log = asked
             .task
-            .is_logged_in(self, &self.find_commit(self.oid(base)?)?)?;
+            .is_logged_in(self, &self.objects.find_commit(self.objects.oid(base)?)?)?;
         if !has_log {
             return Ok(Some(false));
         }
@@ -174,7 +174,7 @@ impl Store {
         task.is_among(
             &commit.tasks,
             self,
-            &self.find_commit(self.oid(commit.id)?)?,
+            &self.objects.find_commit(self.objects.oid(commit.id)?)?,
         )
     }
 
@@ -232,6 +232,7 @@ impl Store {
         let after = self.tree_source(digest(commit.id()));
         let mut common: Option<BTreeSet<RepoPath>> = None;
         let mut befores: Vec<_> = self
+            .objects
             .parents(commit)?
             .iter()
             .map(|parent| self.tree_source(digest(parent.id())))
@@ -257,7 +258,7 @@ impl Store {
         named: Option<&str>,
         protected: &[String],
     ) -> Result<Option<Digest>, Error> {
-        let remotes = self.repo.remotes().map_err(libgit2)?;
+        let remotes = self.objects.repo.remotes().map_err(libgit2)?;
         let names: Vec<&str> = remotes
             .iter_bytes()
             .filter_map(|name| std::str::from_utf8(name).ok())
@@ -302,7 +303,7 @@ impl Store {
             let target = String::from_utf8_lossy(&told).trim().to_owned();
             return Ok(Some(target).filter(|target| !target.is_empty()));
         }
-        match self.repo.find_reference(name) {
+        match self.objects.repo.find_reference(name) {
             Ok(reference) => {
                 let target = reference.symbolic_target_bytes();
                 Ok(target.map(|target| String::from_utf8_lossy(target).into_owned()))
@@ -337,9 +338,10 @@ impl<'a> CodeWalk<'a> {
             has_log: false,
             first: None,
         };
-        walk.has_log = asked
-            .task
-            .is_logged_in(store, &store.find_commit(store.oid(asked.head)?)?)?;
+        walk.has_log = asked.task.is_logged_in(
+            store,
+            &store.objects.find_commit(store.objects.oid(asked.head)?)?,
+        )?;
         walk.first = walk.find_first()?;
         Ok(walk)
     }
@@ -390,10 +392,16 @@ impl<'a> CodeWalk<'a> {
     fn commits(&self, from: Digest) -> Result<Vec<Oid>, Failed> {
         let mut hidden: Vec<Digest> = self.asked.base.into_iter().collect();
         if let Some(first) = self.first {
-            hidden.extend(self.store.find_commit(first)?.parent_ids().map(digest));
+            hidden.extend(
+                self.store
+                    .objects
+                    .find_commit(first)?
+                    .parent_ids()
+                    .map(digest),
+            );
         }
         let mut found = Vec::new();
-        for id in self.store.walk_from(&[from], &hidden)? {
+        for id in self.store.objects.walk_from(&[from], &hidden)? {
             let id = id?;
             self.reach(id, found.len())?;
             found.push(id);
@@ -406,6 +414,7 @@ impl<'a> CodeWalk<'a> {
         let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
         for (walked, id) in self
             .store
+            .objects
             .walk_from(&[self.asked.head], &hidden)?
             .enumerate()
         {
@@ -436,13 +445,13 @@ impl<'a> CodeWalk<'a> {
             let code = self.store.code_digest(Some(digest(id)), self.code)?;
             return Ok(self.asked.base.is_none() && Some(code) == self.asked.entered);
         }
-        let commit = self.store.find_commit(id)?;
+        let commit = self.store.objects.find_commit(id)?;
         if !(self.is_named_by(&commit)? || self.changes_code(id)?)
             || !self.asked.task.is_logged_in(self.store, &commit)?
         {
             return Ok(false);
         }
-        for parent in self.store.parents(&commit)? {
+        for parent in self.store.objects.parents(&commit)? {
             if self.asked.task.is_logged_in(self.store, &parent)? {
                 return Ok(false);
             }
@@ -463,7 +472,7 @@ impl<'a> CodeWalk<'a> {
 
     /// Whether a commit names the task, or brings steps of it, as a squash does.
     fn names_task(&self, id: Oid) -> Result<bool, Failed> {
-        let commit = self.store.find_commit(id)?;
+        let commit = self.store.objects.find_commit(id)?;
         if self.is_named_by(&commit)? {
             return Ok(true);
         }
@@ -485,12 +494,15 @@ impl<'a> CodeWalk<'a> {
     fn files_of(&self, id: Oid) -> Result<Vec<RepoPath>, Failed> {
         Ok(self
             .store
-            .files_changed(&self.store.find_commit(id)?, self.code)?)
+            .files_changed(&self.store.objects.find_commit(id)?, self.code)?)
     }
 
     fn parent(&self, commit: Digest) -> Result<Option<Digest>, Failed> {
-        let commit = self.store.find_commit(self.store.oid(commit)?)?;
-        let parents = self.store.parents(&commit)?;
+        let commit = self
+            .store
+            .objects
+            .find_commit(self.store.objects.oid(commit)?)?;
+        let parents = self.store.objects.parents(&commit)?;
         Ok(parents.first().map(|parent| digest(parent.id())))
     }
 
@@ -500,7 +512,12 @@ impl<'a> CodeWalk<'a> {
         let mut found = Vec::new();
         let mut others = 0;
         let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
-        for (walked, id) in self.store.walk_from(&[head], &own_hidden)?.enumerate() {
+        for (walked, id) in self
+            .store
+            .objects
+            .walk_from(&[head], &own_hidden)?
+            .enumerate()
+        {
             let id = id?;
             self.reach(id, walked)?;
             let is_own = self.is_own(id)?;
@@ -510,7 +527,12 @@ impl<'a> CodeWalk<'a> {
             }
         }
         if let Some(base) = base {
-            for id in self.store.walk_from(&[base], &[judged])?.take(MOST_NAMED) {
+            for id in self
+                .store
+                .objects
+                .walk_from(&[base], &[judged])?
+                .take(MOST_NAMED)
+            {
                 found.extend(self.change(id?, false)?);
             }
         }

@@ -179,7 +179,7 @@ impl Store {
     fn begin_now(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
         self.forget_attributes();
-        self.costs.locks.fetch_add(1, Relaxed);
+        self.objects.costs.locks.fetch_add(1, Relaxed);
         // Before anything else: only the lock that a killed process left keeps git from committing its index.
         self.finish_leftovers()?;
         self.clear_index_lock()?;

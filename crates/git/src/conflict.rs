@@ -151,8 +151,9 @@ impl Store {
     /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
         let bases = self
+            .objects
             .commit_graph()
-            .merge_bases(self.oid(one)?, self.oid(another)?)?;
+            .merge_bases(self.objects.oid(one)?, self.objects.oid(another)?)?;
         Ok(bases.into_iter().map(digest).collect())
     }
 
@@ -172,7 +173,7 @@ impl Store {
     /// Registers a command as a merge driver in the configuration of this clone, in one write: the driver gets no name in
     /// words, which git does not need. Returns an error if it cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
-        settings_of_clone(&self.repo)
+        settings_of_clone(&self.objects.repo)
             .map_err(libgit2)?
             .set_str(&format!("merge.{driver}.driver"), command)
             .map_err(libgit2)
@@ -182,10 +183,10 @@ impl Store {
     /// already has another meaning, and an error if the configuration cannot be read or written.
     pub fn set_alias(&self, name: &str, meaning: &str) -> Result<bool, Error> {
         let key = format!("alias.{name}");
-        if let Ok(known) = settings(&self.repo).map_err(libgit2)?.get_str(&key) {
+        if let Ok(known) = settings(&self.objects.repo).map_err(libgit2)?.get_str(&key) {
             return Ok(known == meaning);
         }
-        settings_of_clone(&self.repo)
+        settings_of_clone(&self.objects.repo)
             .map_err(libgit2)?
             .set_str(&key, meaning)
             .map_err(libgit2)?;
@@ -205,7 +206,7 @@ impl Store {
     /// The command of a merge driver that is registered in this clone, or for its user; `None` if there is none.
     /// Returns an error if the settings cannot be read.
     pub fn merge_driver(&self, driver: &str) -> Result<Option<String>, Error> {
-        match settings(&self.repo)
+        match settings(&self.objects.repo)
             .map_err(libgit2)?
             .get_str(&format!("merge.{driver}.driver"))
         {

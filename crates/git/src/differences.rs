@@ -72,7 +72,7 @@ impl Store {
         after: &TreeSource<'_>,
         directory: &RepoPath,
     ) -> Option<Vec<RepoPath>> {
-        let commit = self.oid(after.commit()?).ok()?;
+        let commit = self.objects.oid(after.commit()?).ok()?;
         let known = self
             .differences
             .borrow_mut()
@@ -132,7 +132,7 @@ impl Store {
         let mut compared = Vec::new();
         for parent in commit.parent_ids().map(digest) {
             // At the end of a shallow clone, parents are missing.
-            if self.has(parent)? {
+            if self.objects.has(parent)? {
                 compared.push(Some(parent));
             }
         }

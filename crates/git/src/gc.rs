@@ -68,13 +68,13 @@ impl Store {
             self.patience(Duration::from_secs(5)),
             self.patience(PATIENCE),
         );
-        let path = self.repo.commondir().join(NAME);
+        let path = self.objects.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {
-            match GcLock::create(&self.own_directory()?, self.repo.commondir()) {
+            match GcLock::create(&self.own_directory()?, self.objects.repo.commondir()) {
                 Ok(created) if created.is_alone() => {
                     if was_left {
-                        remove_unfinished(&self.objects());
+                        remove_unfinished(&self.objects.directory());
                     }
                     return Ok(created);
                 }
@@ -109,7 +109,7 @@ impl Store {
 
     /// What the file says now. Writes nothing.
     pub(super) fn gc_state(&self) -> GcState {
-        let path = self.repo.commondir().join(NAME);
+        let path = self.objects.repo.commondir().join(NAME);
         let mut file = match open_regular(&path) {
             Ok(Some(file)) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return GcState::Free,

@@ -58,7 +58,7 @@ impl Store {
             .current_dir(&self.root)
             // Otherwise the environment could name another repository than the open one. Its variables about
             // object directories stay: libgit2 follows them too.
-            .env("GIT_DIR", self.repo.path())
+            .env("GIT_DIR", self.objects.repo.path())
             .env("GIT_WORK_TREE", &self.root)
             .env_remove("GIT_PREFIX")
             // A reading command must take no locks and cannot ask questions.

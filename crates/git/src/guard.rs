@@ -40,7 +40,7 @@ impl Store {
     pub fn git_changed_since(&self, before: &GitGuard) -> Vec<PathBuf> {
         for (path, stamp) in self.caches() {
             if before.caches.get(&path) != Some(&stamp) {
-                durable::remove(self.repo.path(), &path);
+                durable::remove(self.objects.repo.path(), &path);
             }
         }
         let now = self.git_settings();
@@ -53,8 +53,10 @@ impl Store {
     }
 
     fn git_settings(&self) -> BTreeMap<PathBuf, Option<Digest>> {
-        let shared = SHARED.iter().map(|name| self.repo.commondir().join(name));
-        let places = shared.chain(OWN.iter().map(|name| self.repo.path().join(name)));
+        let shared = SHARED
+            .iter()
+            .map(|name| self.objects.repo.commondir().join(name));
+        let places = shared.chain(OWN.iter().map(|name| self.objects.repo.path().join(name)));
         let files = places.flat_map(files_below);
         let files = files.filter(|path| path.extension().is_none_or(|end| end != SAMPLE));
         let digest = |path: &Path| {

@@ -45,10 +45,11 @@ impl Store {
             .map(str::to_owned)
             .into_iter()
             .chain(branch);
-        let own = ["index", "HEAD"].map(|name| self.repo.path().join(format!("{name}.lock")));
+        let own =
+            ["index", "HEAD"].map(|name| self.objects.repo.path().join(format!("{name}.lock")));
         let locks = own
             .into_iter()
-            .chain(shared.map(|name| self.repo.commondir().join(format!("{name}.lock"))));
+            .chain(shared.map(|name| self.objects.repo.commondir().join(format!("{name}.lock"))));
         for lock in locks.filter(|lock| lock.symlink_metadata().is_ok()) {
             if lock == self.index_lock() && self.has_our_index_lock() {
                 continue;
@@ -61,7 +62,7 @@ impl Store {
     /// A finding for everything else that lets no order write: a directory in the place of a file, a place that cannot
     /// be written, a full disk.
     fn obstacles(&self) -> Vec<Diagnostic> {
-        let (own, common) = (self.repo.path(), self.repo.commondir());
+        let (own, common) = (self.objects.repo.path(), self.objects.repo.commondir());
         let files = OWN_FILES
             .iter()
             .map(|name| own.join("orch").join(name))

@@ -58,6 +58,7 @@ impl Store {
             let own = self.blob_of(&commit, path)?;
             // At the end of a shallow clone, parents are missing.
             let mut before = self
+                .objects
                 .parents(&commit)?
                 .iter()
                 .map(|parent| self.blob_of(parent, path))
@@ -122,7 +123,7 @@ impl Store {
         path: &RepoPath,
         blob: Digest,
     ) -> Result<Option<Digest>, Error> {
-        if !self.has(blob)? {
+        if !self.objects.has(blob)? {
             return Ok(None);
         }
         if self.tree_source(from).blob_at(path)? == Some(blob) {
@@ -130,7 +131,7 @@ impl Store {
         }
         // A command may ask about many tasks: one comparison of all that a commit changed then serves them all.
         let top = top(path);
-        let begun = self.listed.get();
+        let begun = self.objects.listed.get();
         let mut left = MAX_WALK;
         let mut found = None;
         self.walk_by_time(from, |commit| {
@@ -141,7 +142,7 @@ impl Store {
                 .find(|file| file.path == *path && file.before == Some(blob));
             found = taken.and_then(|file| file.parent);
             left -= 1;
-            Ok(found.is_none() && left > 0 && self.listed.get() - begun < MAX_ENTRIES)
+            Ok(found.is_none() && left > 0 && self.objects.listed.get() - begun < MAX_ENTRIES)
         })?;
         Ok(found)
     }
@@ -160,7 +161,7 @@ impl Store {
             if at == before {
                 return Ok(Some(found));
             }
-            let Some(commit) = self.commit_if_held(self.oid(at)?)? else {
+            let Some(commit) = self.objects.commit_if_held(self.objects.oid(at)?)? else {
                 return Ok(None);
             };
             let parents: Vec<Digest> = commit.parent_ids().map(digest).collect();
@@ -220,12 +221,12 @@ impl Store {
                     let Some(blob) = self.blob_of(commit, path)? else {
                         return Ok(false);
                     };
-                    let bytes = self.blob(blob)?;
+                    let bytes = self.objects.blob(blob)?;
                     is_only &= bytes.is_some();
                     Ok(bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)))
                 };
                 let mut had = false;
-                for parent in self.parents(&commit)? {
+                for parent in self.objects.parents(&commit)? {
                     had |= has(&parent)?;
                 }
                 match (had, has(&commit)?) {
@@ -247,9 +248,9 @@ impl Store {
         since: Option<Timestamp>,
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        for id in self.walk_from(from, &[])? {
+        for id in self.objects.walk_from(from, &[])? {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.objects.commit_if_held(id?)? else {
                 break;
             };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
@@ -270,6 +271,7 @@ impl Store {
         path: &RepoPath,
     ) -> Result<Option<Digest>, Error> {
         Ok(self
+            .objects
             .object_below(commit.tree_id(), path.as_str().split('/'))?
             .map(|(id, _)| id))
     }
@@ -289,9 +291,9 @@ impl Store {
         from: Digest,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        for id in self.walk_from(&[from], &[])? {
+        for id in self.objects.walk_from(&[from], &[])? {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id?)? else {
+            let Some(commit) = self.objects.commit_if_held(id?)? else {
                 break;
             };
             if !visit(commit)? {
@@ -308,9 +310,12 @@ impl Store {
         until: Option<Digest>,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        for id in self.sorted_walk(&[from], until.as_slice(), WalkOrder::ByDate)? {
+        for id in self
+            .objects
+            .sorted_walk(&[from], until.as_slice(), WalkOrder::ByDate)?
+        {
             // A shallow clone ends here.
-            let Some(commit) = self.commit_if_held(id)? else {
+            let Some(commit) = self.objects.commit_if_held(id)? else {
                 break;
             };
             if !visit(commit)? {

@@ -29,7 +29,7 @@ impl Store {
     /// The hooks directory that git uses: `core.hooksPath`, else the one that all work trees share. Returns
     /// an error if git fails.
     pub fn hooks(&self) -> Result<Hooks, Error> {
-        let (git, tree) = (self.repo.path().to_str(), self.root.to_str());
+        let (git, tree) = (self.objects.repo.path().to_str(), self.root.to_str());
         // The environment may name them relative to the start directory of `orch`.
         let places = git
             .zip(tree)
@@ -42,7 +42,7 @@ impl Store {
             .root
             .join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)));
         let real = resolved(&directory);
-        let location = if real.starts_with(resolved(self.repo.commondir())) {
+        let location = if real.starts_with(resolved(self.objects.repo.commondir())) {
             HooksLocation::Git
         } else if real.starts_with(&self.root) {
             HooksLocation::WorkTree

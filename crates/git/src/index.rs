@@ -137,12 +137,12 @@ impl Store {
 
     /// Whether the configuration contains something that only git applies when it writes an index.
     fn wants_git_to_write(&self) -> bool {
-        let Ok(config) = settings(&self.repo) else {
+        let Ok(config) = settings(&self.objects.repo) else {
             return true;
         };
         let hooks = match config.get_path("core.hookspath") {
             Ok(path) => self.root.join(path),
-            Err(_) => self.repo.commondir().join("hooks"),
+            Err(_) => self.objects.repo.commondir().join("hooks"),
         };
         hooks.join("post-index-change").exists()
             || config.get_str("core.fsync").is_ok()

@@ -88,8 +88,8 @@ impl Store {
             .and_then(|mut file| file.write_all(&text))
             .map_err(fail)?;
         Ok([
-            self.repo.path().to_owned(),
-            self.repo.path().join("orch"),
+            self.objects.repo.path().to_owned(),
+            self.objects.repo.path().join("orch"),
             path,
         ])
     }
@@ -185,11 +185,11 @@ impl Store {
             if disk == *before && committed == Some(*after) {
                 files.push((
                     path.under(&self.root),
-                    Some(self.find_blob(self.oid(*after)?)?),
+                    Some(self.objects.find_blob(self.objects.oid(*after)?)?),
                 ));
             } else if disk == Some(*after) && disk != *before && held == *before {
                 // A power failure took back the branch, but not the file.
-                let blob = before.map(|blob| self.find_blob(self.oid(blob)?));
+                let blob = before.map(|blob| self.objects.find_blob(self.objects.oid(blob)?));
                 files.push((path.under(&self.root), blob.transpose()?));
             }
         }
@@ -339,10 +339,15 @@ impl Store {
         let (RefStorage::Files, true) = (&self.references, is_reference(&journal.reference)) else {
             return Ok(());
         };
-        let path = self.repo.commondir().join(&journal.reference);
+        let path = self.objects.repo.commondir().join(&journal.reference);
         let bytes = read_if_regular(&path).map_err(|source| io_error(&path, source))?;
         let is_torn = bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-        if !is_torn || self.find_commit(self.oid(journal.new)?).is_err() {
+        if !is_torn
+            || self
+                .objects
+                .find_commit(self.objects.oid(journal.new)?)
+                .is_err()
+        {
             return Ok(());
         }
         tracing::warn!(
@@ -350,7 +355,7 @@ impl Store {
             "writing a reference again that a power failure tore"
         );
         let text = format!("{}\n", journal.new);
-        durable::write_atomic(self.repo.commondir(), &path, text.as_bytes()).map(drop)
+        durable::write_atomic(self.objects.repo.commondir(), &path, text.as_bytes()).map(drop)
     }
 
     /// Removes temporary files that a killed process left beside a file.

@@ -72,7 +72,7 @@ mod writers;
 #[cfg(test)]
 mod tests;
 
-use crate::base::{Code, Diagnostic, Digest, Error, ObjectFormat, Patterns};
+use crate::base::{Diagnostic, Digest, Error, ObjectFormat, Patterns};
 use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, OnlyFiles, Since, Start};
@@ -90,6 +90,7 @@ pub use lock::IndexGate;
 pub use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;
 pub use message::trailers;
+pub use objects::Objects;
 pub use places::BranchTip;
 pub use places::tree_id;
 pub use removals::Removal;
@@ -114,34 +115,22 @@ use std::time::Duration;
 
 /// A git repository, usually with a work tree.
 pub struct Store {
-    repo: Repository,
-    format: ObjectFormat,
+    objects: Objects,
     references: RefStorage,
     root: PathBuf,
     options: StoreOptions,
-    environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
     conversions: RefCell<clean::Conversions>,
     /// How often it was not known without the settings of git whether it converts bytes.
     converted: Cell<u64>,
     /// Cached results about parts of trees.
     parts: code::Parts,
-    blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
-    trees: RefCell<Recent<Oid, Arc<Listing>>>,
-    trees_of_commits: RefCell<Recent<Oid, Oid>>,
     differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
     /// How many walks have looked for the last changes of paths.
     walks: Cell<usize>,
     removed: RefCell<Option<removals::KnownRemovals>>,
     /// The findings about journals that were set aside and that nobody was told of yet.
     set_aside: RefCell<Vec<Diagnostic>>,
-    /// How many entries the directories had that were asked for, cached or not.
-    listed: Cell<u64>,
-    /// The repository opened once more, to make sure that a missing object is missing.
-    anew: OnceCell<Repository>,
-    /// The directories of objects, of this repository and those that it borrows from.
-    directories: OnceCell<Vec<PathBuf>>,
-    costs: Arc<StoreCosts>,
 }
 
 /// The permissions of directories where the users of a machine share no repository.
@@ -181,14 +170,8 @@ pub fn libgit2_version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// How many bytes of recently read blobs, of trees, and of differences of commits, a generation of the cache holds. Most
-/// trees are those of single tasks, and each is read for one look; the directory of all tasks may need the maximum.
-const RECENT_BLOBS: usize = 8 << 20;
-const RECENT_TREES: usize = 1 << 20;
-const MOST_RECENT_TREES: usize = 16 << 20;
+/// How many bytes of differences of commits a generation of the cache holds.
 const RECENT_DIFFERENCES: usize = 8 << 20;
-/// Of how many commits a generation of the cache holds the ids of their trees.
-const RECENT_COMMITS: usize = 1024;
 
 /// What the configuration permits.
 #[derive(Debug, Clone, Default)]
@@ -235,15 +218,11 @@ impl Location {
     /// the store does that it was made from.
     #[must_use]
     pub fn open(&self) -> Option<Store> {
-        let store = Store::discover(&self.root, &self.environment).ok()??;
-        let options = self.options.clone();
-        let costs = Arc::clone(&self.costs);
-        let is_same = store.repo.path() == self.git_directory;
-        is_same.then_some(Store {
-            options,
-            costs,
-            ..store
-        })
+        let mut store = Store::discover(&self.root, &self.environment).ok()??;
+        store.options = self.options.clone();
+        store.objects.costs = Arc::clone(&self.costs);
+        let is_same = store.objects.repo.path() == self.git_directory;
+        is_same.then_some(store)
     }
 }
 
@@ -252,12 +231,9 @@ impl Store {
     /// for the record of each task before and after a step, and many tasks take steps in turn. Less of anything else
     /// is, because it is asked for at the next commit or not again, and nothing in libgit2, which would keep 256 MB.
     pub fn prepare_for_history(&self) {
-        self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
-        self.trees.replace(Recent::at_most(MOST_RECENT_TREES / 4));
+        self.objects.prepare_for_history();
         self.differences
             .replace(Recent::at_most(RECENT_DIFFERENCES / 8));
-        git2::opts::enable_caching(false);
-        objects::check_here();
     }
 
     /// Opens the repository around `start`, or the one that the environment names; `None` outside git.
@@ -271,33 +247,20 @@ impl Store {
         let root = root
             .canonicalize()
             .map_err(|source| io_error(root, source))?;
-        let format = match repo.object_format() {
-            git2::ObjectFormat::Sha1 => ObjectFormat::Sha1,
-            git2::ObjectFormat::Sha256 => ObjectFormat::Sha256,
-        };
         let references = RefStorage::of(&repo)?;
         let store = Self {
-            repo,
-            format,
+            objects: Objects::of(repo, environment.clone()),
             references,
             root,
             options: StoreOptions::default(),
-            environment: environment.clone(),
             shared_attributes: OnceCell::new(),
             conversions: RefCell::default(),
             converted: Cell::default(),
             parts: code::Parts::default(),
-            blobs: Recent::at_most(RECENT_BLOBS).into(),
-            trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
-            trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
             differences: Recent::at_most(RECENT_DIFFERENCES).into(),
             walks: Cell::default(),
             removed: RefCell::default(),
             set_aside: RefCell::default(),
-            anew: OnceCell::new(),
-            directories: OnceCell::new(),
-            listed: Cell::new(0),
-            costs: Arc::default(),
         };
         store.refuse_old_git()?;
         Ok(Some(store))
@@ -306,10 +269,10 @@ impl Store {
     /// The location of this repository, to open it in another thread.
     #[must_use]
     pub fn location(&self) -> Location {
-        let git_directory = self.repo.path().to_owned();
-        let (root, environment) = (self.root.clone(), self.environment.clone());
+        let git_directory = self.objects.repo.path().to_owned();
+        let (root, environment) = (self.root.clone(), self.objects.environment.clone());
         let options = self.options.clone();
-        let costs = Arc::clone(&self.costs);
+        let costs = Arc::clone(&self.objects.costs);
         Location {
             root,
             git_directory,
@@ -321,9 +284,9 @@ impl Store {
 
     /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
     pub fn refuse_bare(&self) -> Result<(), Error> {
-        match self.repo.workdir() {
+        match self.objects.repo.workdir() {
             Some(_) => Ok(()),
-            None => Err(error::bare(self.repo.path())),
+            None => Err(error::bare(self.objects.repo.path())),
         }
     }
 
@@ -364,6 +327,12 @@ impl Store {
         self.options.wait = Some(wait);
     }
 
+    /// The objects of the repository.
+    #[must_use]
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     /// The root of the work tree.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -372,44 +341,30 @@ impl Store {
 
     /// The git directory of this work tree.
     pub fn git_directory(&self) -> &Path {
-        self.repo.path()
+        self.objects.repo.path()
     }
 
     /// The git directory that all work trees of the repository share.
     pub fn common_directory(&self) -> &Path {
-        self.repo.commondir()
+        self.objects.repo.commondir()
     }
 
     /// The format of the ids of its objects.
     #[must_use]
     pub fn format(&self) -> ObjectFormat {
-        self.format
-    }
-
-    /// Converts a digest to a git object id. Returns an error if it is of another format than the ids here, so
-    /// that no object can have it.
-    fn oid(&self, digest: Digest) -> Result<Oid, Error> {
-        if digest.format() != self.format {
-            let message = format!(
-                "no object has the {} id {}",
-                digest.format(),
-                digest.short()
-            );
-            return Err(Error::new(Code::Git, message));
-        }
-        Oid::from_bytes(digest.as_bytes()).map_err(libgit2)
+        self.objects.format
     }
 
     /// The path of a file of `orch` for this work tree, inside the git directory.
     #[must_use]
     pub fn own(&self, name: &str) -> PathBuf {
-        self.repo.path().join("orch").join(name)
+        self.objects.repo.path().join("orch").join(name)
     }
 
     /// The directory of `orch` for this work tree, created if it is missing. Returns an error if it cannot be
     /// opened or is a link.
     pub fn own_directory(&self) -> Result<Directory, Error> {
-        let git = self.repo.path();
+        let git = self.objects.repo.path();
         let path = git.join("orch");
         let made = Directory::make(git, &path).map_err(|source| io_error(&path, source))?;
         // Whoever may open the lock can hold it. The owner of the directory may be another user who shares it.
@@ -428,7 +383,7 @@ impl Store {
 
     /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
     fn sharing(&self) -> Result<u32, Error> {
-        let said = environment::settings(&self.repo)
+        let said = environment::settings(&self.objects.repo)
             .map_err(libgit2)?
             .get_str("core.sharedRepository")
             .map(str::to_owned);
@@ -454,7 +409,7 @@ impl Store {
             attributes,
             trees,
             tree_entries,
-        } = &*self.costs;
+        } = &*self.objects.costs;
         StoreCounts {
             heads: heads.load(Relaxed),
             locks: locks.load(Relaxed),

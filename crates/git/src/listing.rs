@@ -4,7 +4,7 @@
 //! path that leads through it, so that a look at every task would cost the square of their number.
 
 use super::objects::not_in_clone;
-use super::{Error, Store, digest};
+use super::{Error, Objects, digest};
 use crate::base::{Code, Digest, ObjectFormat};
 use git2::{ObjectType, Oid};
 use std::cmp::Ordering;
@@ -316,7 +316,7 @@ impl Listing {
     }
 }
 
-impl Store {
+impl Objects {
     /// The directory with this tree id; cached. Returns an error if git cannot read it, with a code of its own if
     /// this clone does not have it.
     pub(super) fn listing(&self, id: Oid) -> Result<Arc<Listing>, Error> {

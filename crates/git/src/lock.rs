@@ -81,13 +81,13 @@ impl Store {
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
         if !is_ours(&kept).unwrap_or(false) {
-            durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes())
+            durable::write_atomic(self.objects.repo.path(), &kept, CONTENT.as_bytes())
                 .map_err(io::Error::other)?;
         }
-        let holding = locked(&self.environment.index_gate.0);
+        let holding = locked(&self.objects.environment.index_gate.0);
         let lock = self.index_lock();
         let own = self.own_directory().map_err(io::Error::other)?;
-        let git = Directory::open(self.repo.path(), self.repo.path())?;
+        let git = Directory::open(self.objects.repo.path(), self.objects.repo.path())?;
         match own.link(KEPT, &git, LOCK) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_ours(&lock)? => {
                 tracing::warn!("taking over the index lock of a killed process");
@@ -131,7 +131,7 @@ impl Store {
 
     /// The index of this work tree, even if a git hook runs with another one.
     pub(super) fn index(&self) -> PathBuf {
-        self.repo.path().join(INDEX)
+        self.objects.repo.path().join(INDEX)
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct LooseObjects<'s> {
 
 impl<'s> LooseObjects<'s> {
     pub(super) fn new(store: &'s Store) -> Result<Self, Error> {
-        let path = store.objects();
+        let path = store.objects.directory();
         Ok(Self {
             store,
             directory: Directory::open(&path, &path).map_err(|source| io_error(&path, source))?,
@@ -54,13 +54,13 @@ impl<'s> LooseObjects<'s> {
         id: Digest,
         content: &[u8],
     ) -> Result<(), Error> {
-        let oid = self.store.oid(id)?;
+        let oid = self.store.objects.oid(id)?;
         if !self.added.insert(oid) {
             return Ok(());
         }
-        self.store.remove_if_torn(oid)?;
-        self.store.refuse_torn(oid)?;
-        let objects = self.store.repo.odb().map_err(libgit2)?;
+        self.store.objects.remove_if_torn(oid)?;
+        self.store.objects.refuse_torn(oid)?;
+        let objects = self.store.objects.repo.odb().map_err(libgit2)?;
         let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
         if is_there {
             let held = objects
@@ -70,11 +70,11 @@ impl<'s> LooseObjects<'s> {
                 return Err(damaged(oid, "it does not have the bytes that its id names"));
             }
         }
-        if is_there || self.store.environment.moves_objects {
+        if is_there || self.store.objects.environment.moves_objects {
             // It also renews the time of an object that is there, so that `git gc` does not take it for an old one.
             objects.write(kind, content).map_err(libgit2)?;
         } else {
-            let path = self.store.loose_file(oid);
+            let path = self.store.objects.loose_file(oid);
             match self.write(&path, kind, content) {
                 // The directory of the file is a link, which someone put there.
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
@@ -89,7 +89,7 @@ impl<'s> LooseObjects<'s> {
 
     /// Begins to sync the file of an object that is written. One that has no file is in a pack, which git has synced.
     pub(super) fn sync(&mut self, object: Oid) {
-        let path = self.store.loose_file(object);
+        let path = self.store.objects.loose_file(object);
         self.parents.insert(durable::parent(&path).to_owned());
         self.syncs.add(path);
     }

@@ -55,12 +55,16 @@ impl Store {
     pub fn keep_message(&self, file: &Path) -> Result<(), Error> {
         let message = message_in(file)?;
         self.own_directory()?;
-        durable::write_derived(self.repo.path(), &self.own(KEPT), message.as_bytes())
+        durable::write_derived(
+            self.objects.repo.path(),
+            &self.own(KEPT),
+            message.as_bytes(),
+        )
     }
 
     /// Removes the message that was kept.
     pub fn forget_message(&self) {
-        durable::remove(self.repo.path(), &self.own(KEPT));
+        durable::remove(self.objects.repo.path(), &self.own(KEPT));
     }
 
     /// Whether a message was kept and the one in this file has another text, and not an empty one. Returns an error

@@ -74,7 +74,7 @@ impl Transaction<'_> {
         Ok(is_large
             && !signs
             && has_head
-            && !store.environment.moves_objects
+            && !store.objects.environment.moves_objects
             && store.sharing()? == UNSHARED)
     }
 
@@ -132,7 +132,7 @@ impl Transaction<'_> {
         let store = self.store;
         let mut parent = self.head().commit;
         let mut tree = parent
-            .map(|parent| store.tree_of(parent))
+            .map(|parent| store.objects.tree_of(parent))
             .transpose()?
             .map(digest);
         let mut commits = Vec::new();
@@ -150,14 +150,15 @@ impl Transaction<'_> {
                     let text = self.text_of(after, parent, &one.message);
                     let commit = store.format().commit(&text);
                     objects.add(ObjectType::Commit, commit, &text)?;
-                    store.oid(commit)?
+                    store.objects.oid(commit)?
                 }
             };
             // Neither is read again.
             store
+                .objects
                 .trees_of_commits
                 .borrow_mut()
-                .put(commit, store.oid(after)?, 1);
+                .put(commit, store.objects.oid(after)?, 1);
             commits.push(commit);
             (parent, tree) = (Some(digest(commit)), Some(after));
         }
@@ -165,7 +166,7 @@ impl Transaction<'_> {
         // Everyone else finds it, too; the library looks for a new pack when it misses an object.
         commits
             .last()
-            .map(|last| store.repo.find_commit(*last))
+            .map(|last| store.objects.repo.find_commit(*last))
             .transpose()
             .map_err(libgit2)?;
         Ok(Built { commits, objects })
@@ -181,7 +182,7 @@ impl Transaction<'_> {
     ) -> Result<Oid, Error> {
         let store = self.store;
         let mut commit = store.signed_commit(message, tree, parent)?;
-        if store.remove_if_torn(commit)? {
+        if store.objects.remove_if_torn(commit)? {
             commit = store.signed_commit(message, tree, parent)?;
         }
         if let Sink::Loose(loose) = &mut objects.sink {
@@ -237,7 +238,10 @@ impl<'s> BatchObjects<'s> {
                 pack: None,
             }),
             Sink::Packed(pack) => {
-                let (objects, directory) = (store.objects(), store.objects().join("pack"));
+                let (objects, directory) = (
+                    store.objects.directory(),
+                    store.objects.directory().join("pack"),
+                );
                 let written = pack
                     .finish()
                     .and_then(|files| NewPack::write(&objects, &directory, &files));
@@ -271,7 +275,9 @@ impl<'s> BatchObjects<'s> {
                 .map_err(|source| self.store.unpacked(source)),
             Sink::Loose(loose) => {
                 loose.add(ObjectType::Tree, id, tree.bytes())?;
-                self.store.know_listing(self.store.oid(id)?, tree);
+                self.store
+                    .objects
+                    .know_listing(self.store.objects.oid(id)?, tree);
                 Ok(())
             }
         }
@@ -313,7 +319,7 @@ impl<'s> BatchObjects<'s> {
     fn listed(&self, path: &str, tree: Option<Digest>) -> Result<Arc<Listing>, Error> {
         match (self.directories.get(path), tree) {
             (Some((id, held)), tree) if Some(*id) == tree => Ok(Arc::clone(held)),
-            (_, Some(tree)) => self.store.listing(self.store.oid(tree)?),
+            (_, Some(tree)) => self.store.objects.listing(self.store.objects.oid(tree)?),
             (_, None) => Ok(Arc::new(
                 Listing::parse(Vec::new(), self.store.format()).ok_or_else(Error::moved)?,
             )),
@@ -396,7 +402,7 @@ impl<'s> BatchObjects<'s> {
 
 impl Store {
     fn unpacked(&self, source: io::Error) -> Error {
-        io_error(&self.objects().join("pack"), source)
+        io_error(&self.objects.directory().join("pack"), source)
     }
 }
 

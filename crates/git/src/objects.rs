@@ -3,15 +3,18 @@
 //! libgit2 takes an object file that it cannot look up for a missing one. In a shallow or partial clone a missing
 //! object is normal, so that an unreadable one would pass for it and hide what it contains.
 
+use super::recent::Recent;
 use super::walk::{CommitGraph, CommitNode, WalkOrder};
-use super::{Error, Store, digest};
-use crate::base::{Code, Digest, Hint};
+use super::{Environment, Error, Listing, StoreCosts, digest};
+use crate::base::{Code, Digest, Hint, ObjectFormat};
 use crate::error::libgit2;
 use crate::scan::io_error;
 use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How many levels of alternates libgit2 follows.
@@ -24,12 +27,136 @@ static CHECKED_HERE: AtomicBool = AtomicBool::new(false);
 /// texts made to collide, and takes several times as long as the processor does; git has looked for these when it
 /// received the object. From now on, other commands of this process read what only libgit2 reads as git does: without
 /// a comparison.
-pub(super) fn check_here() {
+fn check_here() {
     CHECKED_HERE.store(true, Relaxed);
     git2::opts::strict_hash_verification(false);
 }
 
-impl Store {
+/// The objects of a repository, and those that were read recently. It says of each whether this clone has it, and gives
+/// libgit2 none that is torn.
+pub struct Objects {
+    pub(super) repo: Repository,
+    pub(super) format: ObjectFormat,
+    pub(super) environment: Environment,
+    pub(super) blobs: RefCell<Recent<Oid, Arc<[u8]>>>,
+    pub(super) trees: RefCell<Recent<Oid, Arc<Listing>>>,
+    pub(super) trees_of_commits: RefCell<Recent<Oid, Oid>>,
+    /// How many entries the directories had that were asked for, cached or not.
+    pub(super) listed: Cell<u64>,
+    /// The repository opened once more, to make sure that a missing object is missing.
+    anew: OnceCell<Repository>,
+    /// The directories of objects, of this repository and those that it borrows from.
+    directories: OnceCell<Vec<PathBuf>>,
+    pub(super) costs: Arc<StoreCosts>,
+}
+
+/// How many bytes of recently read blobs, and of trees, a generation of the cache holds. Most trees are those of single
+/// tasks, and each is read for one look; the directory of all tasks may need the maximum.
+const RECENT_BLOBS: usize = 8 << 20;
+const RECENT_TREES: usize = 1 << 20;
+const MOST_RECENT_TREES: usize = 16 << 20;
+/// Of how many commits a generation of the cache holds the ids of their trees.
+const RECENT_COMMITS: usize = 1024;
+/// A blob of more bytes is not cached.
+const LARGE: usize = 1 << 20;
+
+impl Objects {
+    /// The objects of this repository.
+    pub(super) fn of(repo: Repository, environment: Environment) -> Self {
+        let format = match repo.object_format() {
+            git2::ObjectFormat::Sha1 => ObjectFormat::Sha1,
+            git2::ObjectFormat::Sha256 => ObjectFormat::Sha256,
+        };
+        Self {
+            repo,
+            format,
+            environment,
+            blobs: Recent::at_most(RECENT_BLOBS).into(),
+            trees: Recent::between(RECENT_TREES, MOST_RECENT_TREES).into(),
+            trees_of_commits: Recent::at_most(RECENT_COMMITS).into(),
+            listed: Cell::new(0),
+            anew: OnceCell::new(),
+            directories: OnceCell::new(),
+            costs: Arc::default(),
+        }
+    }
+
+    /// Prepares for going through a whole history: keeps more blobs, fewer trees, and nothing in libgit2.
+    pub(super) fn prepare_for_history(&self) {
+        self.blobs.replace(Recent::at_most(2 * RECENT_BLOBS));
+        self.trees.replace(Recent::at_most(MOST_RECENT_TREES / 4));
+        git2::opts::enable_caching(false);
+        check_here();
+    }
+
+    /// How many bytes a blob has; `None` if this clone does not have it.
+    pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
+        let Ok(id) = self.oid(blob) else {
+            return Ok(None);
+        };
+        // A partial clone fetches blobs when they are needed; here nothing is fetched.
+        let odb = self.repo.odb().map_err(libgit2)?;
+        let header = self.found_or_missing((id, ObjectType::Any), odb.read_header(id))?;
+        Ok(header.map(|(size, _)| size as u64))
+    }
+
+    /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
+    pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
+        let Ok(id) = self.oid(blob) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.blobs.borrow_mut().get(&id) {
+            return Ok(Some(known.to_vec()));
+        }
+        let found = self
+            .object(id, ObjectType::Blob)?
+            .filter(|(kind, _)| *kind == ObjectType::Blob);
+        let Some((_, content)) = found else {
+            return Ok(None);
+        };
+        self.costs
+            .blob_bytes
+            .fetch_add(content.len() as u64, Relaxed);
+        // A large blob would evict many others.
+        if content.len() <= LARGE {
+            self.blobs
+                .borrow_mut()
+                .put(id, content.as_slice().into(), content.len());
+        }
+        Ok(Some(content))
+    }
+
+    /// Makes room for other blobs: this one is not read again soon.
+    pub fn forget_blob(&self, blob: Digest) {
+        if let Ok(id) = self.oid(blob) {
+            self.blobs.borrow_mut().remove(&id);
+        }
+    }
+
+    /// The id of the tree of a commit. Returns an error if git cannot read the commit, with a code of its own if this
+    /// clone does not have it.
+    pub(super) fn tree_of(&self, commit: Digest) -> Result<Oid, Error> {
+        let id = self.oid(commit)?;
+        if let Some(known) = self.trees_of_commits.borrow_mut().get(&id) {
+            return Ok(known);
+        }
+        Ok(self.held_commit(id)?.tree_id())
+    }
+
+    /// Converts a digest to a git object id. Returns an error if it is of another format than the ids here, so
+    /// that no object can have it.
+    pub(super) fn oid(&self, digest: Digest) -> Result<Oid, Error> {
+        if digest.format() != self.format {
+            let message = format!(
+                "no object has the {} id {}",
+                digest.format(),
+                digest.short()
+            );
+            return Err(Error::new(Code::Git, message));
+        }
+        Oid::from_bytes(digest.as_bytes()).map_err(libgit2)
+    }
+
     /// The kind and the content of an object, compared with its id if it is of the wanted kind; `None` if this clone does
     /// not have it. Returns an error if git cannot read it.
     pub(super) fn object(
@@ -257,7 +384,7 @@ impl Store {
     }
 
     /// The directory of the objects of this repository.
-    pub(super) fn objects(&self) -> PathBuf {
+    pub(super) fn directory(&self) -> PathBuf {
         self.repo.commondir().join("objects")
     }
 
@@ -273,7 +400,7 @@ impl Store {
     /// The directories of objects: that of the repository and its alternates. Returns an error if a list of
     /// alternates cannot be read.
     pub(super) fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
-        let mut found = vec![self.objects()];
+        let mut found = vec![self.directory()];
         let mut level = 0..1;
         for _ in 0..MOST_LEVELS {
             let end = found.len();

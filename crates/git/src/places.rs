@@ -53,6 +53,7 @@ impl Store {
     pub fn other_work_trees(&self) -> Result<(Vec<PathBuf>, Vec<UnreadPlace>), Error> {
         let mut found: Vec<(String, Result<PathBuf, Error>)> = Vec::new();
         for name in self
+            .objects
             .repo
             .worktrees()
             .map_err(libgit2)?
@@ -61,14 +62,15 @@ impl Store {
             .flatten()
         {
             let root = self
+                .objects
                 .repo
                 .find_worktree(name)
                 .map(|one| one.path().to_owned());
             found.push((name.to_owned(), root.map_err(libgit2)));
         }
-        if self.repo.is_worktree() {
+        if self.objects.repo.is_worktree() {
             prepare_library();
-            let directory = self.repo.commondir();
+            let directory = self.objects.repo.commondir();
             match Repository::open(directory) {
                 // A bare repository has no work tree of its own.
                 Ok(main) => found.extend(
@@ -96,7 +98,7 @@ impl Store {
     /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read
     /// it.
     pub fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
-        let tree = self.listing(self.oid(tree)?)?;
+        let tree = self.objects.listing(self.objects.oid(tree)?)?;
         let child = |entry: ListingEntry<'_>| {
             Some((
                 entry.text()?.to_owned(),

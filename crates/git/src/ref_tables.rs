@@ -167,7 +167,11 @@ impl RefTables {
             let mut wait = LockWait::at_most(PATIENCE);
             while written(&lock).is_some() && wait.again() {}
             let Some(last) = written(&lock) else { continue };
-            let places = [&store.root, store.repo.path(), store.repo.commondir()];
+            let places = [
+                &store.root,
+                store.objects.repo.path(),
+                store.objects.repo.commondir(),
+            ];
             if first != last || since.is_none_or(|since| last < since) || git_works_in(&places) {
                 return Err(Error::busy(format!(
                     "another git process holds {}",

@@ -8,7 +8,7 @@ use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
-use super::{Error, Head, Store, digest, durable, side_work};
+use super::{Error, Head, Objects, Store, digest, durable, side_work};
 use crate::base::{Code, Digest};
 use crate::error::{GitFault, libgit2};
 use crate::scan::Directory;
@@ -97,11 +97,11 @@ impl Store {
 
     /// Reads HEAD. Returns an error if git cannot read it.
     pub fn head(&self) -> Result<Head, Error> {
-        self.costs.heads.fetch_add(1, Relaxed);
+        self.objects.costs.heads.fetch_add(1, Relaxed);
         if let RefStorage::Tables(tables) = &self.references {
             return Ok(tables.root_refs(self)?.head);
         }
-        let head = self.repo.find_reference("HEAD").map_err(libgit2)?;
+        let head = self.objects.repo.find_reference("HEAD").map_err(libgit2)?;
         let Some(target) = head.symbolic_target_bytes() else {
             return Ok(Head {
                 branch: None,
@@ -109,7 +109,7 @@ impl Store {
             });
         };
         let name = String::from_utf8_lossy(target).into_owned();
-        let commit = match self.repo.find_reference(&name) {
+        let commit = match self.objects.repo.find_reference(&name) {
             Ok(reference) => Some(digest(self.peeled(&reference)?)),
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(error) => return Err(libgit2(error)),
@@ -122,7 +122,7 @@ impl Store {
 
     /// Whether an operation of git is unfinished, and which.
     pub(super) fn state(&self) -> Result<RepositoryState, Error> {
-        match (self.repo.state(), &self.references) {
+        match (self.objects.repo.state(), &self.references) {
             // libgit2 looks for files.
             (
                 state @ (RepositoryState::Clean | RepositoryState::Bisect),
@@ -154,17 +154,23 @@ impl Store {
                 let object = tables
                     .parse(self, revision)?
                     .ok_or_else(|| unknown_revision(revision))?;
-                self.repo.find_object(self.oid(object)?, None)
+                self.objects
+                    .repo
+                    .find_object(self.objects.oid(object)?, None)
             }
-            _ => self.repo.revparse_single(revision),
+            _ => self.objects.repo.revparse_single(revision),
         };
         match object.and_then(|object| object.peel(ObjectType::Commit)) {
             Ok(commit) => Ok(digest(commit.id())),
             // libgit2 does not tell a file that it failed to look up from a missing one, and looks for packs only once.
             Err(error)
                 if error.code() == ErrorCode::NotFound
-                    && (self.repo.revparse_single(revision).is_ok()
-                        || self.opened_anew()?.revparse_single(revision).is_ok()) =>
+                    && (self.objects.repo.revparse_single(revision).is_ok()
+                        || self
+                            .objects
+                            .opened_anew()?
+                            .revparse_single(revision)
+                            .is_ok()) =>
             {
                 Err(libgit2(error))
             }
@@ -184,15 +190,16 @@ impl Store {
     fn peeled(&self, reference: &Reference<'_>) -> Result<Oid, Error> {
         let last = || reference.resolve().ok()?.target();
         if let Some(id) = reference.target().or_else(last) {
-            self.refuse_torn_tags(id)?;
+            self.objects.refuse_torn_tags(id)?;
         }
         Ok(reference.peel_to_commit().map_err(libgit2)?.id())
     }
 
     /// The commit that an object is, or that a tag points to. Returns an error if git cannot read it.
     fn commit_at(&self, id: Oid) -> Result<Oid, Error> {
-        self.refuse_torn_tags(id)?;
+        self.objects.refuse_torn_tags(id)?;
         Ok(self
+            .objects
             .repo
             .find_object(id, None)
             .map_err(libgit2)?
@@ -208,13 +215,15 @@ impl Store {
         let answer = match answer {
             Err(GitFault::Refused { message, .. }) => {
                 let is_named = |torn: &Digest| message.contains(&torn.to_string()[2..]);
-                let torn = self.torn_objects()?.into_iter().find(is_named);
-                return Err(torn.map_or_else(|| unknown_revision(revision), Self::torn));
+                let torn = self.objects.torn_objects()?.into_iter().find(is_named);
+                return Err(torn.map_or_else(|| unknown_revision(revision), Objects::torn));
             }
             answer => answer?,
         };
         let found = git_id(&answer)?;
-        self.refuse_torn(self.oid(found)?).map(|()| found)
+        self.objects
+            .refuse_torn(self.objects.oid(found)?)
+            .map(|()| found)
     }
 
     /// Returns an error if a revision such as `HEAD~2^` leads to a commit, or past one, that is in this repository and
@@ -228,8 +237,8 @@ impl Store {
         let Some(id) = self.id_named(base) else {
             return Ok(Notation::Steps);
         };
-        self.refuse_torn_tags(id)?;
-        let found = self.repo.find_object(id, None);
+        self.objects.refuse_torn_tags(id)?;
+        let found = self.objects.repo.find_object(id, None);
         let peeled = found.and_then(|object| object.peel(ObjectType::Commit));
         let Ok(Ok(mut commit)) = peeled.map(Object::into_commit) else {
             return Ok(Notation::Steps);
@@ -253,7 +262,7 @@ impl Store {
                 let Ok(parent) = commit.parent_id(nth) else {
                     return Ok(Notation::Steps);
                 };
-                match self.commit_if_held(parent)? {
+                match self.objects.commit_if_held(parent)? {
                     Some(held) => commit = held,
                     None => return Ok(Notation::Steps),
                 }
@@ -270,21 +279,21 @@ impl Store {
             name => name,
         };
         if let Some(id) = Digest::parse(name) {
-            return self.oid(id).ok();
+            return self.objects.oid(id).ok();
         }
-        let found = self.repo.resolve_reference_from_short_name(name);
+        let found = self.objects.repo.resolve_reference_from_short_name(name);
         if let Ok(reference) = found.and_then(|found| found.resolve()) {
             return reference.target();
         }
-        let short = Oid::from_str_ext(name, self.repo.object_format()).ok()?;
-        let objects = self.repo.odb().ok()?;
+        let short = Oid::from_str_ext(name, self.objects.repo.object_format()).ok()?;
+        let objects = self.objects.repo.odb().ok()?;
         objects.exists_prefix(short, name.len()).ok()
     }
 
     /// The commit that a reference points to; `None` if it does not exist.
     pub(super) fn target(&self, name: &str) -> Result<Option<Digest>, Error> {
         match &self.references {
-            RefStorage::Files => match self.repo.find_reference(name) {
+            RefStorage::Files => match self.objects.repo.find_reference(name) {
                 Ok(reference) => Ok(Some(digest(self.peeled(&reference)?))),
                 Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
                 Err(error) => Err(libgit2(error)),
@@ -309,6 +318,7 @@ impl Store {
         match &self.references {
             RefStorage::Files => {
                 for reference in self
+                    .objects
                     .repo
                     .references_glob(&format!("{prefix}*"))
                     .map_err(libgit2)?
@@ -324,7 +334,7 @@ impl Store {
             }
             RefStorage::Tables(tables) => {
                 for (name, object) in tables.below(self, prefix)? {
-                    tips.push((name, self.commit_at(self.oid(object)?)));
+                    tips.push((name, self.commit_at(self.objects.oid(object)?)));
                 }
             }
         }
@@ -335,8 +345,8 @@ impl Store {
     /// the git directory of this work tree, that of the repository, and the branches.
     #[must_use]
     pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
-        let common = self.repo.commondir();
-        let mut places = vec![(self.repo.path().to_owned(), false)];
+        let common = self.objects.repo.commondir();
+        let mut places = vec![(self.objects.repo.path().to_owned(), false)];
         match &self.references {
             RefStorage::Files => places.push((common.join("refs/heads"), true)),
             RefStorage::Tables(tables) => {
@@ -348,7 +358,7 @@ impl Store {
                 );
             }
         }
-        if common != self.repo.path() {
+        if common != self.objects.repo.path() {
             places.push((common.to_owned(), false));
         }
         places
@@ -360,7 +370,7 @@ impl Store {
     /// A file that git writes whenever HEAD of this work tree moves.
     pub(super) fn head_log(&self) -> PathBuf {
         match &self.references {
-            RefStorage::Files => self.repo.path().join("logs/HEAD"),
+            RefStorage::Files => self.objects.repo.path().join("logs/HEAD"),
             RefStorage::Tables(tables) => tables.list(),
         }
     }
@@ -376,8 +386,8 @@ impl Store {
     /// The file of a branch, or of a detached HEAD.
     fn reference_file(&self, reference: &str) -> PathBuf {
         match reference {
-            "HEAD" => self.repo.path().join(reference),
-            branch => self.repo.commondir().join(branch),
+            "HEAD" => self.objects.repo.path().join(reference),
+            branch => self.objects.repo.commondir().join(branch),
         }
     }
 
@@ -415,7 +425,7 @@ impl Store {
                 }
             }
         }
-        let mut lock = self.repo.transaction().map_err(libgit2)?;
+        let mut lock = self.objects.repo.transaction().map_err(libgit2)?;
         while let Err(error) = lock.lock_ref(name) {
             match error.code() {
                 ErrorCode::Locked if wait.again() => {}
@@ -423,7 +433,7 @@ impl Store {
                 _ => return Err(libgit2(error)),
             }
         }
-        let now = match self.repo.find_reference(name) {
+        let now = match self.objects.repo.find_reference(name) {
             Ok(reference) => reference.target().map(digest),
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(error) => return Err(libgit2(error)),
@@ -431,9 +441,14 @@ impl Store {
         if now != moved.from {
             return Err(Error::moved());
         }
-        lock.set_target(name, self.oid(moved.to)?, Some(committer), moved.message)
-            .map_err(libgit2)?;
-        let file = self.repo.commondir().join(name);
+        lock.set_target(
+            name,
+            self.objects.oid(moved.to)?,
+            Some(committer),
+            moved.message,
+        )
+        .map_err(libgit2)?;
+        let file = self.objects.repo.commondir().join(name);
         let directory = Directory::open_itself(durable::parent(&file)).ok();
         let replaced = directory.and_then(|at| at.held(file.file_name().unwrap_or_default()));
         Ok(RefLock::File(lock, replaced))

@@ -133,7 +133,11 @@ impl Store {
         below: &[RepoPath],
         name: &str,
     ) -> Result<Vec<Removal>, Error> {
-        self.removed_by(&self.held_commit(self.oid(commit)?)?, below, name)
+        self.removed_by(
+            &self.objects.held_commit(self.objects.oid(commit)?)?,
+            below,
+            name,
+        )
     }
 
     fn removed_by(

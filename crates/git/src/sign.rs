@@ -55,8 +55,8 @@ impl Store {
             };
         }
         let known = match person {
-            Person::Author => self.repo.author_from_env(),
-            Person::Committer => self.repo.committer_from_env(),
+            Person::Author => self.objects.repo.author_from_env(),
+            Person::Committer => self.objects.repo.committer_from_env(),
         };
         let known = known.map_err(|error| match error.code() {
             ErrorCode::NotFound => no_identity(),
@@ -82,7 +82,7 @@ impl Store {
             )?;
             return Ok(answer.trim_ascii() == b"true");
         }
-        match settings(&self.repo)
+        match settings(&self.objects.repo)
             .map_err(libgit2)?
             .get_bool("commit.gpgSign")
         {
@@ -104,7 +104,7 @@ impl Store {
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);
         match self.git(&arguments, message.as_bytes()) {
-            Ok(answer) => self.oid(git_id(&answer)?),
+            Ok(answer) => self.objects.oid(git_id(&answer)?),
             Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
             Err(error) => Err(error.into()),
         }
@@ -114,7 +114,8 @@ impl Store {
     /// names. Returns an error if signing or git fails.
     pub fn trusts_own_signature(&self) -> Result<bool, Error> {
         let empty = digest(
-            self.repo
+            self.objects
+                .repo
                 .treebuilder(None)
                 .map_err(libgit2)?
                 .write()
@@ -162,7 +163,8 @@ impl Store {
             ObjectFormat::Sha256 => "gpgsig-sha256",
         };
         match self
-            .find_commit(self.oid(commit)?)?
+            .objects
+            .find_commit(self.objects.oid(commit)?)?
             .header_field_bytes(header)
         {
             Ok(_) => Ok(true),
@@ -173,10 +175,10 @@ impl Store {
 
     /// Whether the configuration contains settings that only git itself reads.
     fn needs_git_for_settings(&self) -> Result<bool, Error> {
-        if self.environment.has_settings {
+        if self.objects.environment.has_settings {
             return Ok(true);
         }
-        let settings = settings(&self.repo).map_err(libgit2)?;
+        let settings = settings(&self.objects.repo).map_err(libgit2)?;
         let mut found = settings.entries(Some(BEYOND_LIBRARY)).map_err(libgit2)?;
         Ok(found.next().is_some())
     }

@@ -3,15 +3,10 @@
 use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
 use super::{Error, Store, digest};
 use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
-use crate::error::libgit2;
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
-use git2::{ObjectType, Oid};
+use git2::Oid;
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-
-/// A blob of more bytes is not cached.
-const LARGE: usize = 1 << 20;
 
 impl Clean for Store {
     fn format(&self) -> ObjectFormat {
@@ -65,15 +60,16 @@ impl Store {
         let Some(blob) = regular((blob, mode)) else {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
-        let id = self.oid(blob)?;
+        let id = self.objects.oid(blob)?;
         let known = self
+            .objects
             .blobs
             .borrow_mut()
             .get(&id)
             .map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
-            None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
+            None if limit < u64::MAX - 1 => match self.objects.blob_size(blob)? {
                 None => return Ok(Content::Absent),
                 size => size,
             },
@@ -82,53 +78,10 @@ impl Store {
         if let Some(size) = size.filter(|size| *size > limit) {
             return Ok(Content::TooLarge(size));
         }
-        Ok(self.blob(blob)?.map_or(Content::Absent, Content::Bytes))
-    }
-
-    /// How many bytes a blob has; `None` if this clone does not have it.
-    pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
-        let Ok(id) = self.oid(blob) else {
-            return Ok(None);
-        };
-        // A partial clone fetches blobs when they are needed; here nothing is fetched.
-        let odb = self.repo.odb().map_err(libgit2)?;
-        let header = self.found_or_missing((id, ObjectType::Any), odb.read_header(id))?;
-        Ok(header.map(|(size, _)| size as u64))
-    }
-
-    /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
-    pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
-        let Ok(id) = self.oid(blob) else {
-            return Ok(None);
-        };
-        if let Some(known) = self.blobs.borrow_mut().get(&id) {
-            return Ok(Some(known.to_vec()));
-        }
-        let found = self
-            .object(id, ObjectType::Blob)?
-            .filter(|(kind, _)| *kind == ObjectType::Blob);
-        let Some((_, content)) = found else {
-            return Ok(None);
-        };
-        self.costs
-            .blob_bytes
-            .fetch_add(content.len() as u64, Relaxed);
-        // A large blob would evict many others.
-        if content.len() <= LARGE {
-            self.blobs
-                .borrow_mut()
-                .put(id, content.as_slice().into(), content.len());
-        }
-        Ok(Some(content))
-    }
-}
-
-impl Store {
-    /// Makes room for other blobs: this one is not read again soon.
-    pub fn forget_blob(&self, blob: Digest) {
-        if let Ok(id) = self.oid(blob) {
-            self.blobs.borrow_mut().remove(&id);
-        }
+        Ok(self
+            .objects
+            .blob(blob)?
+            .map_or(Content::Absent, Content::Bytes))
     }
 }
 
@@ -148,7 +101,7 @@ impl<'s> TreeSource<'s> {
         }
         let tree = self
             .commit
-            .map(|commit| self.store.tree_of(commit))
+            .map(|commit| self.store.objects.tree_of(commit))
             .transpose()?;
         Ok(*self.tree.get_or_init(|| tree))
     }
@@ -171,7 +124,7 @@ impl<'s> TreeSource<'s> {
         let Some(tree) = self.tree()? else {
             return Ok(None);
         };
-        self.store.object_below(
+        self.store.objects.object_below(
             tree,
             path.as_str().split('/').filter(|name| !name.is_empty()),
         )
@@ -219,13 +172,13 @@ impl<'s> TreeSource<'s> {
     /// The directory with this tree id. Returns an error if git cannot read it, with a code of its own if this clone
     /// does not have it.
     pub(super) fn directory(&self, id: Oid) -> Result<Arc<Listing>, Error> {
-        self.store.listing(id)
+        self.store.objects.listing(id)
     }
 
     /// The tree id of a directory; `None` if there is no directory. Returns an error if git cannot read a tree.
     pub(super) fn directory_at(&self, path: &RepoPath) -> Result<Option<Oid>, Error> {
         match self.object(path)? {
-            Some((id, TREE)) => Ok(Some(self.store.oid(id)?)),
+            Some((id, TREE)) => Ok(Some(self.store.objects.oid(id)?)),
             _ => Ok(None),
         }
     }
@@ -237,7 +190,7 @@ impl<'s> TreeSource<'s> {
     ) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
         let mut files = Vec::new();
         if let Some((tree, TREE)) = self.object(directory)? {
-            self.collect(self.store.oid(tree)?, directory, &mut files)?;
+            self.collect(self.store.objects.oid(tree)?, directory, &mut files)?;
         }
         Ok(files)
     }
@@ -293,6 +246,7 @@ impl Source for TreeSource<'_> {
         }
         let tree = self
             .store
+            .objects
             .oid(id)
             .and_then(|id| self.directory(id))
             .map_err(fail)?;

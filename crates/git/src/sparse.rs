@@ -62,7 +62,11 @@ impl Store {
     /// Whether sparse checkout may be in use.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
-        self.repo.path().join("info/sparse-checkout").exists()
+        self.objects
+            .repo
+            .path()
+            .join("info/sparse-checkout")
+            .exists()
     }
 }
 

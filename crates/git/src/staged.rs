@@ -45,6 +45,7 @@ impl Store {
     /// error if it cannot be read.
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
         let named = self
+            .objects
             .environment
             .index_file
             .as_ref()
@@ -83,7 +84,7 @@ impl Store {
     }
 
     fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
-        let mut index = self.repo.index().map_err(libgit2)?;
+        let mut index = self.objects.repo.index().map_err(libgit2)?;
         index.read(false).map_err(libgit2)?;
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
         for entry in index.iter() {

@@ -3,7 +3,7 @@
 //! git and libgit2 take an object that has a file for one that is written, so that a new commit could rest on such a
 //! file; and libgit2 reads one that is cut off for ever. So such a file is read here, or looked at before libgit2 reads it.
 
-use super::{Error, Store, digest, durable};
+use super::{Error, Objects, digest, durable};
 use crate::base::{Code, Digest, Hint};
 use crate::scan::{Directory, io_error, open_regular};
 use flate2::bufread::ZlibDecoder;
@@ -28,10 +28,10 @@ enum LooseFile {
     Torn,
 }
 
-impl Store {
+impl Objects {
     /// Where an object is, if it has a file of its own.
     pub(super) fn loose_file(&self, id: Oid) -> PathBuf {
-        place_in(&self.objects(), id)
+        place_in(&self.directory(), id)
     }
 
     /// Removes the file of an object if it is torn. Returns whether it was, and an error if it cannot be read or removed.
@@ -42,7 +42,7 @@ impl Store {
             return Ok(false);
         }
         tracing::warn!(object = %id, "removing an object that a power failure tore");
-        let removed = Directory::open(&self.objects(), durable::parent(&path))
+        let removed = Directory::open(&self.directory(), durable::parent(&path))
             .and_then(|directory| directory.remove_if_there(path.file_name().unwrap_or_default()));
         removed
             .map(|()| true)

@@ -12,21 +12,11 @@ impl Store {
     /// The id of the tree of HEAD; `None` on a branch without commits.
     pub(super) fn head_tree(&self) -> Result<Option<Oid>, Error> {
         let head = self.head()?.commit;
-        head.map(|commit| self.tree_of(commit)).transpose()
-    }
-
-    /// The id of the tree of a commit. Returns an error if git cannot read the commit, with a code of its own if this
-    /// clone does not have it.
-    pub(super) fn tree_of(&self, commit: Digest) -> Result<Oid, Error> {
-        let id = self.oid(commit)?;
-        if let Some(known) = self.trees_of_commits.borrow_mut().get(&id) {
-            return Ok(known);
-        }
-        Ok(self.held_commit(id)?.tree_id())
+        head.map(|commit| self.objects.tree_of(commit)).transpose()
     }
 
     pub(super) fn knows_modes(&self) -> Result<bool, Error> {
-        match settings(&self.repo)
+        match settings(&self.objects.repo)
             .map_err(libgit2)?
             .get_bool("core.fileMode")
         {
@@ -59,7 +49,7 @@ impl Store {
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
         self.source_at(Some(commit))
             .blob_at(path)?
-            .map_or(Ok(None), |blob| self.blob(blob))
+            .map_or(Ok(None), |blob| self.objects.blob(blob))
     }
 
     /// The id and the mode of what a tree has at a path. Returns an error if git cannot read a tree.
@@ -68,7 +58,7 @@ impl Store {
         tree: Oid,
         path: &RepoPath,
     ) -> Result<Option<(Digest, u32)>, Error> {
-        self.object_below(tree, path.as_str().split('/'))
+        self.objects.object_below(tree, path.as_str().split('/'))
     }
 
     /// The blob id at a path in a tree. Returns an error if git cannot read a tree.
@@ -86,7 +76,8 @@ impl Store {
     /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
         self.refuse_special(path, ".gitignore")?;
-        self.repo
+        self.objects
+            .repo
             .is_path_ignored(Path::new(path.as_str()))
             .map_err(libgit2)
     }

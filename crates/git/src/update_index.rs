@@ -152,10 +152,11 @@ impl Store {
         let process = self.start_git(&COMMAND)?;
         // `/proc` shows the path with all links resolved.
         let directory = self
+            .objects
             .repo
             .path()
             .canonicalize()
-            .unwrap_or_else(|_| self.repo.path().to_owned());
+            .unwrap_or_else(|_| self.objects.repo.path().to_owned());
         Ok(GitUpdate {
             process: Some(process),
             lock: directory.join("index.lock"),

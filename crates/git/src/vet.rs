@@ -77,9 +77,13 @@ impl Store {
             .symlink_metadata()
             .and_then(|metadata| metadata.modified());
         let age = written.ok().and_then(|written| written.elapsed().ok());
-        let Some(age) =
-            age.filter(|_| !git_works_in(&[&self.root, self.repo.path(), self.repo.commondir()]))
-        else {
+        let Some(age) = age.filter(|_| {
+            !git_works_in(&[
+                &self.root,
+                self.objects.repo.path(),
+                self.objects.repo.commondir(),
+            ])
+        }) else {
             return Error::busy(format!("another git process holds {}", lock.display()));
         };
         let (shown, since) = (lock.display(), spoken(age));
@@ -106,14 +110,14 @@ impl Store {
     }
 
     pub(super) fn index_lock(&self) -> PathBuf {
-        self.repo.path().join("index.lock")
+        self.objects.repo.path().join("index.lock")
     }
 
     /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
     pub(super) fn message_is_open(&self) -> bool {
         let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
         match (
-            written(self.repo.path().join("COMMIT_EDITMSG")),
+            written(self.objects.repo.path().join("COMMIT_EDITMSG")),
             written(self.head_log()),
         ) {
             (Ok(message), Ok(moved)) => message >= moved,

@@ -142,7 +142,9 @@ impl Store {
     /// Who made a commit, as it says itself: the agents that mark it, or else its author; nobody if it is one of `orch`.
     /// Returns an error if git cannot read it.
     pub fn writers_of_commit(&self, commit: Digest) -> Result<Vec<FileWriter>, Error> {
-        Ok(made_by(&self.find_commit(self.oid(commit)?)?))
+        Ok(made_by(
+            &self.objects.find_commit(self.objects.oid(commit)?)?,
+        ))
     }
 
     /// The commits that are contained in `to` and not in `from`, newest first, as far as people or agents made them.
@@ -150,8 +152,8 @@ impl Store {
     pub fn commits_since(&self, from: Option<Digest>, to: Digest) -> Result<Vec<Digest>, Error> {
         let hidden: Vec<Digest> = from.into_iter().collect();
         let mut found = Vec::new();
-        for id in self.walk_from(&[to], &hidden)?.take(MOST_COMMITS) {
-            let commit = self.find_commit(id?)?;
+        for id in self.objects.walk_from(&[to], &hidden)?.take(MOST_COMMITS) {
+            let commit = self.objects.find_commit(id?)?;
             if !made_by(&commit).is_empty() {
                 found.push(digest(commit.id()));
             }

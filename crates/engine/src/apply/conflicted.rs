@@ -114,7 +114,7 @@ impl Conflicts<'_> {
         };
         let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
             Ok(one.stages[stage]
-                .map(|blob| store.blob(blob))
+                .map(|blob| store.objects().blob(blob))
                 .transpose()?
                 .flatten())
         };

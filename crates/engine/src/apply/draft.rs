@@ -136,7 +136,7 @@ impl Drafts<'_> {
                 let source = store.source_at(store.head()?.commit);
                 source
                     .blob_at(path)?
-                    .map(|blob| store.blob(blob))
+                    .map(|blob| store.objects().blob(blob))
                     .transpose()?
                     .flatten()
             }

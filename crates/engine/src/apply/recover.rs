@@ -96,7 +96,7 @@ impl Recover<'_> {
         let at_head = store
             .source_at(head)
             .blob_at(&path)?
-            .map(|blob| store.blob(blob))
+            .map(|blob| store.objects().blob(blob))
             .transpose()?
             .flatten();
         let at_head = at_head.unwrap_or_default();

@@ -421,7 +421,7 @@ impl Separate<'_> {
                     };
                     files.remove(name);
                     let blob = one.stages[stage]
-                        .map(|blob| store.blob(blob))
+                        .map(|blob| store.objects().blob(blob))
                         .transpose()?
                         .flatten();
                     files.extend(blob.map(|bytes| (name.to_owned(), bytes)));
@@ -777,7 +777,7 @@ fn files_of_events(store: &Store, lines: &[u8]) -> Result<SideFiles, Error> {
     }
     let mut files = SideFiles::new();
     for (name, digest) in newest {
-        files.extend(store.blob(digest)?.map(|bytes| (name, bytes)));
+        files.extend(store.objects().blob(digest)?.map(|bytes| (name, bytes)));
     }
     Ok(files)
 }

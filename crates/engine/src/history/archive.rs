@@ -220,12 +220,12 @@ impl<'s> Archive<'s> {
 
     /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        self.store.blob(digest)
+        self.store.objects().blob(digest)
     }
 
     /// Makes room for other records: this blob of one is not read again soon.
     pub(super) fn forget_blob(&self, digest: Digest) {
-        self.store.forget_blob(digest);
+        self.store.objects().forget_blob(digest);
         self.logs().forget_log(digest);
     }
 
@@ -344,7 +344,7 @@ impl<'s> Archive<'s> {
                 return Ok(false);
             }
             seen.insert(blob);
-            Ok(self.store.blob(blob)?.is_some_and(|bytes| {
+            Ok(self.store.objects().blob(blob)?.is_some_and(|bytes| {
                 is_meant(
                     source,
                     LogBytes {

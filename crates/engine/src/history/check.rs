@@ -363,7 +363,7 @@ impl<'w> Checker<'w> {
             }) else {
                 continue;
             };
-            let known = !old.is_null() && store.has(old)?;
+            let known = !old.is_null() && store.objects().has(old)?;
             let range = Range {
                 from: Some(old),
                 to: new,

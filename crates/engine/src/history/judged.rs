@@ -105,7 +105,7 @@ pub fn judged(
             .place
             .path(name)
             .map_err(|why| Error::new(Code::BadPath, why.to_string()))?;
-        let held = old.map(|old| store.blob(old)).transpose()?;
+        let held = old.map(|old| store.objects().blob(old)).transpose()?;
         let now = new
             .map(|file| store.clean(&path, &file.bytes))
             .transpose()?;

@@ -63,7 +63,7 @@ fn is_continued(store: &Store, log: Digest, others: &[Digest]) -> Result<bool, E
         if *other == log {
             return Ok(true);
         }
-        let bytes = store.blob(*other)?.unwrap_or_default();
+        let bytes = store.objects().blob(*other)?.unwrap_or_default();
         let ends = bytes
             .iter()
             .enumerate()
@@ -101,7 +101,7 @@ impl<'a> RemovedRecords<'a> {
                 ref added,
             } = removal;
             let Some(task) = path.parent() else { continue };
-            let Some(bytes) = store.blob(blob)? else {
+            let Some(bytes) = store.objects().blob(blob)? else {
                 // The record of a task that was renamed is in the new log.
                 if !is_continued(store, blob, added)? {
                     records.push(RemovedRecord {

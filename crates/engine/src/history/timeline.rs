@@ -93,7 +93,7 @@ fn steps(
             let (Some(store), Some(blob)) = (&reader.store, blob) else {
                 continue;
             };
-            let held = store.blob(*blob)?.unwrap_or_default();
+            let held = store.objects().blob(*blob)?.unwrap_or_default();
             recorded.extend(LogPeek::new(0, &held).last.map(|last| (last, *commit)));
         }
     }

@@ -433,7 +433,7 @@ impl<'s> VersionSearch<'s> {
         if let Some(known) = self.logs.borrow().get(&blob) {
             return Ok(Some(Rc::clone(known)));
         }
-        let Some(bytes) = self.store.blob(blob)? else {
+        let Some(bytes) = self.store.objects().blob(blob)? else {
             return Ok(None);
         };
         let log = LogText::new(bytes);

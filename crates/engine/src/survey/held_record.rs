@@ -154,7 +154,7 @@ impl Look<'_> {
         let Some(log) = observed.log.whole() else {
             return Ok(Recorded::Lost);
         };
-        let held = store.blob(held)?.unwrap_or_default();
+        let held = store.objects().blob(held)?.unwrap_or_default();
         let here = with_own_line_endings(log.into());
         if !has_lost_events(&held, &here) {
             return Ok(recorded);

@@ -197,7 +197,7 @@ fn is_true(
         return Ok(base.by == FoundBy::Create);
     };
     if base.by != FoundBy::Branch
-        || !store.has(commit)?
+        || !store.objects().has(commit)?
         || !store.is_ancestor(commit, asked.head)?
     {
         return Ok(false);

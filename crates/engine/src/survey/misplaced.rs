@@ -142,7 +142,7 @@ pub(super) fn other_task<'r>(task: &TaskRef, recorded: &'r Recorded) -> Option<&
 
 /// The first line of a log. Two logs that begin alike are of the same task. Returns an error if git cannot read it.
 fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
-    let bytes = store.blob(log)?;
+    let bytes = store.objects().blob(log)?;
     Ok(bytes.and_then(|bytes| {
         bytes
             .split(|byte| *byte == b'\n')

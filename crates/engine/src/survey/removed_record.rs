@@ -91,7 +91,7 @@ impl Look<'_> {
         if left.is_empty() {
             return Ok(false);
         }
-        let removed = store.blob(removal.blob)?.unwrap_or_default();
+        let removed = store.objects().blob(removal.blob)?.unwrap_or_default();
         let after = store.source_at(Some(removal.commit));
         if self
             .reader

@@ -319,7 +319,7 @@ impl Snapshot<'_> {
         let Some(present) = &observed.state else {
             return Ok(None);
         };
-        let is_same = store.blob_size(held)? == Some(end.length)
+        let is_same = store.objects().blob_size(held)? == Some(end.length)
             && store.is_stored_as_is(&log, &end.bytes)?
             && head.blob_at(&state)? == Some(store.digest(&state, &present.bytes)?);
         Ok(is_same.then_some(Some(held)))

@@ -48,7 +48,9 @@ fn put(repo: &Repo, pack: Pack) -> BTreeMap<String, usize> {
 
 fn content(repo: &Repo, id: Digest, kind: ObjectType) -> Vec<u8> {
     let store = repo.store();
-    let found = store.object(store.oid(id).expect("an id"), kind);
+    let found = store
+        .objects
+        .object(store.objects.oid(id).expect("an id"), kind);
     let (held, content) = found.expect("read").expect("there");
     assert_eq!(held, kind);
     content

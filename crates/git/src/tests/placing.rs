@@ -392,7 +392,7 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
             .expect("built");
         for commit in &loose.commits {
             assert!(
-                transaction.store.loose_file(*commit).exists(),
+                transaction.store.objects.loose_file(*commit).exists(),
                 "a file of its own"
             );
         }

@@ -9,7 +9,7 @@ use crate::drive;
 use crate::history::Checker;
 use crate::record::{EventLog, LogEvent, TRANSCRIPT_FILE};
 use crate::scan::Source as _;
-use crate::store::{Store, durable, git_version};
+use crate::store::{Objects, Store, durable, git_version};
 use crate::survey::{TaskRef, Workspace};
 use crate::view::layout::counted;
 use crate::watch::WatchLimit;
@@ -132,7 +132,7 @@ impl<'a> Patient<'a> {
         let torn = workspace
             .reader()
             .store()
-            .map_or(Ok(Vec::new()), Store::torn_objects);
+            .map_or(Ok(Vec::new()), |store| store.objects().torn_objects());
         Self {
             workspace,
             context,
@@ -209,7 +209,7 @@ fn objects(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let findings = torn
         .into_iter()
         .take(MOST)
-        .map(|object| Diagnostic::from(Store::torn(object)))
+        .map(|object| Diagnostic::from(Objects::torn(object)))
         .collect();
     Ok(Examined::new(summary, findings))
 }
