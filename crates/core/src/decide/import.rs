@@ -72,10 +72,10 @@ pub fn is_original(path: &str) -> bool {
 #[must_use]
 pub fn import_of<'w>(workflow: &'w Workflow, original: &Value) -> Option<&'w StateImport> {
     let map = workflow.state.import.as_ref()?;
-    map.known_by
-        .iter()
-        .all(|pointer| original.pointer(pointer).is_some())
-        .then_some(map)
+    for pointer in &map.known_by {
+        original.pointer(pointer)?;
+    }
+    Some(map)
 }
 
 /// Fills the phase and the data of `foreign`, which is the rest of the state, from the original. Returns all

@@ -87,7 +87,7 @@ pub fn join(
     one: &State,
     another: &State,
 ) -> Result<State, Conflict> {
-    let (lead, other) = sides(workflow, one, another)?;
+    let [lead, other] = sides(workflow, one, another)?;
     let own_names = base.map(|base| base.under_own_names(workflow));
     Ok(Merging {
         workflow,
@@ -103,7 +103,7 @@ fn sides<'s>(
     workflow: &'s Workflow,
     one: &'s State,
     another: &'s State,
-) -> Result<(MergeInput<'s>, MergeInput<'s>), Conflict> {
+) -> Result<[MergeInput<'s>; 2], Conflict> {
     if one.foreign || another.foreign {
         return Err(Conflict::Foreign);
     }
@@ -316,11 +316,11 @@ impl<'s> MergeInput<'s> {
 type DigestRecords = BTreeMap<ArtifactName, Option<Digest>>;
 
 /// The side that is less far first; if both are in one phase, the one that moved last.
-fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeInput<'s>) {
+fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> [MergeInput<'s>; 2] {
     let ordering = a.progress().cmp(&b.progress());
     match ordering.then_with(|| a.text().cmp(&b.text())) {
-        Ordering::Greater => (b, a),
-        Ordering::Less | Ordering::Equal => (a, b),
+        Ordering::Greater => [b, a],
+        Ordering::Less | Ordering::Equal => [a, b],
     }
 }
 

@@ -1,6 +1,6 @@
 //! The types of the names in guards: what the formats, the schemas and the expressions of a workflow say of them.
 
-use super::guard::{ITEM, Names, Types, spelled};
+use super::guard::{ITEM, Names, NoValue, Types, spelled};
 use super::place::source_offset;
 use super::{
     APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field,
@@ -253,7 +253,7 @@ struct GuardNames<'a> {
 }
 
 impl Names for GuardNames<'_> {
-    fn types(&self, path: &[String]) -> Result<Types, (String, String)> {
+    fn types(&self, path: &[String]) -> Result<Types, NoValue> {
         let words: Vec<&str> = path.iter().map(String::as_str).collect();
         Ok(match words.as_slice() {
             ["attempt"] => NUMBER,
@@ -305,7 +305,7 @@ impl GuardNames<'_> {
         self.workflow.asks_for_approvals() && !is_own
     }
 
-    fn artifact(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
+    fn artifact(&self, index: usize, path: &[&str]) -> Result<Types, NoValue> {
         let artifact = &self.workflow.artifacts[index];
         Ok(match path {
             ["present" | "valid" | "fresh" | "ready" | "changed"] => BOOL,
@@ -331,7 +331,7 @@ impl GuardNames<'_> {
     }
 
     /// The types of a value in the data of an artifact.
-    fn data(&self, index: usize, path: &[&str]) -> Result<Types, (String, String)> {
+    fn data(&self, index: usize, path: &[&str]) -> Result<Types, NoValue> {
         let artifact = &self.workflow.artifacts[index];
         let by_schema = types_by_schema(artifact.schema.as_ref(), path);
         let of_format = members(artifact.format).filter(|_| !artifact.paths.is_empty());
@@ -410,7 +410,7 @@ fn missing(
     above: &[&str],
     member: &str,
     known: impl Iterator<Item = &'static str>,
-) -> (String, String) {
+) -> NoValue {
     let known: Vec<&str> = known.filter(|name| *name != ITEM).collect();
     let path = artifact.paths.first().map_or("", String::as_str);
     let extension = path
@@ -431,7 +431,7 @@ fn missing(
             Format::ALL.map(Format::as_str).join(", "),
             known.join(" and ")
         );
-        return (message, hint);
+        return NoValue { message, hint };
     }
     let hint = match nearest(member, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -445,17 +445,17 @@ fn missing(
             spelled(&above.iter().map(ToString::to_string).collect::<Vec<_>>())
         ),
     };
-    (
-        format!("{of}, which is {}, has no `{member}`", format.as_str()),
+    NoValue {
+        message: format!("{of}, which is {}, has no `{member}`", format.as_str()),
         hint,
-    )
+    }
 }
 
 /// What the expressions of `[state.import]` see: a file of which nothing is known.
 struct OriginalNames;
 
 impl Names for OriginalNames {
-    fn types(&self, _path: &[String]) -> Result<Types, (String, String)> {
+    fn types(&self, _path: &[String]) -> Result<Types, NoValue> {
         Ok(ANY)
     }
 }
@@ -467,7 +467,7 @@ struct FactNames<'a> {
 }
 
 impl Names for FactNames<'_> {
-    fn types(&self, path: &[String]) -> Result<Types, (String, String)> {
+    fn types(&self, path: &[String]) -> Result<Types, NoValue> {
         let mut full = vec![self.artifact.name.to_string()];
         full.extend_from_slice(path);
         self.known.types(&full)

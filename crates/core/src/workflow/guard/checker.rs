@@ -4,7 +4,7 @@ use super::functions::{
     LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name,
 };
 use super::strings::calls;
-use super::types::{ITEM, Names, Types};
+use super::types::{ITEM, Names, NoValue, Types};
 use super::walk::{IN_ORDER, is_metered};
 use super::{Guard, GuardError};
 use crate::base::{Code, nearest};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 struct NoNames;
 
 impl Names for NoNames {
-    fn types(&self, _: &[String]) -> Result<Types, (String, String)> {
+    fn types(&self, _: &[String]) -> Result<Types, NoValue> {
         Ok(Types::ANY)
     }
 }
@@ -138,7 +138,9 @@ impl<'a> TypeChecker<'a> {
             if let Expr::Select(select) = &expression.expr {
                 let operand = self.types(&select.operand);
                 if !operand.meets(Types::MAP) {
-                    let (message, hint) = no_members(&select.field, operand);
+                    let member = &select.field;
+                    let message = format!("`{member}` is read of {operand}, which has no members");
+                    let hint = "only maps have members".to_owned();
                     self.fault(Code::GuardType, 0, message, hint);
                 }
             }
@@ -146,7 +148,7 @@ impl<'a> TypeChecker<'a> {
         };
         let types = match self.names.types(&path) {
             Ok(types) => types,
-            Err((message, hint)) => {
+            Err(NoValue { message, hint }) => {
                 let words =
                     super::walk::spelled(&super::walk::chain(expression).unwrap_or_default());
                 let offset = self.text.find(&words).unwrap_or_default();
@@ -238,7 +240,7 @@ impl<'a> TypeChecker<'a> {
             .filter(|overload| overload.name == name)
             .collect();
         if known.is_empty() {
-            let (message, hint) = unknown(name);
+            let NoValue { message, hint } = unknown(name);
             self.fault(Code::GuardFunction, self.offset(name, nth), message, hint);
             return Types::ANY;
         }
@@ -350,12 +352,13 @@ pub(super) fn symbol(name: &str) -> Option<&str> {
     }
 }
 
-fn unknown(name: &str) -> (String, String) {
+/// Why a function yields no value.
+fn unknown(name: &str) -> NoValue {
     if let Some((_, form)) = MACROS.iter().find(|(known, _)| *known == name) {
-        return (
-            format!("`{name}` is not called like this"),
-            format!("it is used as `{form}`"),
-        );
+        return NoValue {
+            message: format!("`{name}` is not called like this"),
+            hint: format!("it is used as `{form}`"),
+        };
     }
     let mut names: Vec<&str> = OVERLOADS
         .iter()
@@ -369,7 +372,10 @@ fn unknown(name: &str) -> (String, String) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the functions are: {}", names.join(", ")),
     };
-    (format!("there is no function `{name}`"), hint)
+    NoValue {
+        message: format!("there is no function `{name}`"),
+        hint,
+    }
 }
 
 /// How a function is called, in all its ways.
@@ -397,14 +403,6 @@ fn plain(types: Types) -> String {
         .replace("true|false", "boolean")
         .replace("a ", "")
         .replace("anything", "value")
-}
-
-/// Why a member cannot be read.
-fn no_members(member: &str, types: Types) -> (String, String) {
-    (
-        format!("`{member}` is read of {types}, which has no members"),
-        "only maps have members".to_owned(),
-    )
 }
 
 fn literal_types(literal: &LiteralValue) -> Types {

@@ -122,13 +122,13 @@ impl Guard {
         scope: &dyn Scope,
         saw: Option<&mut SeenValues>,
     ) -> Result<Value, Reason> {
-        let Some((chain, value, holds)) = plainly(part, scope) else {
+        let Some((chain, value)) = plainly(part, scope) else {
             return part.run(scope, &Meter::default(), saw);
         };
         if let Some(saw) = saw {
             saw.push((spelled(chain), Some(Value::Bool(value))));
         }
-        Ok(Value::Bool(holds))
+        Ok(Value::Bool(part.denies != Some(value)))
     }
 }
 
@@ -247,17 +247,15 @@ fn add_patterns(
     )
 }
 
-/// If a part only states that a path is true or false, which needs no evaluator: the path, its value, and whether the part
-/// holds.
-fn plainly<'p>(part: &'p ParsedPart, scope: &dyn Scope) -> Option<(&'p [String], bool, bool)> {
-    let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else {
+/// If a part only states that a path is true or false, which needs no evaluator: the path, and its value.
+fn plainly<'p>(part: &'p ParsedPart, scope: &dyn Scope) -> Option<(&'p [String], bool)> {
+    let (Some(_), [chain]) = (part.denies, part.chains.as_slice()) else {
         return None;
     };
     let Lookup::Found(found) = scope.look_up(chain) else {
         return None;
     };
-    let value = found.as_bool()?;
-    Some((chain, value, value != denied))
+    Some((chain, found.as_bool()?))
 }
 
 /// Follows the segments of `path` from index `start` inside a JSON value.

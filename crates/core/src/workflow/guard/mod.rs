@@ -19,7 +19,7 @@ mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
 pub use parse::{GuardError, MAX_LENGTH};
-pub use types::{ITEM, Names, Types};
+pub use types::{ITEM, Names, NoValue, Types};
 pub use walk::spelled;
 
 use cel::IdedExpr;

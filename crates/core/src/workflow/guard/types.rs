@@ -82,9 +82,17 @@ impl fmt::Display for Types {
 /// The segment of a path that stands for each item of a list.
 pub const ITEM: &str = "[]";
 
+/// Why there is never a value at a path.
+pub struct NoValue {
+    /// What is wrong, in words.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
 /// What is known of the names in a guard.
 pub trait Names {
     /// The types of the value at a path such as `["plan", "data", "status"]`, whose segments may be [`ITEM`].
-    /// Returns a message and a hint if there is never a value.
-    fn types(&self, path: &[String]) -> Result<Types, (String, String)>;
+    /// Returns a [`NoValue`] if there is never one.
+    fn types(&self, path: &[String]) -> Result<Types, NoValue>;
 }
