@@ -68,59 +68,10 @@ impl Judge<'_> {
             };
             if seen.derived.ready() {
                 let files = seen.counting.iter();
-                found.extend(files.filter_map(|file| self.of_verdict(phase, artifact, file)));
+                found.extend(files.filter_map(|file| of_verdict(self, phase, artifact, file)));
             }
         }
         found
-    }
-
-    /// What is wrong with the writers of a file of a verdict.
-    fn of_verdict(
-        &self,
-        phase: &Phase,
-        artifact: &Artifact,
-        file: &FileFact,
-    ) -> Option<Dependence> {
-        let path = &file.path;
-        let mut found = Dependence {
-            verdict: artifact.name.clone(),
-            path: path.clone(),
-            why: format!("who wrote {path} is unknown"),
-            is_unknown: true,
-            owner: phase.owner,
-        };
-        if file.writers.is_empty() {
-            return Some(found);
-        }
-        found.is_unknown = false;
-        for writer in &file.writers {
-            if phase.independent == Independence::People && writer.kind != ActorKind::Human {
-                found.why = format!(
-                    "{path} is by {writer}, and `{}` asks for a person",
-                    phase.id
-                );
-                found.owner = Owner::Human;
-                return Some(found);
-            }
-        }
-        for judged in &phase.not_by {
-            for writer in &file.writers {
-                if !self.writers(judged).any(|other| other.is_same(writer)) {
-                    continue;
-                }
-                let turn = if writer.turn.is_some() {
-                    " in the same turn"
-                } else {
-                    ""
-                };
-                found.why = format!("{path} is by {writer}, who also wrote `{judged}`{turn}");
-                if writer.kind == ActorKind::Human {
-                    found.owner = Owner::Human;
-                }
-                return Some(found);
-            }
-        }
-        None
     }
 
     /// The known writers of an artifact.
@@ -175,4 +126,53 @@ impl Dependence {
             .at(place)
             .hint(hint)
     }
+}
+
+/// What is wrong with the writers of a file of a verdict.
+fn of_verdict(
+    judge: &Judge<'_>,
+    phase: &Phase,
+    artifact: &Artifact,
+    file: &FileFact,
+) -> Option<Dependence> {
+    let path = &file.path;
+    let mut found = Dependence {
+        verdict: artifact.name.clone(),
+        path: path.clone(),
+        why: format!("who wrote {path} is unknown"),
+        is_unknown: true,
+        owner: phase.owner,
+    };
+    if file.writers.is_empty() {
+        return Some(found);
+    }
+    found.is_unknown = false;
+    for writer in &file.writers {
+        if phase.independent == Independence::People && writer.kind != ActorKind::Human {
+            found.why = format!(
+                "{path} is by {writer}, and `{}` asks for a person",
+                phase.id
+            );
+            found.owner = Owner::Human;
+            return Some(found);
+        }
+    }
+    for judged in &phase.not_by {
+        for writer in &file.writers {
+            if !judge.writers(judged).any(|other| other.is_same(writer)) {
+                continue;
+            }
+            let turn = if writer.turn.is_some() {
+                " in the same turn"
+            } else {
+                ""
+            };
+            found.why = format!("{path} is by {writer}, who also wrote `{judged}`{turn}");
+            if writer.kind == ActorKind::Human {
+                found.owner = Owner::Human;
+            }
+            return Some(found);
+        }
+    }
+    None
 }

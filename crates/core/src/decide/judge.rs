@@ -41,7 +41,7 @@ impl Judge<'_> {
     fn broken(&self, seen: &SeenArtifact<'_>) -> Vec<BrokenNeed> {
         let missing = !seen.derived.present;
         let mut broken = Vec::new();
-        for (path, recorded) in self.broken_files(&seen.derived.name, missing) {
+        for (path, recorded) in broken_files(self, &seen.derived.name, missing) {
             broken.push(BrokenNeed {
                 artifact: seen.derived.name.clone(),
                 path,
@@ -51,29 +51,6 @@ impl Judge<'_> {
             });
         }
         broken
-    }
-
-    /// Their paths, each with the digest that the record has of it.
-    fn broken_files(
-        &self,
-        artifact: &ArtifactName,
-        missing: bool,
-    ) -> Vec<(String, Option<Digest>)> {
-        let recorded = last_recorded(self.workflow, self.state, &self.phase.id, artifact);
-        let declared = self.workflow.artifact(artifact).filter(|_| missing);
-        let (Some(recorded), Some(declared)) = (recorded, declared) else {
-            return vec![(self.path_of(artifact), recorded)];
-        };
-        let files = recorded_files(self.state, declared, recorded);
-        if files.is_empty() {
-            let pattern = declared.paths.first().filter(|_| declared.is_glob());
-            let path = pattern.cloned().unwrap_or_else(|| self.path_of(artifact));
-            return vec![(path, Some(recorded))];
-        }
-        files
-            .into_iter()
-            .map(|(path, digest)| (path, Some(digest)))
-            .collect()
     }
 
     /// The outputs that earlier phases were left with and that are gone or invalid now, each with its phase.
@@ -256,4 +233,27 @@ fn concrete_part(part: &str, wildcard: &str) -> String {
         }
     }
     text
+}
+
+/// The paths of an artifact that does not hold, each with the digest that the record has of it.
+fn broken_files(
+    judge: &Judge<'_>,
+    artifact: &ArtifactName,
+    missing: bool,
+) -> Vec<(String, Option<Digest>)> {
+    let recorded = last_recorded(judge.workflow, judge.state, &judge.phase.id, artifact);
+    let declared = judge.workflow.artifact(artifact).filter(|_| missing);
+    let (Some(recorded), Some(declared)) = (recorded, declared) else {
+        return vec![(judge.path_of(artifact), recorded)];
+    };
+    let files = recorded_files(judge.state, declared, recorded);
+    if files.is_empty() {
+        let pattern = declared.paths.first().filter(|_| declared.is_glob());
+        let path = pattern.cloned().unwrap_or_else(|| judge.path_of(artifact));
+        return vec![(path, Some(recorded))];
+    }
+    files
+        .into_iter()
+        .map(|(path, digest)| (path, Some(digest)))
+        .collect()
 }

@@ -260,22 +260,8 @@ impl Judge<'_> {
     /// The draft of an approval: by an example of the schema, or else, of a verdict, by the opposite of one.
     fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
         let order = RulingOrder { to: None, ..order };
-        self.first_drafted(order, stamp, Choices::OfExamples, true)
-            .or_else(|| self.first_drafted(order, stamp, Choices::Opposite, true))
-    }
-
-    /// The first draft that leads on, or the first that leads back.
-    fn first_drafted(
-        &self,
-        order: RulingOrder<'_>,
-        stamp: &Stamp,
-        choices: Choices,
-        on: bool,
-    ) -> Option<Drafted> {
-        let drafted = self.drafted(order, stamp, choices);
-        drafted
-            .into_iter()
-            .find(|(due, _)| self.leads_on(&due.to) == on)
+        first_drafted(self, order, stamp, Choices::OfExamples, true)
+            .or_else(|| first_drafted(self, order, stamp, Choices::Opposite, true))
     }
 
     /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
@@ -285,14 +271,14 @@ impl Judge<'_> {
             let varied = self.drafted(order, stamp, Choices::Varied);
             return varied.into_iter().find(|(due, _)| due.to.as_str() == to);
         }
-        if let Some(first) = self.first_drafted(order, stamp, Choices::OfExamples, false) {
+        if let Some(first) = first_drafted(self, order, stamp, Choices::OfExamples, false) {
             return Some(first);
         }
         let closed = self
             .hindered(order, stamp)
             .and_then(|hindered| self.workflow.position(&hindered.to));
         let Some(closed) = closed else {
-            return self.first_drafted(order, stamp, Choices::Opposite, false);
+            return first_drafted(self, order, stamp, Choices::Opposite, false);
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
         before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
@@ -686,6 +672,20 @@ fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
         }
     }
     found
+}
+
+/// The first draft that leads on, or the first that leads back.
+fn first_drafted(
+    judge: &Judge<'_>,
+    order: RulingOrder<'_>,
+    stamp: &Stamp,
+    choices: Choices,
+    on: bool,
+) -> Option<Drafted> {
+    let drafted = judge.drafted(order, stamp, choices);
+    drafted
+        .into_iter()
+        .find(|(due, _)| judge.leads_on(&due.to) == on)
 }
 
 #[cfg(test)]
