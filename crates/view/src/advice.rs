@@ -17,8 +17,7 @@ struct AdviceMembers {
     /// What to do about it.
     hint: Option<String>,
     /// The arguments of each command in the hint, in order. Paths count from the root of the repository. A word in
-    /// capital letters, such as `WHY`, stands for something that is to be chosen. Absent without a command.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// capital letters, such as `WHY`, stands for something that is to be chosen.
     commands: Vec<Vec<String>>,
 }
 

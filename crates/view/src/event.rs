@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(
             line(&EventView::new(Timestamp::from_seconds(0), held)),
             "{\"schemaVersion\":1,\"kind\":\"event\",\"at\":\"1970-01-01T00:00:00Z\",\"event\":\"held\",\
-             \"task\":\"t-42\",\"reason\":\"a `git commit`\\nis open\",\"hint\":null}\n"
+             \"task\":\"t-42\",\"reason\":\"a `git commit`\\nis open\",\"hint\":null,\"commands\":[]}\n"
         );
     }
 }

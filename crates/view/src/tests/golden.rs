@@ -262,7 +262,8 @@ fn a_suggestion_on_the_wire() {
               "severity": "error",
               "code": "schema-mismatch",
               "message": "\"flase\" is not a boolean",
-              "hint": "did you mean `false`?"
+              "hint": "did you mean `false`?",
+              "commands": []
             }
           ]
         }

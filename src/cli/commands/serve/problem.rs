@@ -118,7 +118,7 @@ pub(super) fn schema() -> Value {
     json!({
         "description": "Why a request failed (RFC 9457).",
         "type": "object",
-        "required": ["type", "title", "status", "detail", "code", "hint", "place"],
+        "required": ["type", "title", "status", "detail", "code", "hint", "commands", "place"],
         "properties": {
             "type": {"type": "string", "format": "uri-reference", "description": "Where the code is explained."},
             "title": {"type": "string", "description": "What the code means."},
@@ -127,7 +127,7 @@ pub(super) fn schema() -> Value {
             "code": {"type": "string", "description": "The stable code, in kebab-case."},
             "hint": {"type": ["string", "null"], "description": "What to do about it."},
             "commands": {
-                "description": "The arguments of each command in the hint, in order; absent without a command.",
+                "description": "The arguments of each command in the hint, in order.",
                 "type": "array",
                 "items": {"type": "array", "items": {"type": "string"}},
             },
