@@ -178,16 +178,6 @@ impl Objects {
         Ok(Some((found.kind(), found.data().to_vec())))
     }
 
-    /// The id of an object; `None` for kinds that are not read.
-    fn id_of(&self, kind: ObjectType, content: &[u8]) -> Option<Digest> {
-        match kind {
-            ObjectType::Blob => Some(self.format.blob(content)),
-            ObjectType::Tree => Some(self.format.tree(content)),
-            ObjectType::Commit => Some(self.format.commit(content)),
-            _ => None,
-        }
-    }
-
     /// Returns an error if an object that libgit2 has read is not the one that its id names, unless libgit2 sees to it.
     pub(super) fn refuse_other(
         &self,
@@ -204,7 +194,7 @@ impl Objects {
 
     /// Returns an error if an object is not the one that its id names.
     fn refuse_unlike(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
-        match self.id_of(kind, content) {
+        match id_of(self.format, kind, content) {
             Some(held) if held != digest(id) => Err(damaged(
                 id,
                 &format!("what is stored under this id has the id {held}"),
@@ -429,6 +419,16 @@ impl Objects {
             .opened(self.repo.path(), exactly)?
             .ok_or_else(gone)?;
         Ok(self.anew.get_or_init(|| repo))
+    }
+}
+
+/// The id of an object; `None` for kinds that are not read.
+fn id_of(format: ObjectFormat, kind: ObjectType, content: &[u8]) -> Option<Digest> {
+    match kind {
+        ObjectType::Blob => Some(format.blob(content)),
+        ObjectType::Tree => Some(format.tree(content)),
+        ObjectType::Commit => Some(format.commit(content)),
+        _ => None,
     }
 }
 
