@@ -4,7 +4,7 @@
 //! with the machine, ratios within one run do not. Each measure is printed as soon as it is known, and all of them as
 //! one table at the end. Parts can be asked for by name: `cargo bench --bench targets -- transitions latency`. The part
 //! `against` compares with another build of `orch`, whose path is in `ORCH_BENCH_OLD`; `ORCH_BENCH_NEW` names another
-//! one in the place of this build.
+//! one in place of this build.
 
 #![expect(
     clippy::print_stdout,

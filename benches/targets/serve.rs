@@ -248,7 +248,7 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
     });
     let _ = server.child.kill();
     let _ = server.child.wait();
-    // The step of `last` is no order of these.
+    // The step of `last` is not an order of these.
     let recorded = world.commits("HEAD") - before - 1;
     let told = heard
         .first()
@@ -298,7 +298,7 @@ fn serve_in(what: &str, place: &Path, table: &mut Table) {
     );
 }
 
-/// Sends orders at their times until all are sent: each task goes on, which is ordered twice, and is sent back. Returns
+/// Sends orders at their times until all are sent: each task continues, which is ordered twice, and is sent back. Returns
 /// how long the answers took, and how many steps were taken.
 fn order(
     server: &Server,

@@ -78,7 +78,7 @@ pub(super) fn script(shell: Shell) -> io::Result<String> {
 }
 
 /// Prints the answer to a shell and returns the exit code. `arguments` are those of the process; the words of the
-/// line follow `--`. An error prints nothing, because its text would become a part of the line.
+/// line follow `--`. An error prints nothing, because its text would become part of the line.
 pub(super) fn run(
     shell: &str,
     arguments: &[OsString],
@@ -115,7 +115,7 @@ pub(super) fn run(
     }
 }
 
-/// What may stand in the place of the last of these words, which follow the name of the program, each with its help.
+/// What may stand in place of the last of these words, which follow the name of the program, each with its help.
 /// `in_use` is the task of a line that names none.
 #[cfg(feature = "repl")]
 pub(super) fn at_prompt(

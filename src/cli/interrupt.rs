@@ -170,7 +170,7 @@ fn repeats(first: i32, signal: i32, later: Duration) -> bool {
 
 /// Whether the process was started with SIGHUP ignored. Always `false` on systems without `/proc`.
 fn ignores_hangup() -> bool {
-    // The system makes the text anew for each read; this buffer takes it in one.
+    // The system makes the text again for each read; this buffer takes it in one.
     let mut bytes = [0; 4096];
     let read = File::open("/proc/self/status").and_then(|mut status| status.read(&mut bytes));
     let status = String::from_utf8_lossy(&bytes[..read.unwrap_or_default()]);

@@ -6,8 +6,9 @@ use clap::Args;
 /// How long to wait for locks.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct LockArgs {
-    /// Wait up to DURATION (`90s`, `5m`) for other orch processes, for git's locks and for an open `git
-    /// commit`; `0s`: not at all. By default up to half a minute for orch, and briefly for git.
+    /// Wait up to DURATION (`90s`, `5m`) for other orch processes, for git's locks and for an open
+    /// `git commit`; `0s` does not wait. The default is up to half a minute for orch, and briefly
+    /// for git.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub wait: Option<Period>,
 }

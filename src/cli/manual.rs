@@ -169,7 +169,7 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             (
                 "resume",
                 [
-                    ("orch resume t-1", "go on"),
+                    ("orch resume t-1", "continue"),
                     ("orch resume t-1 -- claude -p", "with another agent"),
                 ],
             ),
@@ -224,7 +224,7 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             (
                 "approve",
                 [
-                    ("orch approve t-1", "let it go on"),
+                    ("orch approve t-1", "let it continue"),
                     ("orch approve t-1 --dry-run", "only show the step"),
                 ],
             ),

@@ -15,7 +15,7 @@ pub(super) const MANY: usize = 16;
 /// The bytes of the stack of a thread that only shows that it can be started.
 const STACK: usize = 64 << 10;
 
-/// Returns an error unless the system grants so many threads at once.
+/// Returns an error unless the system grants this many threads at once.
 ///
 /// Without one of its threads, a library that listens or waits ends the process where it stands. So a command asks
 /// before it has begun anything.
@@ -27,7 +27,7 @@ pub(super) fn require(many: usize) -> Result<(), Failure> {
     })
 }
 
-/// Starts so many threads at once, with stacks of so many bytes, and ends them.
+/// Starts this many threads at once, with stacks of this many bytes, and ends them.
 fn start(many: usize, stack: usize) -> io::Result<()> {
     let gate = Mutex::new(());
     thread::scope(|scope| {

@@ -161,7 +161,7 @@ impl Ui {
         write_out(text)
     }
 
-    /// Prints a JSON document as the answer: indented on a terminal, else on one line. Returns an error as
+    /// Prints a JSON document as the answer: indented on a terminal, otherwise on one line. Returns an error as
     /// [`Ui::answer`] does.
     pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
         if self.width > 0 || self.muted || self.kept.is_some() {
@@ -278,7 +278,7 @@ impl WholeScreen {
         (width.into(), height.into())
     }
 
-    /// Shows a text in the place of the one before, as far as there is room. Returns an error if stdout cannot be
+    /// Shows a text in place of the one before, as far as there is room. Returns an error if stdout cannot be
     /// written.
     pub fn show(&mut self, text: &str) -> io::Result<()> {
         // Each row is cleared before it is written: after a full row the cursor is still on its last character. All is

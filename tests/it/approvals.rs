@@ -226,7 +226,7 @@ fn what_is_judged_anew_stands() {
             "--to",
             "review",
             "--reason",
-            "judge it anew",
+            "judge it again",
         ])
         .succeeds();
     world.code_review("t", true, 2);
@@ -583,7 +583,7 @@ fn a_base_branch_that_is_not_here_is_named() {
     world
         .orch(&["approve", "t"])
         .ends(5)
-        .reports("`[git] base` names `trunk`, which is no branch here");
+        .reports("`[git] base` names `trunk`, which is not a branch here");
     world.git(&["branch", "trunk"]);
     world.orch(&["approve", "t"]).succeeds();
 }
@@ -780,7 +780,7 @@ fn what_judged_something_else_is_not_confirmed() {
             "--to",
             "review",
             "--reason",
-            "judge it anew",
+            "judge it again",
         ])
         .succeeds();
     world
@@ -805,7 +805,7 @@ fn what_judged_something_else_is_not_confirmed() {
         .ends(1);
 }
 
-/// Its commits go on to name it as it was called then, however many steps followed.
+/// Its commits continue to name it as it was called then, however many steps followed.
 #[test]
 fn a_later_commit_closes_an_approval_of_a_task_that_was_renamed() {
     let world = World::ready();

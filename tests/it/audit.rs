@@ -511,7 +511,7 @@ fn every_forgery_is_named() {
             "does not name the events",
         ),
         (
-            "a state of events that are not there",
+            "a state of events that do not exist",
             |world| {
                 let mut state = state(world);
                 state.heads = vec![orch::base::Digest::of_blob(b"nowhere")];
@@ -577,7 +577,7 @@ fn every_forgery_is_named() {
             "the line was changed",
         ),
         (
-            "a rewritten line, and all ids made anew",
+            "a rewritten line, and all ids made again",
             |world| {
                 tell_lines(
                     world,
@@ -622,7 +622,7 @@ fn every_forgery_is_named() {
             "does not hold",
         ),
         (
-            "a line that is no event",
+            "a line that is not an event",
             |world| world.write(LOG, world.read(LOG) + "{\"approved_by\":\"everybody\"}\n"),
             "does not begin with `id` and `after`",
         ),
@@ -644,7 +644,7 @@ fn every_forgery_is_named() {
                     changes.insert(0, json!({"op": "add", "path": "/data", "value": {}}));
                 });
             },
-            "holds what no step puts there",
+            "contains something that no step writes",
         ),
         (
             "a lost record",

@@ -113,7 +113,7 @@ fn committed_code_leads_a_task_to_its_end_and_the_audit_names_it() {
     let reason = world.suggestion("t")["reason"].clone();
     assert_eq!(
         reason, "the task is in `done`, which is terminal",
-        "code goes on, and that is no news"
+        "code continues, and that is not news"
     );
     let audit = world.orch_json(&["audit"]);
     assert_eq!(audit["counts"], json!({"proven": 7}));
@@ -178,7 +178,7 @@ fn a_later_commit_makes_a_report_stale_and_the_reason_says_so() {
     assert_eq!(review["fresh"], false);
     assert_eq!(
         review["staleBecause"],
-        "it judged an earlier version of `patch`: the code outside of tasks changed since"
+        "it judged an earlier version of `patch`: the code outside tasks changed since"
     );
     world
         .orch(&["next", "t"])

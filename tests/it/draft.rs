@@ -63,7 +63,7 @@ fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
         world
             .orch(&["draft", "t", name])
             .ends(5)
-            .reports("is there already");
+            .reports("already exists");
         assert_eq!(world.read(&path), "mine");
         let printed = world
             .orch(&["draft", "t", name, "--print"])
@@ -85,7 +85,7 @@ fn is_told_as_one(world: &World, count: usize) {
     for face in ["suggest", "prompt", "explain", "check"] {
         let shown = world.orch(&[face, "t"]).stdout;
         assert_eq!(shown.matches(&message).count(), 1, "{face}: {shown}");
-        let each = shown.matches("this is still to be written").count();
+        let each = shown.matches("this has not been written yet").count();
         assert_eq!(
             (each, shown.matches("schema-mismatch").count()),
             (0, 0),
@@ -152,7 +152,7 @@ fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
         "tasks/t/review/plan-review.json",
     );
     let told = world.orch(&["draft", "t"]).ends(5);
-    let told = told.reports("planning/plan.json is there already, and does not count: ");
+    let told = told.reports("planning/plan.json already exists, and does not count: ");
     told.reports("orch draft t plan --force");
     world.plan("t", 2);
     world.orch(&["next", "t"]).succeeds();
@@ -163,7 +163,7 @@ fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
     world
         .orch(&["draft", "t", "plan", "--force"])
         .ends(5)
-        .reports("is there already, and counts");
+        .reports("already exists, and counts");
     assert_eq!(world.read(review).matches("TODO").count(), 0);
     // HEAD has the verdict that is used up.
     world

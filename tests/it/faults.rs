@@ -60,7 +60,7 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
         thread::sleep(Duration::from_micros(1500 * round));
         let _ = child.kill();
         let _ = child.wait();
-        // The next run finishes or begins anew; either way the task is where it should be, once.
+        // The next run finishes or begins again; either way the task is where it should be, once.
         let ended = world.orch(&["next", &task, "--expect", "plan_review"]);
         assert_eq!(ended.code, 0, "round {round}: {ended:?}");
         world.orch(&["watch", "--once"]).succeeds();
@@ -254,7 +254,7 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     // Too large, then a link: each is there, and neither can be proof.
     world.write("tasks/t1/planning/plan.json", " ".repeat(9 << 20));
     world
-        .orch(&["next", "t1", "--override", "go on"])
+        .orch(&["next", "t1", "--override", "continue"])
         .ends(5)
         .reports("cannot read tasks/t1/planning/plan.json");
     world.remove("tasks/t1/planning/plan.json");
@@ -265,11 +265,11 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     )
     .expect("a link");
     world
-        .orch(&["next", "t1", "--override", "go on"])
+        .orch(&["next", "t1", "--override", "continue"])
         .ends(5)
         .reports("cannot read tasks/t1/planning/plan.json");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
-    // A transcript that cannot be read is not begun anew.
+    // A transcript that cannot be read is not begun again.
     world.remove("tasks/t1/planning/plan.json");
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.remove("tasks/t1/transcript.jsonl");
@@ -323,7 +323,7 @@ fn leftovers_do_not_reach_another_branch() {
     assert!(!world.path(".git/orch/journal.json").exists());
 }
 
-/// What follows the name of a journal that is kept, and what is put in the place of the journal.
+/// What follows the name of a journal that is kept, and what is put in place of the journal.
 type JournalWreck = (&'static str, fn(&World, &str));
 
 #[test]

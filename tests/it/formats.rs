@@ -276,7 +276,7 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
     world.orch(&["new", "u"]).succeeds();
     world.git(&["mv", "tasks/t/planning", "tasks/u/planning"]);
     world.git(&["rm", "-qr", "tasks/t"]);
-    world.commit("Start anew");
+    world.commit("Start again");
     world
         .orch(&["next", "u"])
         .succeeds()

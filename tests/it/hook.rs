@@ -80,7 +80,7 @@ impl Scene {
         self.git(&["commit", "-q", "--allow-empty", "-m", "Something"])
     }
 
-    /// A program in the place of a hook, which notes its arguments and stdin.
+    /// A program in place of a hook, which notes its arguments and stdin.
     fn hook(&self, name: &str, then: &str) {
         let note = format!(
             "{{ echo \"{name} $*\"; cat; }} >>'{}'",

@@ -406,7 +406,7 @@ fn malformed_messages_are_answered_or_passed_over_and_the_next_is_served() {
             "{arguments}"
         );
     }
-    // What is no request is passed over or refused, and the server goes on.
+    // What is no request is passed over or refused, and the server continues.
     for line in [
         "",
         "{",
@@ -430,7 +430,7 @@ fn malformed_messages_are_answered_or_passed_over_and_the_next_is_served() {
             assert_eq!(message["result"], json!({}));
             break;
         }
-        // An answer to what is no request has no id.
+        // An answer to what is not a request has no id.
         assert_eq!(message["error"]["code"], -32600, "{message}");
     }
     assert_eq!(world.phase("t"), "planning");

@@ -198,7 +198,7 @@ fn kinds(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Every pair of deeds, brought together in every way, goes on to its end and is audited.
+/// Every pair of deeds, brought together in every way, continues to its end and is audited.
 #[track_caller]
 fn joins(phase: &str, deeds: [Deed; 2], stands_in: &str) {
     for deeds in [deeds, [deeds[1], deeds[0]]] {

@@ -1,5 +1,5 @@
 //! Everything that reads what others write is given mutated texts: bytes that are cut, repeated, exchanged, nested or
-//! taken from elsewhere. It may refuse them; it must not panic, overflow its stack, or point outside of the text.
+//! taken from elsewhere. It may refuse them; it must not panic, overflow its stack, or point outside the text.
 //!
 //! The corpus is what ships and what documents show, so that most mutations get past the first line of a reader.
 

@@ -200,7 +200,7 @@ fn what_a_watch_notices_is_told_once_whatever_comes_between() {
     configure(&world, KEEPS);
     let watch = || world.orch(&["watch", "--once"]).succeeds();
     watch();
-    assert_eq!(events(&world), [""; 0], "an agent goes on");
+    assert_eq!(events(&world), [""; 0], "an agent continues");
     world.walk_to_from("t", "test", "accept");
     watch();
     assert_eq!(events(&world), ["human"]);

@@ -39,7 +39,11 @@ impl Prepared {
                 prepared.directories.push(path);
                 continue;
             }
-            assert!(entry.file_type().is_file(), "{} is no file", path.display());
+            assert!(
+                entry.file_type().is_file(),
+                "{} is not a file",
+                path.display()
+            );
             let bytes = fs::read(entry.path()).expect("readable");
             let names_place = bytes.windows(place.len()).any(|part| part == place);
             assert!(

@@ -5,7 +5,7 @@ use crate::terminal::{Terminal, sides};
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-/// Runs `orch repl` with lines on its stdin, which is no terminal.
+/// Runs `orch repl` with lines on its stdin, which is not a terminal.
 fn piped(world: &World, arguments: &[&str], lines: &str) -> Ended {
     let mut command = world.orch_command(&[&["repl"], arguments].concat());
     command

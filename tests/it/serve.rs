@@ -577,7 +577,7 @@ fn only_those_with_a_token_and_from_here_are_answered() {
     let server = Server::start(&world, &[]);
     let own = format!("127.0.0.1:{}", server.port);
     let bearer = format!("Bearer {}", server.person);
-    // The URL that was printed gives a session, which is no token, where no script reads it.
+    // The URL that was printed gives a session, which is not a token, where no script reads it.
     let signed = server.raw(
         "GET",
         &format!("/?token={}", server.person),

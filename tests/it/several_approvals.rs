@@ -335,7 +335,7 @@ fn an_approval_of_code_counts_while_the_change_stands() {
     world.commit_code("2", None);
     world
         .orch(&["suggest", "t"])
-        .says("bea@example.com judged something else than what is there now");
+        .says("bea@example.com judged something other than what is there now");
     by(&world, "bea", &["approve", "t"]).succeeds();
     world.write("src/b.rs", "of others\n");
     world.commit("code of others");

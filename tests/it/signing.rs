@@ -462,7 +462,7 @@ fn a_name_that_no_commit_can_hold_is_refused_with_a_hint() {
             refused.stderr.contains("no commit can name you")
                 || refused
                     .stderr
-                    .contains("no character that a commit can hold"),
+                    .contains("no character that a commit can contain"),
             "{name:?}: {refused:?}"
         );
         refused.reports("hint: git config user.name NAME");

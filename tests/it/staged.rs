@@ -529,7 +529,7 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     let found = staged(&world).ends(1).says("this commit would remove it");
     restored(&world, &found);
     assert_eq!(world.dirty(), "");
-    // git may store something else than what is in the work tree.
+    // git may store something other than what is in the work tree.
     world.git(&["config", "core.autocrlf", "true"]);
     for name in ["state.json", "transcript.jsonl"] {
         world.remove(&format!("tasks/u/{name}"));

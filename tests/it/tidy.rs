@@ -255,7 +255,7 @@ fn the_environment_and_the_clock_have_one_door_each() {
             if name != door {
                 wrong.extend(named.map(|word| format!("{name}: {word} belongs to {door}")));
             } else {
-                assert!(named.count() > 0, "{door} is no door any more");
+                assert!(named.count() > 0, "{door} is not a door any more");
             }
         }
     }
@@ -336,7 +336,7 @@ fn each_library_has_one_home() {
         homes
             .iter()
             .filter(|home| !used.contains(&home.0))
-            .map(|home| format!("{home:?} is no home")),
+            .map(|home| format!("{home:?} is not a home")),
     );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -649,7 +649,7 @@ fn the_page_of_faces_is_what_the_program_says() {
     generated("docs/faces.md", &orch::cli::faces());
 }
 
-/// Words in the place of a code: `error[…]` and `"code": "…"` in outputs, `` (`…`) `` is checked by hand.
+/// Words in place of a code: `error[…]` and `"code": "…"` in outputs, `` (`…`) `` is checked by hand.
 fn codes_in(text: &str) -> BTreeSet<String> {
     let is_word = |word: &str| {
         !word.is_empty()

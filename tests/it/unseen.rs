@@ -104,13 +104,13 @@ fn what_was_broken_before_does_not_hold_back_work_elsewhere() {
 fn a_root_that_shows_nothing_while_git_has_records_is_an_error_everywhere() {
     type Change = fn(&World);
     let changes: [(&str, Change); 3] = [
-        ("a misspelt root", |world| {
+        ("a misspelled root", |world| {
             world.write("orch.toml", "[[root]]\npath = \"taskz/*\"\n")
         }),
         ("a moved directory", |world| {
             drop(world.git(&["mv", "tasks", "work"]))
         }),
-        ("a second root that is misspelt", |world| {
+        ("a second root that is misspelled", |world| {
             world.git(&["mv", "tasks/t", "other"]);
             world.write(
                 "orch.toml",
@@ -163,7 +163,7 @@ fn records_that_are_excluded_or_removed_or_of_another_program_are_no_tasks() {
     world.write("talks/transcript.jsonl", "{\"role\": \"user\"}\n");
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).succeeds();
-    world.commit("Begin anew");
+    world.commit("Begin again");
     world
         .orch(&["status"])
         .succeeds()

@@ -170,7 +170,7 @@ fn a_failing_run_is_used_up_and_a_rerun_of_the_same_code_may_pass() {
     moves_to(&world, "codegen");
     // The same report moves nothing any more, and neither does the same patch.
     world.orch(&["next", "t1"]).ends(3);
-    // A new run of the same code passes: the task goes on without a new patch.
+    // A new run of the same code passes: the task continues without a new patch.
     tests(&world, 0, "two");
     moves_to(&world, "review");
     moves_to(&world, "test");

@@ -111,7 +111,7 @@ fn a_file_that_a_phase_requires_wakes_the_watch_when_it_appears_and_when_it_is_r
         "system/workflows/global-state-machine.md",
         workflow.replacen("[phase.planning]", requiring, 1),
     );
-    // So that the decision stays the same but for the file.
+    // So that the decision stays the same except for the file.
     world.write("orch.toml", "[watch]\napply = \"none\"\n");
     world.commit("require the rules");
     world.orch(&["new", "t1"]).succeeds();
@@ -222,7 +222,7 @@ fn a_quiet_repository_stays_quiet() {
     let (_, lines) = running.stop();
     assert!(
         !lines.iter().any(|line| line.contains("json-syntax")),
-        "a half-written file is no finding: {lines:#?}"
+        "a half-written file is not a finding: {lines:#?}"
     );
 }
 
@@ -234,7 +234,7 @@ fn a_root_added_while_watching_is_watched() {
         "orch.toml",
         "[[root]]\npath = \"work/*\"\n\n[watch]\nadopt = true\n",
     );
-    // The settings are read anew at some moment; a task that comes then is seen.
+    // The settings are read again at some moment; a task that comes then is seen.
     let mut number = 0;
     eventually("a task of the new root moves", || {
         number += 1;
@@ -329,7 +329,7 @@ fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor(
             };
             format!(
                 "[[rule]]\nid = \"r{nth}\"\nfrom = \"p{nth}\"\nwhen = \"go.ready\"\nto = \"{to}\"\n\
-                 because = \"it goes on\"\n\n"
+                 because = \"it continues\"\n\n"
             )
         })
         .collect();

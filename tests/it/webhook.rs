@@ -47,7 +47,7 @@ impl Request {
 }
 
 /// A server that answers one request after another with these statuses, and then with 200. At `0` it hangs up, and at
-/// `1` it answers what is no HTTP.
+/// `1` it answers what is not HTTP.
 fn server(statuses: &'static [u16]) -> (u16, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -167,12 +167,12 @@ fn what_is_not_taken_is_reported_and_the_run_is_as_it_was() {
         (
             &[1],
             1,
-            "it has got the document, but its answer cannot be read as HTTP",
+            "it received the document, but its answer is not valid HTTP",
         ),
         (
             &[503, 1],
             2,
-            "it has got the document, but its answer cannot be read as HTTP",
+            "it received the document, but its answer is not valid HTTP",
         ),
     ] {
         let (port, got) = server(statuses);

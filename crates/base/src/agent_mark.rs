@@ -149,7 +149,7 @@ impl AgentMark {
         Self::of_address(rest.split('>').next()?)
     }
 
-    /// The agent program with this mail address; `None` for every other address.
+    /// The agent program with this email address; `None` for every other address.
     #[must_use]
     pub fn of_address(address: &str) -> Option<&'static Self> {
         let address = address.trim().to_ascii_lowercase();

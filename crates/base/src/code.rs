@@ -55,7 +55,7 @@ pub struct CodeEntry {
 /// What an error means for the caller. It decides the exit code of a command that ends with the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// A finding about a file. A command that cannot go on because of it ends as with `Usage`.
+    /// A finding about a file. A command that cannot continue because of it ends as with `Usage`.
     Finding,
     /// The answer to the question that was asked is no.
     No,

@@ -110,7 +110,7 @@ pub struct TypedWord {
 pub struct TypedLine {
     /// The words, in order.
     pub words: Vec<TypedWord>,
-    /// Whether a quote is not closed, or the last character is a backslash: the line goes on.
+    /// Whether a quote is not closed, or the last character is a backslash: the line continues.
     pub is_open: bool,
     /// Whether the line ends in its last word, so that the next character belongs to it.
     pub is_in_word: bool,

@@ -185,7 +185,7 @@ impl Directory {
         )
     }
 
-    /// Creates a file in the place of whatever file or link has the name.
+    /// Creates a file in place of whatever file or link has the name.
     pub fn create_anew(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let name = name.as_ref();
         self.remove_if_there(name)?;

@@ -73,7 +73,8 @@ pub trait Source {
     /// The bytes of a regular file, unless it is larger than `limit` bytes.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error>;
 
-    /// Reads the log at a path. Of a log longer than `most` bytes, a source may return only the last `most` bytes.
+    /// Reads the log at a path. If the log is longer than `most` bytes, a source may return only the last `most`
+    /// bytes.
     fn read_log(&self, path: &RepoPath, _most: u64) -> Result<ObservedLog, Error> {
         // A log only grows, so the limit of artifacts is not for it.
         Ok(ObservedLog::of(self.read(path, u64::MAX - 1)?))

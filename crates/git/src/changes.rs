@@ -96,7 +96,7 @@ impl Store {
         self.visited(self.objects.oid(commit)?, &self.boundary()?)
     }
 
-    /// The whole message of a commit. It is no part of [`Visited`]: messages are most of what a long history contains.
+    /// The whole message of a commit. It is not part of [`Visited`]: messages are most of what a long history contains.
     /// Returns an error if the commit does not exist.
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
         let commit = self.objects.find_commit(self.objects.oid(commit)?)?;

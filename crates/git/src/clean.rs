@@ -24,7 +24,7 @@ const ATTRIBUTES: &str = ".gitattributes";
 #[derive(Default)]
 pub(super) struct Conversions {
     /// Whether one that applies to the files of a directory names a converting attribute; without a directory, of those
-    /// outside of the work tree.
+    /// outside the work tree.
     converts: HashMap<Option<RepoPath>, bool>,
     /// Directories that were listed, and have none.
     bare: HashSet<RepoPath>,

@@ -272,7 +272,7 @@ impl Store {
         Ok(Some(parent))
     }
 
-    /// The description of a commit if it changed this part, or changed nothing at all and names a task; else `None`.
+    /// The description of a commit if it changed this part, or changed nothing at all and names a task; otherwise `None`.
     /// Cached.
     pub(super) fn told_of(
         &self,

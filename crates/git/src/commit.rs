@@ -121,7 +121,7 @@ pub(super) struct Published<'s> {
     index: Option<ReplacedIndex<'s>>,
 }
 
-/// Whether so many commits of a batch are enough, and the others are left.
+/// Whether this many commits of a batch are enough, and the others are left.
 pub type IsEnough<'a> = dyn Fn(usize) -> bool + 'a;
 
 /// The objects of a batch.
@@ -579,7 +579,7 @@ impl<'s> Transaction<'s> {
     }
 }
 
-/// A file is to be written where HEAD has a directory, or the other way round.
+/// A file has to be written where HEAD has a directory, or the other way round.
 pub(super) fn directory_taken() -> Error {
     let why = "HEAD has a file or a submodule in place of a directory of the task";
     let hint = "commit the change that put the directory there, then try again";

@@ -35,7 +35,7 @@ pub(super) fn between(old: &Listing, new: &Listing) -> Vec<u8> {
     delta
 }
 
-/// Instructions to copy so many bytes from an offset of the old content.
+/// Instructions to copy this many bytes from an offset of the old content.
 fn copy(delta: &mut Vec<u8>, mut from: usize, mut length: usize) {
     while length > 0 {
         let part = length.min(0xffff);

@@ -331,7 +331,7 @@ pub fn read_kept(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn within(file: &File, most: u64) -> io::Result<Vec<u8>> {
-    // Of a file that is longer nothing is read, however little of it is on the disk.
+    // If the file is longer, nothing is read, however little of it is on the disk.
     read_up_to(file, most)?
         .ok_or_else(|| io::Error::other(format!("it is longer than {} MiB", most >> 20)))
 }

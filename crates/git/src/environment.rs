@@ -291,7 +291,7 @@ fn unopened(git: &Path) -> Error {
             let is_missing = source.kind() == io::ErrorKind::NotFound;
             let error = io_error(place, source);
             let hint = format!(
-                "restore it, or remove {} if it is no repository",
+                "restore it, or remove {} if it is not a repository",
                 git.display()
             );
             return if is_missing {

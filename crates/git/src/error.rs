@@ -77,7 +77,7 @@ pub(super) fn environment(why: String) -> Error {
 
 /// There is no such commit.
 pub(super) fn unknown_revision(revision: &str) -> Error {
-    let hint = "see `git log`; a shallow clone has only a part of the history";
+    let hint = "see `git log`; a shallow clone has only part of the history";
     Error::new(
         Code::UnknownRevision,
         format!("there is no commit `{revision}`"),

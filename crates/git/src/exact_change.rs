@@ -56,7 +56,7 @@ impl Moves {
                 isize::try_from(hunk.new_lines()).ok()?,
             );
             let start = usize::try_from(hunk.old_start()).ok()?;
-            // Of a part without old lines, git tells the line before it.
+            // For a part without old lines, git names the line before it.
             let begin = if old == 0 {
                 start
             } else {
@@ -83,7 +83,6 @@ impl Moves {
     }
 }
 
-/// One part of a change.
 struct ChangePart {
     /// The index of its first line in the old version.
     begin: usize,
@@ -203,7 +202,7 @@ mod tests {
             assert_eq!(made(onto, to), both.map(numbered), "{onto:?} {to:?}");
         }
         assert_eq!(with_exact_change(b"a\n", b"\0\n", b"\0b\n"), None);
-        // The same lines stand twice, and those before them are gone in the first version.
+        // The same lines appear twice, and those before them are gone in the first version.
         let block = "a\nb\nc\nd\ne\nf\ng\n";
         let above = "1\n2\n3\n4\n5\n6\n7\n";
         let second = format!("{block}{}", block.replace('d', "D"));

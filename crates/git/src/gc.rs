@@ -28,7 +28,7 @@ const LOCK: &str = "gc.pid.lock";
 const MOMENT: u32 = 200;
 /// How often what is left is removed to take the lock.
 const MOST_LEFT: u32 = 100;
-/// For how long the file is believed if it names another host, such as one outside of a container: as long as git does.
+/// For how long the file is believed if it names another host, such as one outside a container: as long as git does.
 const FOREIGN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Keeps `git gc` from beginning. Dropping it permits that again.
@@ -103,7 +103,7 @@ impl Store {
             }
         }
         Err(gc_is_busy(
-            "others take the lock of `git gc` again and again",
+            "other processes keep taking the lock of `git gc`",
         ))
     }
 
@@ -130,12 +130,12 @@ impl Store {
             written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
         match (process.parse().ok(), host) {
             (Some(id), _) if collects(id) => {
-                GcState::Collecting(format!("`git gc` (process {process}) is at work"))
+                GcState::Collecting(format!("`git gc` (process {process}) is running"))
             }
             (Some(_), Some(host)) if is_young && *host != own_host() => {
                 let place = path.display();
                 GcState::Collecting(format!(
-                    "`git gc` on `{host}` may be at work, as {place} says (remove it if none is)"
+                    "`git gc` on `{host}` may be running, as {place} says (remove it if none is)"
                 ))
             }
             _ => GcState::Left(Some(file)),
@@ -204,7 +204,7 @@ impl GcLock {
         if self.is_held() {
             Ok(())
         } else {
-            Err(gc_is_busy("`git gc` is at work"))
+            Err(gc_is_busy("`git gc` is running"))
         }
     }
 

@@ -129,7 +129,7 @@ impl ReplacedIndex<'_> {
             if begun.elapsed() > MOST_OUTLASTED {
                 tracing::warn!(
                     ?open,
-                    "a git process may write back the index from before; look at `git status`"
+                    "a git process may write back the old index; look at `git status`"
                 );
                 return;
             }

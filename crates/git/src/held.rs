@@ -59,7 +59,7 @@ impl Store {
         Ok(found)
     }
 
-    /// A finding for everything else that lets no order write: a directory in the place of a file, a place that cannot
+    /// A finding for everything else that lets no order write: a directory in place of a file, a place that cannot
     /// be written, a full disk.
     fn obstacles(&self) -> Vec<Diagnostic> {
         let (own, common) = (self.objects.repo.path(), self.objects.repo.commondir());

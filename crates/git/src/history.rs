@@ -199,7 +199,7 @@ impl Store {
     }
 
     /// The commit among `to` and its ancestors that brings a text into a file of this name. `None` if there are
-    /// several, or one takes the text out of such a file; also if this clone is shallow or lacks one of the files,
+    /// several, or one takes the text out of such a file; even if this clone is shallow or lacks one of the files,
     /// or the history is too long to search, so that there may be others. Returns an error if git cannot read the
     /// history.
     pub fn commit_bringing(

@@ -26,7 +26,7 @@ pub enum HooksLocation {
 }
 
 impl Store {
-    /// The hooks directory that git uses: `core.hooksPath`, else the one that all work trees share. Returns
+    /// The hooks directory that git uses: `core.hooksPath`, otherwise the one that all work trees share. Returns
     /// an error if git fails.
     pub fn hooks(&self) -> Result<Hooks, Error> {
         let (git, tree) = (self.objects.repo.path().to_str(), self.root.to_str());

@@ -26,7 +26,6 @@ pub(super) struct EntryHead<'b> {
     more: u16,
 }
 
-/// An entry.
 pub(super) struct RawEntry<'b> {
     pub head: EntryHead<'b>,
     pub name: Cow<'b, [u8]>,

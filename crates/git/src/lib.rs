@@ -430,7 +430,7 @@ impl Store {
             .map(str::to_owned)
     }
 
-    /// The mail address of the author of commits; `None` if git has no identity.
+    /// The email address of the author of commits; `None` if git has no identity.
     #[must_use]
     pub fn identity_address(&self) -> Option<String> {
         self.identity(Person::Author)

@@ -169,9 +169,9 @@ impl Listing {
             .filter_map(|start| self.at(*start))
     }
 
-    /// The entries in which two directories differ, in their order. Of each side it is the number of one entry, or the
-    /// place where it would be. Most of two versions of a large directory is alike, which is skipped without reading it
-    /// entry by entry.
+    /// The entries in which two directories differ, in their order. For each side it is the number of one entry, or
+    /// the place where it would be. Most of two versions of a large directory is alike, which is skipped without
+    /// reading it entry by entry.
     pub(super) fn unlike(before: &Self, after: &Self) -> Vec<[Range<usize>; 2]> {
         let mut found = Vec::new();
         let (mut old, mut new) = (0, 0);

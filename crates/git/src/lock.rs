@@ -196,6 +196,6 @@ mod tests {
         assert!(!is_ours(&lock).expect("nothing is there"));
         std::fs::write(&lock, CONTENT).expect("written");
         assert!(is_ours(&lock).expect("ours"));
-        is_ours(&lock.join("below")).expect_err("a file is no directory");
+        is_ours(&lock.join("below")).expect_err("a file is not a directory");
     }
 }

@@ -1,8 +1,8 @@
 //! The commits of a batch, made in memory and written as loose objects, or as one pack if there are many.
 //!
-//! Each loose object is a file, and a sync. Of a directory with many tasks, each commit in a pack after the first adds only
-//! what differs from the tree of the one before. The cost depends on the depth of the paths and the size of their
-//! directories, not on the repository.
+//! Each loose object is a file, and a sync. For a directory with many tasks, each commit in a pack after the first
+//! adds only what differs from the tree of the one before. The cost depends on the depth of the paths and the size of
+//! their directories, not on the repository.
 
 use super::commit::{Built, IsEnough, NewObjects, PlannedCommit, Transaction, directory_taken};
 use super::journal::MovedPath;
@@ -429,7 +429,7 @@ fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> 
         let bytes = [format!("{mode:o} ").as_bytes(), name, b"\0", id.as_bytes()].concat();
         put.push((at..at, (name, is_tree), bytes));
     }
-    // Of several new entries in one place, the order of git is not that of the names.
+    // git does not sort several new entries in one place by name.
     put.sort_by(|(_, one, _), (_, other, _)| ordered(one.0, one.1, other.0, other.1));
     let gone = changed
         .keys()

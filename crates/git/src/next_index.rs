@@ -1,4 +1,4 @@
-//! The file that is to replace the index: written in the directory of `orch`, and renamed when all else is ready.
+//! The file that will replace the index: written in the directory of `orch`, and renamed when all else is ready.
 
 use super::side_work::SideWork;
 use super::splice::SplicedIndex;

@@ -365,7 +365,7 @@ impl Objects {
             }
             readable_packs(&directory.join("pack"))?;
         }
-        // libgit2 does not tell if it failed to open a pack. A repository that is opened anew tries again.
+        // libgit2 does not tell if it failed to open a pack. A repository that is opened again tries again.
         if self.opened_anew()?.odb().map_err(libgit2)?.exists(id) {
             Err(unread(id))
         } else {

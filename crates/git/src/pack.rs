@@ -31,7 +31,7 @@ pub(super) struct Pack {
     format: ObjectFormat,
     bytes: Vec<u8>,
     objects: BTreeMap<Digest, Packed>,
-    /// The last versions of trees, by the id of the newest. A version that comes back begins anew.
+    /// The last versions of trees, by the id of the newest. A version that comes back begins again.
     versions: HashMap<Digest, TreeVersions>,
     deflate: Deflate,
 }
@@ -73,7 +73,7 @@ impl TreeVersions {
             .filter(|_| next < LONGEST)
     }
 
-    /// Puts the next version after the others, or in the place of all of them.
+    /// Puts the next version after the others, or in place of all of them.
     fn push(&mut self, version: TreeVersion, is_whole: bool) {
         if is_whole {
             self.read.clear();

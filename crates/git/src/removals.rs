@@ -109,7 +109,7 @@ impl Store {
         Ok(commits)
     }
 
-    /// The same as [`Store::removals`], without the history of `until`, and of at most so many commits.
+    /// The same as [`Store::removals`], without the history of `until`, and of at most this many commits.
     fn removals_between(
         &self,
         from: Digest,

@@ -207,7 +207,7 @@ mod tests {
                     good.add(home.path().join("missing"));
                     good.wait().expect("it is skipped");
                     assert_eq!(locked(&good.0.progress).left, 0);
-                    bad.wait().expect_err("a file is no directory");
+                    bad.wait().expect_err("a file is not a directory");
                     bad.wait().expect("it was told");
                 });
             }

@@ -60,7 +60,7 @@ impl Store {
         };
         let known = known.map_err(|error| match error.code() {
             ErrorCode::NotFound => no_identity(),
-            _ if error.message().contains("angle brackets") => malformed("name or mail address"),
+            _ if error.message().contains("angle brackets") => malformed("name or email address"),
             _ if error.message().contains("empty name or email") => nothing_left(),
             _ => libgit2(error),
         })?;
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-/// Returns the person, or an error if the header of a commit cannot hold the name or the mail address.
+/// Returns the person, or an error if the header of a commit cannot hold the name or the email address.
 fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<'static>, Error> {
     let breaks = |bytes: &[u8]| {
         bytes
@@ -193,7 +193,7 @@ fn refuse_malformed(person: git2::Signature<'static>) -> Result<git2::Signature<
     };
     let what = match (breaks(person.name_bytes()), breaks(person.email_bytes())) {
         (true, _) => "name",
-        (_, true) => "mail address",
+        (_, true) => "email address",
         _ => return Ok(person),
     };
     Err(malformed(what))
@@ -207,7 +207,7 @@ fn malformed(what: &str) -> Error {
 
 /// git drops control characters and outer punctuation from names.
 fn nothing_left() -> Error {
-    unusable("your name or mail address has no character that a commit can hold".to_owned())
+    unusable("your name or email address has no character that a commit can contain".to_owned())
 }
 
 fn unusable(message: String) -> Error {
@@ -272,7 +272,7 @@ mod tests {
             (
                 "Ann",
                 "ann@example.com\nx",
-                Some("your mail address contains"),
+                Some("your email address contains"),
             ),
             ("Ann", "ann@example.com", None),
         ] {

@@ -147,7 +147,7 @@ impl NewEntries<'_> {
         Some(())
     }
 
-    /// Puts an entry in the place of those with its name, or removes them. Returns `None` if the index is malformed, or
+    /// Puts an entry in place of those with its name, or removes them. Returns `None` if the index is malformed, or
     /// it is not the entry of a file.
     fn put(
         &mut self,

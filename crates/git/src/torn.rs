@@ -52,7 +52,7 @@ impl Objects {
     /// The error for an object with a torn file.
     #[must_use]
     pub fn torn(object: Digest) -> Error {
-        let what = "its file is empty or cut short, as a power failure leaves it";
+        let what = "its file is empty or truncated, as after a power failure";
         let hint = Hint::run(&["git", "fsck"]).text(
             "; then remove the file, and fetch the object from another clone or stage the file again",
         );

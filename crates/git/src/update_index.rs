@@ -57,7 +57,7 @@ impl GitUpdate {
         false
     }
 
-    /// Writes these entries and releases the lock, also if git was killed and left it. Returns an error if git fails.
+    /// Writes these entries and releases the lock, even if git was killed and left it. Returns an error if git fails.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         let Some(process) = self.process.take() else {
             return Ok(());

@@ -1,7 +1,6 @@
 //! Numbers as git writes them into an index and into a pack, where an object says how far back its base begins: seven bits
 //! in a byte, the highest first, and no two encodings of one number. See `varint.c` of git.
 
-/// Encodes a number.
 pub(super) fn encode(mut number: usize) -> Vec<u8> {
     let low = |number: usize| number.to_le_bytes()[0] & 0x7f;
     let mut bytes = vec![low(number)];

@@ -90,13 +90,13 @@ impl Store {
         let remove = ["rm", &lock.to_string_lossy()];
         let (message, hint) = if age >= ABANDONED {
             (
-                format!("{shown} was left behind {since} ago: no git process works here"),
+                format!("{shown} was left behind {since} ago: no git process is running here"),
                 Hint::from("remove it: ").command(&remove),
             )
         } else {
             // Its process may be one that uses git as a library.
             let message =
-                format!("{shown} has been held for {since}, and no git process works here");
+                format!("{shown} has been held for {since}, and no git process is running here");
             (
                 message,
                 Hint::from("try again; if it stays, remove it: ").command(&remove),

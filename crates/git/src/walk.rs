@@ -18,7 +18,7 @@ pub(super) struct CommitNode {
 /// In which order commits are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WalkOrder {
-    /// Children before their parents, else by date.
+    /// Children before their parents, otherwise by date.
     ByDate,
     /// Children before their parents, one line of history after the other.
     ByLine,

@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// Keeps who was seen to write these bytes at a path of a task, or to make this commit. What was seen before stays,
-    /// unless it is an agent of which no turn is known, or an order wrote them anew. Returns an error if it cannot be kept.
+    /// unless it is an agent of which no turn is known, or an order wrote them again. Returns an error if it cannot be kept.
     pub fn see_writer(
         &self,
         task: &RepoPath,

@@ -50,7 +50,7 @@ impl PatternPart {
             .ok()?;
         // What a backslash stands for is left to the glob.
         let start = text[..wildcard].split('\\').next().unwrap_or_default();
-        // The slash behind `**` is a part of what that matches.
+        // The slash behind `**` is part of what that matches.
         let end = text
             .rsplit(['*', '?', ']', '}', '/', '\\'])
             .next()
@@ -66,7 +66,7 @@ impl PatternPart {
     /// What matches the first names of the paths that a pattern matches.
     fn first(pattern: &str) -> Option<Self> {
         let first = pattern.split('/').next().unwrap_or_default();
-        // Alternatives that go on behind the slash may begin with any name.
+        // Alternatives that continue behind the slash may begin with any name.
         Self::new(first).or_else(|| Self::new("*"))
     }
 

@@ -381,7 +381,7 @@ impl Observer<'_> {
             return None;
         }
         let message = format!(
-            "the file holds so many values that reading it would take {} MiB of memory; the limit is {} MiB",
+            "the file contains so many values that reading it would take {} MiB of memory; the limit is {} MiB",
             memory >> 20,
             limit >> 20
         );

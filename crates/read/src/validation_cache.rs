@@ -14,7 +14,7 @@ use std::sync::Mutex;
 /// The digest of the content, the digest of the schema that accepts it, and the format.
 type ValidDigests = (Digest, Digest, Format);
 
-/// A file that grows beyond this size is started anew.
+/// A file that grows beyond this size is started again.
 const MAX_BYTES: u64 = 128 << 10;
 
 /// Content that a schema is known to accept.

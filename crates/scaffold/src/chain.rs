@@ -206,7 +206,6 @@ fn rules(phases: &[SkillPhase]) -> String {
     text
 }
 
-/// The instructions for a phase; `before` are the phases before it.
 fn instructions(name: &str, before: &[SkillPhase], phase: &SkillPhase) -> String {
     let what = if phase.description.is_empty() {
         &phase.title

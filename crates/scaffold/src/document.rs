@@ -259,9 +259,9 @@ const RECOVERY: &str = "
 | --- | --- |
 | an action fails | it is tried again, three times in all; then it is given up, and its rules are skipped |
 | three actions were given up | the loop ends as `failed` |
-| fewer were given up | the other actions go on; then the loop ends as `failed` |
+| fewer were given up | the other actions continue; then the loop ends as `failed` |
 | a result does not fit the state | it counts as a failure, and the state stays as it was |
-| the process dies | `orch run` goes on after the last recorded step |
+| the process dies | `orch run` continues after the last recorded step |
 | the state is lost or damaged | `orch recover` brings it back from git or the transcript |
 | a person ends the loop | `orch stop` leads to `user_exit`; `orch reopen` takes it up again |
 ";

@@ -36,7 +36,7 @@ impl SkillRefused {
 pub struct SkillFault {
     /// JSON pointer (RFC 6901) of the value.
     pub pointer: String,
-    /// The byte range in the text, if only a part of it is wrong.
+    /// The byte range in the text, if only part of it is wrong.
     pub span: Option<Range<usize>>,
     /// The finding, without a place, because a value does not record where it was read from.
     pub diagnostic: Diagnostic,

@@ -45,7 +45,7 @@ pub struct DraftAnswer {
     pub artifact: String,
     /// The path of its file.
     pub path: String,
-    /// The text, in which every text that is to be written begins with TODO.
+    /// The text, in which everything left to write begins with TODO.
     pub text: String,
     /// Whether the file was written; it was printed otherwise.
     pub written: bool,

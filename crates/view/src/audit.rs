@@ -53,7 +53,7 @@ pub struct AuditIncremental {
     pub changes: usize,
     /// Why all commits were replayed; null if they were not.
     pub why: Option<String>,
-    /// Why the next audit cannot go on from here; null if it can.
+    /// Why the next audit cannot continue from here; null if it can.
     pub not_kept: Option<String>,
 }
 
@@ -231,7 +231,7 @@ impl AuditReport {
         )
     }
 
-    /// Where an incremental audit went on from, and whether the next one can go on from here.
+    /// Where an incremental audit went on from, and whether the next one can continue from here.
     #[must_use]
     pub fn continuation(&self) -> Option<String> {
         let incremental = self.incremental.as_ref()?;

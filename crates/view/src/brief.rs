@@ -198,7 +198,7 @@ impl BriefFile {
     }
 }
 
-/// The command that comes next: the complete instructions for work, else the first option.
+/// The command that comes next: the complete instructions for work, otherwise the first option.
 fn next_command(suggestion: &Suggestion) -> Option<String> {
     let is_work = matches!(suggestion.duty.r#do, Do::Write | Do::Fix | Do::Renew);
     if is_work && suggestion.duty.owner == Owner::Agent {

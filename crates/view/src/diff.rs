@@ -69,7 +69,7 @@ impl ArtifactDiff {
                     .lines()
                     .for_each(|line| out.push_str(&shown(line, paint))),
                 None => out.push_str(&format!(
-                    "{} differs, and cannot be shown\n",
+                    "{} differs, but cannot be shown\n",
                     one_line(&file.path)
                 )),
             }

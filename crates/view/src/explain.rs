@@ -33,14 +33,14 @@ super::json::documents! { Explanations = "explanations" }
 pub struct Explanation {
     /// The resulting suggestion, as `orch suggest` prints it.
     pub suggestion: Suggestion,
-    /// The commit that contains the present state; null if none does.
+    /// The commit that contains the current state; null if none does.
     pub committed: Option<String>,
     /// The path of the workflow document.
     pub document: String,
     /// The digest of the document and its schemas.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}([0-9a-f]{24})?$")))]
     pub workflow_digest: String,
-    /// The rule that decided; else the one that lacks least. Null if no rule was tried.
+    /// The rule that decided; otherwise the one that lacks least. Null if no rule was tried.
     pub nearest: Option<String>,
     /// Every rule of the phase, in document order.
     pub rules: Vec<TriedRuleView>,
@@ -76,7 +76,7 @@ pub struct TriedRuleView {
 pub struct GuardPartView {
     /// The source text of the part, in CEL.
     pub text: String,
-    /// `true`, `false`, `error`, `not-tried`, or `unknown` if it reads an artifact that is not there, or not
+    /// `true`, `false`, `error`, `not-tried`, or `unknown` if it reads an artifact that does not exist, or not
     /// valid, and the rule does not depend on it.
     #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried", "unknown"])))]
     pub result: &'static str,
@@ -133,7 +133,7 @@ pub struct ArtifactFacts {
     pub digest: Option<String>,
     /// Why the artifact is not fresh.
     pub stale_because: Option<String>,
-    /// Who wrote its files or made its commits, as far as that was seen.
+    /// Who wrote its files or made its commits, as far as known.
     pub writers: Vec<String>,
     /// What the artifact says it judged; a null digest means that there was nothing to judge.
     pub of: BTreeMap<String, Option<String>>,
@@ -367,7 +367,7 @@ impl Explanation {
 }
 
 impl TriedRuleView {
-    /// What came of the rule, in words.
+    /// The outcome of the rule, in words.
     pub(super) fn standing(&self) -> (&'static str, Style) {
         match self.result {
             "true" => ("fires", Style::Good),

@@ -63,7 +63,7 @@ impl Message<'_> {
         paragraphs.join("\n")
     }
 
-    /// What the step goes on without.
+    /// What the step continues without.
     fn waived(&self) -> Option<String> {
         let names: Vec<&str> = self
             .transition

@@ -62,7 +62,7 @@ impl Notice {
         let task = &suggestion.task.id;
         let phase = suggestion.task.phase();
         let what = match (event, &run) {
-            // Whose turn it is does not say why the run does not go on.
+            // Whose turn it is does not say why the run does not continue.
             (NoticeKind::Human, Some(run)) if suggestion.duty.owner != Owner::Human => {
                 format!("{phase}: {}", run.reason)
             }

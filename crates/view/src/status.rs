@@ -512,7 +512,7 @@ fn heading(owner: Owner) -> &'static str {
     }
 }
 
-/// The place that needs attention first: that of the first problem, else the first expected path.
+/// The place that needs attention first: that of the first problem, otherwise the first expected path.
 fn spot(suggestion: &Suggestion) -> Option<Spot> {
     let wanted: &[ExpectState] = match suggestion.duty.r#do {
         Do::Fix => &[ExpectState::Invalid, ExpectState::Unmet],

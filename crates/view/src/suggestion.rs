@@ -104,7 +104,7 @@ pub(super) fn action<'a>(subject: &Subject<'a>) -> Option<&'a str> {
     }
 }
 
-/// The name of the instructions: the prompt of the action that is due, else the agent of the phase.
+/// The name of the instructions: the prompt of the action that is due, otherwise the agent of the phase.
 pub(super) fn instructions<'a>(subject: &Subject<'a>) -> Option<&'a str> {
     let due = action(subject).and_then(|name| {
         subject

@@ -153,7 +153,7 @@ pub struct Expected {
         schemars(extend("additionalProperties" = { "type": "string", "pattern": "^[0-9a-f]{40}([0-9a-f]{24})?$" }))
     )]
     pub of: BTreeMap<String, String>,
-    /// What is wrong with the present bytes.
+    /// What is wrong with the current bytes.
     pub problems: Vec<Finding>,
 }
 

@@ -1,26 +1,26 @@
-//! `orch approve`: a person lets a task go on.
+//! `orch approve`: a person lets a task continue.
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Let a task go on where a verdict is asked for.
+/// Approve a task that waits for a verdict, so that it moves on.
 ///
-/// Takes the due transition of a rule with `by = "human"`, or of one that rests on the verdict of the phase. If
-/// there is no verdict or it says otherwise, also writes it, from the schema of the phase's output: in the
-/// shipped lifecycle the plan review, the code review and `accept/decision.json`, whoever owns the phase. File,
-/// approval and transition are one commit.
+/// Takes the due transition of a rule with `by = "human"`, or of one that rests on the verdict of the phase. If there
+/// is no verdict, or it says something else, writes one from the schema of the phase's output: in the shipped
+/// lifecycle the plan review, the code review or `accept/decision.json`, whoever owns the phase. The file, the
+/// approval and the transition are one commit.
 ///
-/// Only a person can approve: see `[people]` in orch.toml. Exits with 6 if the caller may not approve, and
-/// with 3 if there is nothing to approve, and with 5 if what the approval would rest on was judged before it changed.
+/// Only a person can approve: see `[people]` in orch.toml. Exits with 6 if the caller may not approve, with 3 if
+/// there is nothing to approve, and with 5 if the evidence for the approval has changed since it was judged.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// An objection that the verdict names, as `SEVERITY: FILE:LINE: MESSAGE`; may be given several times.
+    /// An objection for the verdict, as `SEVERITY: FILE:LINE: MESSAGE`; repeatable.
     #[arg(long, value_name = "ISSUE")]
     issue: Vec<String>,
-    /// Approve although a verdict or report judged something else than what is there now, and say why. The step is
+    /// Approve although a verdict or report judged another version than the current one, and say why. The step is
     /// recorded as an override.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,

@@ -6,17 +6,17 @@ use crate::apply::Relocation;
 
 /// Move a finished task to the archive.
 ///
-/// The archive is the directory `archive` of the task's root, for example `tasks/archive`. The task keeps its
-/// record and its files and has the id `archive/ID` from then on. `orch status` and `orch suggest` list it no
-/// longer, and `orch watch` leaves it alone; `orch status --all` lists it, and every command still finds it by
-/// either id. The move is one commit, like `orch rename`, which takes it back.
+/// The archive is the directory `archive` of the task's root, for example `tasks/archive`. The task keeps its record
+/// and its files, and its id becomes `archive/ID`. `orch status` and `orch suggest` no longer list it, and `orch
+/// watch` leaves it alone. `orch status --all` lists it, and every command still finds it by either id. The move is
+/// one commit; `orch rename` undoes it.
 ///
 /// A task that is not finished is archived only by a person, with a reason.
 #[derive(Debug, Args)]
 pub struct ArchiveArgs {
     /// The task; optional if the current directory, the branch name or a single finished task identifies it.
     task: Option<String>,
-    /// Archive the task although it is not finished, for this reason. It is recorded.
+    /// Archive the task although it is not finished, and record this reason.
     #[arg(long, value_name = "WHY")]
     force: Option<String>,
     /// Write nothing; print what would happen.

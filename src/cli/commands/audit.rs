@@ -23,9 +23,9 @@ use crate::view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 /// A step that was squashed or rebased may be unverifiable, because the files it rested on are gone. If the
 /// branch it came from is still there, `--also` proves it by that branch.
 ///
-/// With `--incremental`, an audit that succeeds keeps in the git directory which history it has accepted, and the next
-/// one replays only the commits that are newer. It replays the whole history whenever the verdicts on it could be other
-/// ones: the history was rewritten, settings or workflows changed, or `orch` did.
+/// With `--incremental`, an audit that succeeds keeps in the git directory which history it has accepted, and the
+/// next one replays only the commits that are newer. It replays the whole history whenever the verdicts could have
+/// changed: the history was rewritten, settings or workflows changed, or `orch` did.
 ///
 /// Reads commits only and, without `--incremental`, writes nothing. Exits with 1 if anything is forged, if a step in a
 /// range holds only by rules that stand at neither end of the range, and with `--strict` also if anything is
@@ -37,13 +37,13 @@ pub struct AuditArgs {
     /// Audit only commits that are not reachable from REV.
     #[arg(long, value_name = "REV")]
     since: Option<String>,
-    /// Prove steps by the history of REV too, for example a branch that was squashed.
+    /// Also use the history of REV to prove steps, for example a branch that was squashed.
     #[arg(long, value_name = "REV")]
     also: Vec<String>,
     /// Continue after the newest commit whose history was accepted in this clone.
     #[arg(long, conflicts_with_all = ["since", "also"])]
     incremental: bool,
-    /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is audited anyway.
+    /// Show only the verdicts on TASK, an id or a pattern; repeatable. The whole range is still audited.
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
     /// Exit with 1 if anything is unverifiable or a range may loosen the rules, and with 2 if there is nothing to audit.
@@ -140,10 +140,10 @@ fn patterns(names: &[String]) -> Result<Patterns, Failure> {
     })
 }
 
-/// The histories that earlier audits accepted. Returns an error if a range is to be audited.
+/// The histories that earlier audits accepted. Returns an error if the audit is of a range.
 fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories, Failure> {
     if range.is_some_and(|range| range.contains("..")) {
-        let message = "--incremental audits a whole history and takes no range A..B";
+        let message = "--incremental audits the whole history and takes no range A..B";
         return Err(Failure::new(Code::Usage, message)
             .hint("give a revision, or audit the range without it"));
     }

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Write the tasks as one HTML file, for example as an artifact of CI.
 ///
 /// A column per phase, and in it a card per task: who must act, and on what. Below, a page for each open task: the
-/// reason, the rules with the values they saw, the artifacts, the findings, a diagram with the way that the task went,
-/// and its timeline. The file refers to nothing outside of it and contains no script. Writes nothing else.
+/// reason, the rules with the values they saw, the artifacts, the findings, a diagram with the path that the task
+/// took, and its timeline. The file refers to nothing outside it and contains no script. Writes nothing else.
 ///
 /// Replaces an existing file only if it is an HTML page (its first bytes are `<!DOCTYPE html>`) or empty, and writes
 /// nothing into a git directory; otherwise exits with 2.
@@ -138,7 +138,7 @@ fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> 
         .symlink_metadata()
         .is_ok_and(|there| !there.is_file())
     {
-        let message = format!("{} is no regular file", args.html.display());
+        let message = format!("{} is not a regular file", args.html.display());
         return Err(Failure::new(Code::Usage, message).hint(ELSEWHERE));
     }
     let mut begin = Vec::new();
@@ -174,7 +174,7 @@ fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failu
             let above = start.join(above);
             failure.hint(Hint::run(&["mkdir", "-p", &above.to_string_lossy()]))
         }
-        io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is no directory")),
+        io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is not a directory")),
         _ => cannot_write(args, Code::Io, &error.to_string()),
     }
 }

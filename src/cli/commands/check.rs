@@ -11,14 +11,14 @@ use std::path::PathBuf;
 
 /// Validate artifacts and state.
 ///
-/// Each finding has a file, a line, a stable code and a hint. A task that is merely waiting is not a finding.
-/// Writes nothing. Exits with 1 if there are findings; with 2 if there is nothing to judge although something says that there
-/// should be, such as records that no root shows; and with 70 if the machine failed to read something: then more may be
-/// wrong than the findings say.
+/// Each finding has a file, a line, a stable code and a hint. A task that is merely waiting is not a finding. Writes
+/// nothing. Exits with 1 if there are findings; with 2 if there is nothing to judge although something says that
+/// there should be, such as records that no root shows; and with 70 if the machine failed to read something, so that
+/// the findings may be incomplete.
 ///
-/// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what
-/// the rules yield or what a person legitimately ordered. A commit or a range that makes rules, settings or schemas looser, or
-/// changes what agents' programs run, is told so with the lines; it makes the exit code 1 with `--strict` alone.
+/// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what the
+/// rules yield or what a person legitimately ordered. If a commit or a range loosens rules, settings or schemas, or
+/// changes what agent programs run, the lines are reported; only with `--strict` does that make the exit code 1.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 pub struct CheckArgs {
@@ -44,7 +44,7 @@ pub struct CheckArgs {
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with_all = ["staged", "commit", "range", "stdin_refs"])]
     at: Option<String>,
-    /// Exit with 1 also if commits loosen the rules, or change them so that they may be looser; with 2 if there is no task.
+    /// Also exit with 1 if commits loosen the rules, or may loosen them, and with 2 if there is no task.
     #[arg(long)]
     strict: bool,
     /// The output format of the findings.

@@ -6,9 +6,9 @@ use crate::apply::Order;
 
 /// Confirm that an unchanged artifact is still correct.
 ///
-/// A send-back uses up the artifacts of later phases; `confirm` makes one count again as it is. Use it if a
-/// corrected plan needs no new patch, if a blocking review was a mistake, or if a repeated report has the
-/// same bytes. The confirmation is one commit, which `orch audit` reports as claimed.
+/// A send-back uses up the artifacts of later phases; `confirm` makes one of them count again unchanged. Use it if a
+/// corrected plan needs no new patch, if a blocking review was a mistake, or if a repeated report has the same bytes.
+/// The confirmation is one commit, which `orch audit` reports as claimed.
 #[derive(Debug, Args)]
 pub struct ConfirmArgs {
     /// The name of the artifact in the workflow, after the task. The task is optional if the current

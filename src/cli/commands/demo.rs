@@ -8,7 +8,7 @@ use crate::base::Code;
 use crate::view::DemoAnswer;
 use std::path::PathBuf;
 
-/// Create a sample repository and play a task's whole life in it.
+/// Create a sample repository and play the whole life of a task in it.
 ///
 /// Prints what happens and why: a blocked review, a refused shortcut, a failing test that sends the task
 /// back, an edited plan that makes its review stale, an override with its reason, and acceptance. The

@@ -6,8 +6,8 @@ use crate::view::{ArtifactDiff, FileDiff, StepView};
 
 /// Show what has changed in an artifact since it was judged.
 ///
-/// Compares the files of the artifact with those that the last step rests on. A file that no step rests on is new as a
-/// whole. Writes nothing.
+/// Compares the files of the artifact with those that the last step rests on. A file that no step rests on is shown
+/// as new. Writes nothing.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// The name of the artifact in the workflow, after the task. The task is optional if the current

@@ -9,7 +9,7 @@ use crate::store::{git_version, libgit2_version};
 use crate::view::{DoctorCheck, DoctorReport, Finding, Versions};
 use checks::{CHECKS, Examined, Patient};
 
-/// Examine the repository, its settings and what is around it, and say what to type.
+/// Check the repository, its settings and its surroundings, and say what to type.
 ///
 /// Looks at the objects of git, the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks
 /// and their evidence, which versions of the record their logs have, runs, git hooks, the merge driver, signatures, trust, and the

@@ -4,23 +4,23 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::view::DraftAnswer;
 
-/// Write the file that is expected next, to be filled in.
+/// Write a draft of the file that is expected next, for you to fill in.
 ///
-/// The draft is the example of the schema. Who writes, when, and what is judged is filled in. Every text, number and
-/// verdict begins with TODO, which the shipped schemas refuse: a draft moves nothing until all of it is written, and a
-/// finding names each place that is not. Remove what the file does not need. Of a Markdown document the headings and
-/// labels stay. A file that is there is not overwritten; with `--force` a file that does not count makes way, and is kept
+/// The draft is the example of the schema, with the author, the time and what is judged filled in. Every text, number
+/// and verdict begins with TODO. The shipped schemas reject that, so a draft moves nothing until you have replaced
+/// each TODO; a finding lists those that are left. Remove what the file does not need. Markdown keeps its headings
+/// and labels. An existing file is not overwritten. With `--force`, a file that does not count is replaced, and kept
 /// beside the draft as `….old` unless HEAD has it.
 #[derive(Debug, Args)]
 pub struct DraftArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// The name of the artifact in the workflow; default: the first that is expected and missing, else used up.
+    /// The name of the artifact in the workflow; default: the first that is expected and missing, otherwise used up.
     artifact: Option<String>,
     /// Print the draft instead of writing it.
     #[arg(long, visible_alias = "print")]
     stdout: bool,
-    /// Replace a file that does not count, such as a verdict that is used up.
+    /// Replace a file that does not count, such as a used-up verdict.
     #[arg(long, conflicts_with = "stdout")]
     force: bool,
 }

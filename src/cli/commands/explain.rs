@@ -6,7 +6,7 @@ use crate::view::Explanation;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
-/// The nearest rule comes first: the one that decided, or else the one that lacks least. Also shows where each
+/// The nearest rule comes first: the one that decided, or else the one that comes closest. Also shows where each
 /// value came from. Writes nothing but a cache in `.git/orch`. Exits with 1 if one of the tasks is in error.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {

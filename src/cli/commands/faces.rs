@@ -110,7 +110,7 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The commands that are no groups, as they are typed.
+/// The commands that are not groups, as they are typed.
 fn commands() -> Vec<String> {
     let mut found = Vec::new();
     collect(&command_line(), "", &mut found);

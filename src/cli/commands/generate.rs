@@ -26,8 +26,8 @@ const LIMIT: Period = Period::from_seconds(10 * 60);
 ///
 /// Starts `[executor.NAME]` of orch.toml that `--tool` names, or else `[executor.generate]` or `[executor.default]`,
 /// with its time limits and at most 10 minutes, and asks for tasks as JSON (`orch schema ccw-loop-tasks`). An answer
-/// that the schema does not accept, or that has more tasks than were asked for, is refused as a whole. The tasks are
-/// added in one commit, to the list as it is then.
+/// that the schema rejects, or that has more tasks than requested, is refused as a whole. The tasks are added to the
+/// current list in one commit.
 ///
 /// The loop (a task of the workflow `ccw-loop`) must have a plan, and must not be running. No run of it can start
 /// meanwhile. Ctrl-C ends the executor, and nothing is added.
@@ -38,10 +38,10 @@ pub struct GenerateArgs {
     /// Ask for at most N tasks.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MOST))]
     count: u32,
-    /// The tool of tasks that name none, and the executor that is asked, if one has this name.
+    /// The tool of tasks that name none; also the executor to ask, if one has this name.
     #[arg(long, value_name = "NAME", default_value = TOOL)]
     tool: String,
-    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    /// Start what orch.toml names even if nobody has trusted it; in CI, you can set ORCH_TRUST_ONCE=1 instead.
     #[arg(long)]
     trust_once: bool,
 }
@@ -120,7 +120,7 @@ fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
     let (workflow, id) = (judged.workflow(), &judged.task.id);
     if workflow.name.as_str() != WORKFLOW {
         let message = format!(
-            "`{id}` is no loop: its workflow is `{}`, not `{WORKFLOW}`",
+            "`{id}` is not a loop: its workflow is `{}`, not `{WORKFLOW}`",
             workflow.name
         );
         return Err(Error::new(Code::NotEnabled, message));

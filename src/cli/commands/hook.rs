@@ -125,7 +125,7 @@ pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode
     }
 }
 
-/// Reports why a task could not be named, which is no reason to reject a commit.
+/// Reports why a task could not be named, which is not a reason to reject a commit.
 fn named(done: Result<(), Error>, ui: &Ui) -> ExitCode {
     if let Err(error) = done {
         ui.problem(&format!("cannot name the task in the message: {error}"));
@@ -241,7 +241,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         };
         let hint = first.text(format!("put {}", lines.collect::<Vec<_>>().join(", and ")));
         let message = format!(
-            "{directory} belongs to husky, which writes it anew and whose hooks run nothing under another name"
+            "husky manages and rewrites {directory}, and its hooks run nothing under another name"
         );
         return Err(Failure::new(Code::HooksManaged, message).hint(hint));
     }
@@ -314,7 +314,7 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
     let mut found = Vec::new();
     if hooks.location == HooksLocation::Outside {
         let message = format!(
-            "git takes hooks from {}, outside of this repository, so those of orch may be bypassed",
+            "git takes hooks from {}, outside this repository, so those of orch may be bypassed",
             hooks.directory.display()
         );
         let hint = Hint::run(&OWN_HOOKS).then(&["orch", "hook", "install"]);

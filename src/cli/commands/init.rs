@@ -34,11 +34,11 @@ use std::collections::BTreeSet;
 /// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
 /// the `git add` and `git commit` to run.
 ///
-/// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`,
-/// the registration of `orch mcp` and, for Claude Code, hooks and a status line. In a repository that has an
-/// `orch.toml`, it writes only that, unless `--workflow` is given. Files that exist keep their other contents, layout and
-/// comments. A part that cannot be written safely, or was changed since, is left
-/// alone and reported with what to do by hand; the command then exits with 1.
+/// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`, the
+/// registration of `orch mcp` and, for Claude Code, hooks and a status line. If the repository already has an
+/// `orch.toml`, it writes only that, unless `--workflow` is given. Existing files keep their other contents, layout
+/// and comments. A part that cannot be written safely, or that was edited since, is left alone, and the command says
+/// what to do by hand and exits with 1.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
     /// The workflow of the tasks; default: `global-state-machine`. The tasks of `openspec`, `spec-kit` and
@@ -57,7 +57,7 @@ pub struct InitArgs {
     /// Also define `git log-code` in this clone's git configuration: the log without the commits of orch.
     #[arg(long)]
     log_alias: bool,
-    /// Write what this agent's program reads; repeat for several. Without NAME: each program whose files lie in the
+    /// Write what this agent's program reads; repeat for several. Without NAME: each program whose files are in the
     /// repository.
     #[arg(long = "agent", value_name = "NAME", num_args = 0..=1, default_missing_value = "detected")]
     agents: Vec<AgentProgram>,
@@ -301,7 +301,7 @@ fn has_root_for(workspace: &Workspace, name: &WorkflowName) -> Result<(), Failur
         return Ok(());
     }
     let message = format!(
-        "{} is there already and has no root for the workflow `{name}`",
+        "{} already exists and has no root for the workflow `{name}`",
         config::FILE
     );
     let hint = Hint::from(format!(

@@ -9,7 +9,7 @@ use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
 ///
-/// Without TASKS: that of the task of the current directory or of the branch, or else of all tasks. With
+/// Without TASKS: the timeline of the task of the current directory or of the branch, or else of all tasks. With
 /// `--json` the branch does not count. Writes nothing.
 ///
 /// Exits with 1 if a line of a log is not an event, so that steps may be missing. If the log of one of several tasks

@@ -36,10 +36,10 @@ const END: Duration = Duration::from_secs(60);
 
 /// Serve agents by the Model Context Protocol (MCP) on stdin and stdout.
 ///
-/// Register it in an agent's program as a server with the command `orch mcp`. An agent gets the tools `suggest`,
-/// `prompt`, `explain`, `check`, `next`, `answer`, `log` and `schema`, and can read tasks, workflow documents, schemas
-/// and instructions as resources. Whoever calls is an agent, so there is no tool for what only a person may order.
-/// The tools print what the commands print with `--json`.
+/// Register it in an agent program as a server with the command `orch mcp`. An agent gets the tools `suggest`,
+/// `prompt`, `explain`, `check`, `next`, `answer`, `log` and `schema`, and can read tasks, workflow documents,
+/// schemas and instructions as resources. Every caller counts as an agent, so there is no tool for what only a person
+/// may order. The tools print what the commands print with `--json`.
 ///
 /// Ends when stdin ends, after the command in progress.
 #[derive(Debug, Args)]

@@ -23,19 +23,19 @@ const SCRATCH: &str = "BRIEF.md";
 ///
 /// A `state.json` of another tool that names a phase of the workflow is adopted there. The workflow is the one that
 /// the file names, unless `--workflow` is given. If the workflow declares `[state.import]`, as `skill-tuning` and
-/// `ccw-loop` do, the state of the older tool is imported. A file that says something for which the record has no
-/// place is committed as it is, then replaced, and what is left out is listed.
+/// `ccw-loop` do, the state of the older tool is imported. If the file contains something that the record has no
+/// place for, it is committed as it is and then replaced, and orch lists what was left out.
 ///
-/// The brief says what is wanted. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the
-/// prompts name it.
+/// The brief says what you want. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the prompts
+/// refer to it.
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// The task id: its path below the root. Letters, digits, `-`, `_` and `.`, and `/` if the root in orch.toml
     /// allows it. Or the path of an existing directory or file, which may have any name.
     id: String,
     /// The root that the task belongs to, as orch.toml gives it, or the directory of its tasks; default: the
-    /// root in which a directory of this name exists, else one with the given workflow, else the one around the
-    /// current directory, else the first.
+    /// root in which a directory of this name exists, otherwise one with the given workflow, otherwise the one around the
+    /// current directory, otherwise the first.
     #[arg(long, value_name = "PATH")]
     root: Option<String>,
     /// The workflow that governs the task; default: the workflow of its root.
@@ -44,7 +44,7 @@ pub struct NewArgs {
     /// A human-readable title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What is wanted: the text of FILE, or of stdin if FILE is `-`, becomes the brief of the task.
+    /// Use the text of FILE, or of stdin if FILE is `-`, as the brief of the task.
     #[arg(long, value_name = "FILE")]
     brief: Option<PathBuf>,
     /// Write the brief in the editor that `VISUAL` or `EDITOR` names.
@@ -117,7 +117,7 @@ fn read(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
     } else {
         Some(File::open(context.start.join(path)).map_err(failed)?)
     };
-    // Of a pipe or a device the size is not known before the end.
+    // The size of a pipe or a device is not known before the end.
     let size = file
         .as_ref()
         .and_then(|file| file.metadata().ok())

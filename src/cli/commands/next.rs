@@ -13,8 +13,8 @@ use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
 /// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
 /// skipped outputs are waived, and the reason is recorded.
 ///
-/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply. Of several tasks, one that
-/// is in error is named, keeps no other from moving, and makes the exit code 1.
+/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply. If one of several
+/// tasks is in error, it is named, the others still move, and the exit code is 1.
 #[derive(Debug, Args)]
 pub struct NextArgs {
     /// The task, or a pattern of ids for several; optional if the current directory, the branch name or a
@@ -23,7 +23,7 @@ pub struct NextArgs {
     /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,
-    /// The target phase. With `--override`, the default is the later phase to which the work of the current one leads.
+    /// The target phase. With `--override`, the default is the phase that the work of the current one leads to.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
     /// Like --to, but also succeed if the task is already in this phase.

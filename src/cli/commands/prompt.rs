@@ -7,10 +7,9 @@ use crate::view::{self, SchemaForm};
 
 /// Print the complete instruction for the current phase, ready to pipe into an agent.
 ///
-/// Contains why the task is in this phase and what reviewers objected to, the instructions, the files to
-/// read, and for each file to write its path, its fields and an example that moves the task on. If an action
-/// is due, it contains the relevant state and the form of the result. Writes nothing. Exits with 1 if the task is
-/// in error.
+/// Contains why the task is in this phase, what reviewers objected to, the instructions, the files to read, and for
+/// each file to write its path, its fields and an example that moves the task on. If an action is due, it contains
+/// the relevant state and the form of the result. Writes nothing. Exits with 1 if the task is in error.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.

@@ -8,7 +8,7 @@ use crate::view::RecoveryAnswer;
 /// Bring back the lost or broken record of a task.
 ///
 /// Takes the events from git history and from what is left of `transcript.jsonl`, and writes `state.json`
-/// anew. If there are none, rebuilds the state from the task's files if the workflow declares
+/// again. If there are none, rebuilds the state from the task's files if the workflow declares
 /// `[state.rebuild]`. Keeps broken files as `transcript.jsonl.broken` and `state.json.broken`. Nothing is
 /// committed.
 ///
@@ -35,7 +35,7 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         ),
         Recovered::FromFiles => {
             let text =
-                "rebuilt the state from the files of the task; the log starts anew".to_owned();
+                "rebuilt the state from the files of the task; the log starts again".to_owned();
             ("files", text, ExitCode::Fine)
         }
         Recovered::FromTranscript => (

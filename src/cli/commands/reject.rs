@@ -4,11 +4,11 @@ use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Send a task back where a verdict is asked for.
+/// Reject a task that waits for a verdict, and send it back.
 ///
 /// The counterpart of `orch approve`: takes the due transition that rejects, or writes the verdict with the reason
-/// and the objections. File, rejection and transition are one commit. Where the phase to which the verdict would
-/// lead lacks a need, the task goes to the nearest phase before it that `--to` could name.
+/// and the objections. The file, the rejection and the transition are one commit. If the target phase lacks something
+/// that it needs, the task goes to the nearest earlier phase that `--to` could name.
 ///
 /// Only a person can reject: see `[people]` in orch.toml. Exits with 6 if the caller may not reject, and with
 /// 3 if there is nothing to reject.
@@ -16,13 +16,14 @@ use crate::apply::Order;
 pub struct RejectArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// The reason. It is recorded in the verdict; where a rule asks for a person, in history and commit, too.
+    /// The reason. It is recorded in the verdict and, if a rule asks for a person, also in the history and the
+    /// commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
     /// The target phase; default: the one that the workflow names first.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
-    /// An objection that the verdict names, as `SEVERITY: FILE:LINE: MESSAGE`; may be given several times. Without a
+    /// An objection for the verdict, as `SEVERITY: FILE:LINE: MESSAGE`; repeatable. Without a
     /// severity it is blocking.
     #[arg(long, value_name = "ISSUE")]
     issue: Vec<String>,

@@ -11,7 +11,7 @@ use crate::apply::Relocation;
 /// old name merges as git merges a renamed directory. `orch rename archive/ID ID` takes a task out of the
 /// archive.
 ///
-/// Exits with 4 while a process drives the task, and with 5 if something of the task is staged.
+/// Exits with 4 while a process is running the task, and with 5 if any of its files is staged.
 #[derive(Debug, Args)]
 pub struct RenameArgs {
     /// The task.

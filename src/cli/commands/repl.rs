@@ -21,20 +21,20 @@ use own::goes_on;
 use session::Session;
 use std::io;
 
-/// Type commands at a prompt that shows where a task stands.
+/// Type commands at a prompt that shows the current state of a task.
 ///
-/// Every command begins with a slash and takes the options that it has on the command line: `/next`, `/status`,
-/// `/explain`, `/log`, `/approve --dry-run`. A command that names no task is about the task in use, which the prompt
-/// shows with its phase, the attempt and who must act. `/use TASK` changes it, and `/quit` ends the prompt. `/next`
-/// also says what the current phase, the suggested next one and the reason were.
+/// Every command begins with a slash and takes its usual options: `/next`, `/status`, `/explain`, `/log`, `/approve
+/// --dry-run`. A command without a task means the task in use, which the prompt shows with its phase, the attempt and
+/// who must act. `/use TASK` changes it, and `/quit` ends the prompt. `/next` also prints the current phase, the
+/// suggested next phase and the reason.
 ///
-/// Watches the tasks meanwhile, as `orch watch` does, and shows above the prompt what it has applied. Keeps the typed
-/// lines in `.git/orch/history`. A line goes on while a quote is open. Ctrl-C ends the command that runs, or clears
-/// the line.
+/// Meanwhile it watches the tasks as `orch watch` does, and shows above the prompt what it has applied. Keeps the
+/// typed lines in `.git/orch/history`. A line continues while a quote is open. Ctrl-C ends the running command, or
+/// clears the line.
 ///
-/// If stdin or stdout is no terminal, or with `-c`, nothing is watched and no prompt is shown. Each line is executed,
-/// also after one that failed. Lines that begin with `#` are skipped. Exits with the code of the first line that
-/// failed.
+/// If stdin or stdout is not a terminal, or with `-c`, nothing is watched and no prompt is shown. Each line is
+/// executed, even after one that failed. Lines that begin with `#` are skipped. Exits with the code of the first line
+/// that failed.
 #[derive(Debug, Args)]
 pub struct ReplArgs {
     /// The task to use; optional if the current directory, the branch name or a single open task identifies it.
@@ -64,7 +64,7 @@ pub fn run(args: &ReplArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     Ok(session.first_failure())
 }
 
-/// Executes lines until there are no more, or one of them says `/quit`. A line goes on while a quote is open.
+/// Executes lines until there are no more, or one of them says `/quit`. A line continues while a quote is open.
 fn execute(
     session: &mut Session<'_>,
     mut next: impl FnMut() -> io::Result<Option<Vec<u8>>>,

@@ -173,7 +173,7 @@ pub(super) fn unread_status(task: &TaskRef, error: &Error) -> Box<TaskStatus> {
 }
 
 /// The exit code of an answer: a failure of the machine if one of its problems is one, `Usage` if nothing is wrong but that
-/// there was nothing to judge, `No` if something could not be evaluated, else `otherwise`.
+/// there was nothing to judge, `No` if something could not be evaluated, otherwise `otherwise`.
 pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCode {
     let is_nothing = |one: &Diagnostic| one.code == Code::NothingToJudge;
     let mut errors = problems.iter().filter(|one| one.is_error()).peekable();

@@ -13,7 +13,7 @@ use crate::drive::{self, Controlled, RunOptions};
 pub struct ResumeArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    /// Start what orch.toml names even if nobody has trusted it; in CI, you can set ORCH_TRUST_ONCE=1 instead.
     #[arg(long)]
     trust_once: bool,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.

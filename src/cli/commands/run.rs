@@ -47,7 +47,7 @@ pub struct RunArgs {
     /// Start no executor and write nothing; print what the run would do until it starts an executor or ends.
     #[arg(long)]
     pub dry_run: bool,
-    /// Start what orch.toml names even if nobody has trusted it; for CI also ORCH_TRUST_ONCE=1.
+    /// Start what orch.toml names even if nobody has trusted it; in CI, you can set ORCH_TRUST_ONCE=1 instead.
     #[arg(long)]
     pub trust_once: bool,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.

@@ -110,8 +110,8 @@ const END: Duration = Duration::from_secs(20);
 /// started the server, and the token `agent` as an agent, with the rights that both have on the command line. The API
 /// is described at `/api/v1/openapi.json`.
 ///
-/// Watches the tasks meanwhile, as `orch watch` does, and sends what happens to `/api/v1/events`. Ends at Ctrl-C, after
-/// the orders in progress. Runs that clients started are interrupted; `orch run` continues them.
+/// Meanwhile it watches the tasks as `orch watch` does, and sends what happens to `/api/v1/events`. Ctrl-C ends it
+/// after the orders in progress. Runs that clients started are interrupted; `orch run` continues them.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The address to listen on; with port 0 the system chooses one.
@@ -120,7 +120,7 @@ pub struct ServeArgs {
     /// Listen even if other machines can reach the address. Nothing is encrypted.
     #[arg(long)]
     public: bool,
-    /// Another name by which clients call the server, such as that of a proxy; repeatable.
+    /// Another host name that clients use for the server, such as that of a proxy; repeatable.
     #[arg(long, value_name = "NAME", value_parser = gate::host_name)]
     host: Vec<String>,
     /// Open the board in the browser.
@@ -228,9 +228,9 @@ fn reached_at(listens: SocketAddr) -> SocketAddr {
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
     let hint = match error.kind() {
-        ErrorKind::AddrInUse => Hint::from("another server listens there; for a free port: ")
+        ErrorKind::AddrInUse => Hint::from("another server is listening there; for a free port: ")
             .command(&["orch", "serve", "--listen", "127.0.0.1:0"]),
-        ErrorKind::PermissionDenied => "choose a port from 1024 on".into(),
+        ErrorKind::PermissionDenied => "choose a port above 1023".into(),
         ErrorKind::AddrNotAvailable => {
             "choose an address of this machine, such as 127.0.0.1:4747".into()
         }

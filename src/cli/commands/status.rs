@@ -14,18 +14,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Show how many tasks are in each phase, and one line per open task, by who must act.
 ///
-/// The most urgent tasks come first. A terminal shows as many as fit; the last line counts the others. With
-/// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
-/// nothing but a cache in `.git/orch`.
+/// The most urgent tasks come first. A terminal shows as many as fit; the last line counts the others. With `--json`,
+/// lists every task that passes the filters. `orch` without a command does the same. Writes nothing but a cache in
+/// `.git/orch`.
 ///
-/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, is listed first,
-/// as one in error. Then the command exits with 1, and with 70 if the machine failed to read something.
+/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, is listed
+/// first, as an error. The command then exits with 1, or with 70 if the machine failed to read something.
 ///
 /// `--everywhere` reads branches from their commits, without a checkout. A work tree with its uncommitted files
-/// stands for the branch that is checked out in it. A task is shown once, where its record is furthest: a record
-/// that continues another one is further. `main +3` means that three more places have the same record. If no
-/// record continues all others, the task is shown as in the first place, and the places with other steps are
-/// named.
+/// stands for the branch that is checked out in it. Each task is shown once, where its record is furthest along: a
+/// record that continues another one is further along. `main +3` means that three more places have the same record.
+/// If no record continues all the others, the task is shown as it is in the first place, and the places with other
+/// steps are listed.
 #[derive(Debug, Default, Args)]
 pub struct StatusArgs {
     /// The tasks or patterns; default: every task that is not archived.
@@ -39,7 +39,8 @@ pub struct StatusArgs {
     /// Show only the tasks of WORKFLOW; repeatable.
     #[arg(long, value_name = "WORKFLOW")]
     workflow: Vec<String>,
-    /// List every task: the finished and the archived ones, and those that the terminal has no room for.
+    /// List every task, including finished and archived ones and those that do not fit on the
+    /// terminal.
     #[arg(long)]
     all: bool,
     /// Read the tasks and the settings from commit REV instead of the work tree.
@@ -49,7 +50,7 @@ pub struct StatusArgs {
     /// open runs of all work trees.
     #[arg(long, conflicts_with = "at")]
     everywhere: bool,
-    /// Show the status until Ctrl-C, and renew it whenever it changes. Needs a terminal. Files in other work trees
+    /// Show the status until Ctrl-C, and refresh it whenever it changes. Needs a terminal. Files in other work trees
     /// are read again when something changes here, and every `reconcile_seconds`.
     #[arg(long, conflicts_with_all = ["at", "json"])]
     watch: bool,

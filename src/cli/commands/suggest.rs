@@ -23,9 +23,9 @@ const LIMIT: usize = 10;
 /// unfinished tasks. With `--json` the branch does not count. Writes nothing but a
 /// cache in `.git/orch`.
 ///
-/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, comes first, as
-/// one that a person has to repair. Exits with 1 if there is one, if `--for` leaves nothing to do, or if `--timeout`
-/// expires; with 70 if the machine failed to read something.
+/// A task that cannot be evaluated, such as one whose record is damaged or whose workflow is missing, comes first,
+/// because a person has to repair it. Exits with 1 if there is one, if `--for` leaves nothing to do, or if
+/// `--timeout` expires; with 70 if the machine failed to read something.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks or patterns; default: the task of the current directory or of the branch, or else every
@@ -75,7 +75,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return wait(&workspace, args, context, ui);
     }
     if args.tasks.is_empty() {
-        // Tasks that are named are looked at anew.
+        // Tasks that are named are looked at again.
         workspace.know_looks(status::CACHE);
     }
     context.show_looks(&workspace, None, ui);
@@ -145,7 +145,7 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
 }
 
 impl SuggestArgs {
-    /// Whether the answer is to be about tasks for which this one must act.
+    /// Whether the answer is only about tasks for which this one must act.
     fn concerns(&self, owner: Owner) -> bool {
         match self.whom {
             None => true,

@@ -5,7 +5,7 @@ use crate::base::command;
 use crate::drive::{self, Trustee};
 use crate::view::{TrustAnswer, TrustLine};
 
-/// Trust the programs and addresses that orch.toml names, as they are now.
+/// Trust the programs and addresses in orch.toml, as they are now.
 ///
 /// orch starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
 /// [executor.*] and [[notify]], the files of the repository that they name, and instructions of agents that differ from
@@ -19,7 +19,7 @@ pub struct TrustArgs {
     /// Only print what orch may start, and whether it is trusted. Exits with 1 if something is not.
     #[arg(long, conflicts_with = "revoke")]
     show: bool,
-    /// Take back all trust in this repository.
+    /// Revoke all trust in this repository.
     #[arg(long)]
     revoke: bool,
 }
@@ -30,7 +30,7 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if args.revoke {
         let revoked = drive::revoke_trust(&writer)?;
         ui.status(if revoked {
-            "took back all trust in this repository"
+            "revoked all trust in this repository"
         } else {
             "nothing is trusted here"
         });
@@ -48,7 +48,7 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     }
     let new = drive::trust(&writer)?;
     if new.is_empty() {
-        ui.status("everything that orch may start is trusted already");
+        ui.status("everything that orch may start is already trusted");
     }
     tell(new, false, context, ui)
 }

@@ -4,15 +4,14 @@ use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Take back the last order of a person on a task.
+/// Undo the last order that a person gave on a task.
 ///
-/// Orders are override, rollback, reopen, confirm, approve and reject. The task stands again as it stood before
-/// the order; the steps that the rules took after it go too. `--dry-run` shows exactly which. Nothing is
-/// deleted: the log keeps the order and records that it was taken back, in one commit. Called again, it takes
-/// back the order before.
+/// Orders are override, rollback, reopen, confirm, approve and reject. The task returns to where it was before the
+/// order; the steps that the rules took after it go too. `--dry-run` shows exactly which. Nothing is deleted: the log
+/// keeps the order and records that it was undone, in one commit. Run it again to undo the order before that.
 ///
-/// Files stay as they are, also the decision that `orch approve` or `orch reject` wrote. Exits with 5 if there
-/// is no such order, or if results or answers were recorded or branches were joined since.
+/// Files stay as they are, including the decision that `orch approve` or `orch reject` wrote. Exits with 5 if there
+/// is no such order, or if results or answers have been recorded or branches joined since then.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.

@@ -143,7 +143,9 @@ impl Argument {
     ) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
         match (self.form, value) {
-            (_, Value::String(text)) if text.contains('\0') => return wrong("a text without NUL"),
+            (_, Value::String(text)) if text.contains('\0') => {
+                return wrong("a string without NUL");
+            }
             (ArgumentForm::Word, Value::String(text)) if !text.is_empty() => {
                 words.push(text.clone())
             }
@@ -153,7 +155,7 @@ impl Argument {
                 | ArgumentForm::Duration(option),
                 Value::String(text),
             ) if !text.trim().is_empty() => options.push(format!("{option}={text}")),
-            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a text"),
+            (ArgumentForm::Word | ArgumentForm::Text(_), _) => return wrong("a string"),
             (ArgumentForm::Duration(_), _) => return wrong("a duration"),
             (
                 ArgumentForm::OneOf(option, values) | ArgumentForm::SomeOf(option, values),
@@ -168,7 +170,7 @@ impl Argument {
                     .iter()
                     .try_for_each(|text| self.write(text, options, words))?;
             }
-            (ArgumentForm::Texts(_), _) => return wrong("a list of texts"),
+            (ArgumentForm::Texts(_), _) => return wrong("a list of strings"),
             (ArgumentForm::OneOf(_, values) | ArgumentForm::SomeOf(_, values), _) => {
                 return wrong(&format!("one of {}", values.join(", ")));
             }
@@ -185,7 +187,7 @@ impl Argument {
                     .keys()
                     .find(|key| key.is_empty() || key.contains('='))
                 {
-                    return Err(format!("`{key}` is no key of an answer"));
+                    return Err(format!("`{key}` is not a key of an answer"));
                 }
                 // A text is written as JSON, so that the text `3` stays a text.
                 words.extend(members.iter().map(|(key, value)| format!("{key}={value}")));
@@ -258,18 +260,18 @@ mod tests {
             (
                 ArgumentForm::Text("--t"),
                 "",
-                Err("the argument `x` is not a text"),
+                Err("the argument `x` is not a string"),
             ),
             (
                 ArgumentForm::Text("--t"),
                 " \n",
-                Err("the argument `x` is not a text"),
+                Err("the argument `x` is not a string"),
             ),
             (ArgumentForm::Word, "--all", Ok("-- --all")),
             (
                 ArgumentForm::Word,
                 "a\0b",
-                Err("the argument `x` is not a text without NUL"),
+                Err("the argument `x` is not a string without NUL"),
             ),
         ] {
             let argument = argument(form);

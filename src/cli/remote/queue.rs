@@ -119,7 +119,7 @@ impl WorkQueue {
     }
 
     /// Does work in another thread. It is given the time that it has waited. Returns an error of the code `busy` if it
-    /// has not begun, and of `answer-late` if it has, and has not ended in time; then it goes on.
+    /// has not begun, and of `answer-late` if it has, and has not ended in time; then it continues.
     pub async fn execute<T: Send + 'static>(
         &self,
         terms: WorkTerms,
@@ -192,12 +192,12 @@ fn count(number: usize) -> u32 {
 fn late(is_order: bool) -> Error {
     let (message, hint) = if is_order {
         (
-            "the order has begun and takes too long to wait for; it may still take effect",
+            "the order has begun, but is taking too long to wait for; it may still take effect",
             "do not send it again before you have looked at the task, its log or the events",
         )
     } else {
         (
-            "the command takes too long to wait for",
+            "the command is taking too long to wait for",
             "ask for less, such as one task",
         )
     };

@@ -364,7 +364,7 @@ fn a_squash_of_two_attempts_says_which_code_is_not_in_git() {
 
 #[test]
 fn a_rebase_proves_code_that_was_sent_back_too() {
-    // Sent back by the review, or rolled back further, so that the phase is left and entered anew.
+    // Sent back by the review, or rolled back further, so that the phase is left and entered again.
     for is_rolled_back in [false, true] {
         let world = World::ready();
         world.write("src/a.rs", "0\n");

@@ -1,4 +1,4 @@
-//! An audit that goes on from an earlier one says of the whole history what an audit of all of it says.
+//! An audit that continues from an earlier one says of the whole history what an audit of all of it says.
 
 use super::evasions::laxer;
 use super::records::put;
@@ -124,7 +124,7 @@ fn only_newer_commits_are_replayed() {
         .ends(2);
 }
 
-/// Writes what an audit keeps anew, with the digest that belongs to it.
+/// Writes what an audit keeps again, with the digest that belongs to it.
 fn forge(world: &World, edit: impl Fn(&mut Value)) {
     let text = world.read(KEPT);
     let mut kept: Value =
@@ -383,9 +383,7 @@ fn evidence_that_arrives_later_counts() {
     clone.git(&["fetch", "-q", "origin", "work"]);
     let why = audited(&clone)["why"].clone();
     assert!(
-        why.as_str()
-            .expect("a reason")
-            .contains("may be another one now"),
+        why.as_str().expect("a reason").contains("may have changed"),
         "{why}"
     );
     clone

@@ -1,5 +1,5 @@
 //! Events of the kinds and members of the second version that no command writes yet, in real histories: each has its
-//! verdict, each forgery is told, and the task goes on after them.
+//! verdict, each forgery is told, and the task continues after them.
 
 use super::records::{LOG, parsed, state, tell};
 use super::{last, standings, uncommit};
@@ -229,7 +229,7 @@ fn at_an_earlier_version() -> World {
     world
 }
 
-/// What people and programs ask of a task, and that it goes on.
+/// What people and programs ask of a task, and that it continues.
 #[track_caller]
 fn goes_on(world: &World) {
     world.orch(&["status"]).succeeds();
@@ -336,7 +336,7 @@ fn a_verification_without_its_result_cannot_be_verified() {
             .contains("is not in this commit"),
         "{change:#}"
     );
-    // Neither can one whose file was put in the place of its result, or says nothing.
+    // Neither can one whose file was put in place of its result, or says nothing.
     let detail = verify(&world, VerifiedOutcome::Passed, &result("PASSED"));
     verify(&world, VerifiedOutcome::Passed, &result("FAILED"));
     say(&world, detail);
@@ -352,7 +352,7 @@ fn a_verification_without_its_result_cannot_be_verified() {
         change["why"]
             .as_str()
             .expect("why")
-            .contains("does not say what came of it"),
+            .contains("does not say how it ended"),
         "{change:#}"
     );
     goes_on(&world);
@@ -404,7 +404,7 @@ fn every_forgery_of_a_kind_is_told() {
             "waits for `u` twice",
         ),
         (
-            "is a part of itself",
+            "is part of itself",
             |world| {
                 let parent = Some(id("t"));
                 forge(
@@ -415,7 +415,7 @@ fn every_forgery_of_a_kind_is_told() {
                     }),
                 );
             },
-            "cannot be a part of itself",
+            "cannot be part of itself",
         ),
         (
             "passed, and its file says otherwise",
@@ -884,7 +884,7 @@ fn what_is_no_work_stays_when_an_order_is_taken_back() {
             owner: "w1".to_owned()
         })
     );
-    // So does a deadline that passed in an attempt which goes on, and none of an attempt that was taken back.
+    // So does a deadline that passed in an attempt which continues, and none of an attempt that was taken back.
     world
         .orch(&[
             "next",

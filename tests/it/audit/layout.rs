@@ -104,7 +104,7 @@ fn another_layout_is_a_note_wherever_the_record_is_judged() {
         assert!(
             change["why"]
                 .as_str()
-                .is_some_and(|why| why.contains("another layout")),
+                .is_some_and(|why| why.contains("a different layout")),
             "{change:#}"
         );
         world.orch(&["audit", "--strict"]).succeeds();
@@ -138,7 +138,7 @@ fn a_step_whose_state_was_formatted_before_it_was_committed_is_proven() {
     assert!(
         change["why"]
             .as_str()
-            .is_some_and(|why| why.contains("another layout")),
+            .is_some_and(|why| why.contains("a different layout")),
         "{change:#}"
     );
     assert_eq!(change["steps"].as_array().map(Vec::len), Some(1));

@@ -195,7 +195,7 @@ fn what_a_branch_loosens_for_itself_is_named_with_its_lines() {
             "{}",
             "{\n  \"hooks\": {}\n}",
             false,
-            "an agent's program",
+            "an agent program",
         ),
     ];
     for (path, from, to, is_looser, said) in cases {

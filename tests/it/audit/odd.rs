@@ -217,7 +217,7 @@ fn a_state_taken_over_is_proven_where_git_has_it() {
             "--to",
             "planning",
             "--reason",
-            "begin anew",
+            "begin again",
         ])
         .succeeds();
     last(&world, "overridden");

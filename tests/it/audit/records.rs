@@ -1,4 +1,4 @@
-//! Records of tasks as somebody forges them: whole logs with ids made anew, and states with proper seals.
+//! Records of tasks as somebody forges them: whole logs with ids made again, and states with proper seals.
 
 use crate::harness::World;
 use orch::base::{Digest, ObjectFormat};
@@ -42,7 +42,7 @@ pub fn without_last(lines: &str) -> String {
     kept[..kept.len().saturating_sub(1)].concat()
 }
 
-/// A log with an edit of each line, all ids made anew, so that it is whole again.
+/// A log with an edit of each line, all ids made again, so that it is whole again.
 pub fn relinked(lines: &str, mut edit: impl FnMut(usize, &mut Value)) -> String {
     let mut known: HashMap<String, String> = HashMap::new();
     let mut relinked = String::new();
@@ -81,7 +81,7 @@ pub fn tell(world: &World, state: &State) {
     tell_after(world, &world.read(LOG), state);
 }
 
-/// Records a state as another event in the place of the last.
+/// Records a state as another event in place of the last.
 pub fn retell(world: &World, state: &State) {
     tell_after(world, &without_last(&world.read(LOG)), state);
 }

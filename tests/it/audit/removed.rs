@@ -54,7 +54,7 @@ fn a_refused_plan_is_not_fresh_under_another_record() {
             world.commit("removed");
             world.write(&format!("tasks/u/{PLAN}"), plan);
         }),
-        ("begun anew under the same id", "t", |world, plan| {
+        ("begun again under the same id", "t", |world, plan| {
             remove(world, "t");
             world.commit("removed");
             world.write(&format!("tasks/t/{PLAN}"), plan);
@@ -71,7 +71,7 @@ fn a_refused_plan_is_not_fresh_under_another_record() {
             "{what}: {change:#}"
         );
         world.orch(&["audit", "--strict", "HEAD~1..HEAD"]).ends(1);
-        // The rules yield it, and people do begin anew: so it is not forged.
+        // The rules yield it, and people do begin again: so it is not forged.
         world.orch(&["audit"]).succeeds();
     }
 }

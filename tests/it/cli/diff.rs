@@ -80,7 +80,7 @@ fn a_diff_is_that_to_what_the_last_step_rests_on() {
     world
         .orch(&["diff", "t", "plan"])
         .succeeds()
-        .says("differs, and cannot be shown");
+        .says("differs, but cannot be shown");
     world
         .orch(&["diff", "t", "plam"])
         .ends(2)

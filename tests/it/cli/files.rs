@@ -110,7 +110,7 @@ fn each_file_of_a_root_of_files_is_a_task_and_its_record_is_beside_it() {
     record(&world, "docs/adr/README.md", "accepted");
     record(&world, "docs/adr/-bad.md", "accepted");
     world.write("docs/adr/notes.txt", "no record");
-    let bad = "docs/adr/-bad.md: error[bad-task-id]: this file is in the place of a task";
+    let bad = "docs/adr/-bad.md: error[bad-task-id]: this file is where a task would be";
     world.orch(&["status"]).says(bad);
     world.remove("docs/adr/-bad.md");
     assert_eq!(tasks(&world), pairs(&[("0001", "docs/adr/0001.md")]));

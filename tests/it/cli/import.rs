@@ -129,7 +129,7 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
             "tunings/a",
             change(DIAGNOSING, "\"running\"", "\"bogus\""),
             ":2:13",
-            "\"bogus\" is no phase",
+            "\"bogus\" is not a phase",
         ),
         (
             "tunings/a",
@@ -173,7 +173,7 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
             "loops/d",
             change(LOOP, "\"running\"", "\"gone\""),
             ":6:13",
-            "no phase of workflow `ccw-loop`",
+            "not a phase of workflow `ccw-loop`",
         ),
     ] {
         let refused = import(&world, task, &state).ends(2);

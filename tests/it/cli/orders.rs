@@ -127,12 +127,12 @@ fn the_placeholder_of_a_hint_is_no_reason() {
         world
             .orch(order)
             .ends(1)
-            .reports("`WHY` only stands for a reason");
+            .reports("`WHY` is a placeholder for a reason");
     }
     world
         .orch(&["archive", "t", "--force", "WHY"])
         .ends(1)
-        .reports("only stands for a reason");
+        .reports("is a placeholder for a reason");
     world
         .orch(&["rollback", "t", "--reason", "WHY not?"])
         .succeeds();

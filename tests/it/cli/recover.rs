@@ -354,7 +354,7 @@ fn a_task_whose_whole_record_is_gone_is_found_in_head() {
     world.orch(&["status", "loop"]).succeeds();
 }
 
-/// A hint works in the directory where the command was typed, also if the index lacks the task.
+/// A hint works in the directory where the command was typed, even if the index lacks the task.
 #[test]
 fn a_hint_works_where_it_is_typed() {
     let world = started("plan_review");

@@ -81,7 +81,7 @@ fn a_rename_is_refused_where_it_would_lose_or_hide_something() {
     world
         .orch(&["rename", "t", "other"])
         .ends(2)
-        .reports("is there already");
+        .reports("already exists");
     world
         .orch(&["rename", "t", "other/sub"])
         .ends(2)
@@ -175,7 +175,7 @@ fn a_squash_of_a_branch_that_made_and_renamed_a_task_is_not_forged() {
     world.orch(&["check", "--staged"]).succeeds();
     world.commit("the feature");
     assert_eq!(audited(&world), ["folded"]);
-    // The copy of a log under another name is no rename.
+    // The copy of a log under another name is not a rename.
     fs::create_dir(world.path("tasks/copy")).expect("made");
     for name in ["state.json", "transcript.jsonl"] {
         fs::copy(

@@ -657,7 +657,7 @@ fn an_answer_keeps_to_the_options_of_what_it_changes() {
         (json!({"asked": "b", "tags": []}), None),
         (json!({"tags": ["x", "y", "x"]}), None),
         (json!({}), None),
-        // What stands already may stay, although it is no option.
+        // What stands already may stay, although it is not an option.
         (json!({"asked": ""}), None),
         (
             json!({"asked": "c"}),

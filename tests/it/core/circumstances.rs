@@ -228,7 +228,7 @@ fn an_untracked_task_whose_record_is_lost_is_an_error_and_no_new_task() {
     }
 }
 
-/// The reason names what was lost of earlier phases; what the present phase needs is missing, too, and named elsewhere.
+/// The reason names what was lost of earlier phases; what the current phase needs is missing, too, and named elsewhere.
 #[test]
 fn each_lost_file_is_named_with_the_command_that_restores_it() {
     let mut world = World::new(LIFECYCLE.clone());

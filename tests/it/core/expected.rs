@@ -330,7 +330,7 @@ fn a_substate_is_dropped_with_the_phase_that_is_not_reached_any_more() {
         &world.known(),
         &world.facts(),
         Some("planning"),
-        "anew",
+        "again",
     );
     world.apply(&back.expect("an order"));
     assert_eq!(substates(&world)[1], None, "nobody codes");

@@ -871,7 +871,7 @@ fn what_a_task_was_called_is_known_however_much_was_recorded_since() {
         trunk = step(&trunk, Kind::Take, "taken", at);
         assert_eq!(trunk.former_ids().collect::<Vec<_>>(), ["a"], "{at}");
     }
-    // One branch renames it once more; the other goes on for longer.
+    // One branch renames it once more; the other continues for longer.
     let one = step(&trunk, Kind::Rename, "renamed from b", 110);
     let mut other = trunk.clone();
     for at in 111..116 {

@@ -86,7 +86,7 @@ because = "what is left was given up; from the start"
 ```
 "#;
 
-/// What came of a run: how it ended, the state, what it used, and each thing that happened.
+/// The outcome of a run: how it ended, the state, what it used, and each thing that happened.
 type Played = (Ending, State, Usage, Vec<String>);
 
 /// Plays a run; `perform` is given the action and the number of the turn.

@@ -310,7 +310,7 @@ fn only_what_has_failed_counts_as_failed() {
             begun.set(true);
             ended(how.clone())
         });
-        // Where the run may go on, somebody ends it after the first try.
+        // Where the run may continue, somebody ends it after the first try.
         play.block = Box::new(move |effect| match effect {
             RunEffect::Judge | RunEffect::Wait(..) if has_begun.get() && took < 9 => {
                 (None, Some(ControlRequest::Interrupt))

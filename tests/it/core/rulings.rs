@@ -328,7 +328,7 @@ fn a_person_may_give_the_verdict_of_any_phase_that_asks_for_one() {
     .expect_err("refused");
     assert_eq!(
         refused.message(),
-        "nothing to approve: a verdict with these objections does not lead on"
+        "nothing to approve: a verdict with these objections does not move the task on"
     );
     // A plan, code or a report is nobody's verdict.
     for phase in ["planning", "codegen", "test"] {

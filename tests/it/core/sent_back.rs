@@ -121,7 +121,7 @@ fn each_objection_of_a_verdict_is_quoted_with_its_place_until_the_file_is_anothe
         ("measures", "measures.json", Some("/issues/0")),
     ];
     assert_eq!((quoted(&back), back.omitted), (places.to_vec(), 0));
-    // A verdict that was written anew is not the one that sent it back.
+    // A verdict that was written again is not the one that sent it back.
     world.write("measures.json", r#"{"issues": ["slow", "large"]}"#);
     let back = told(&world).expect("it was sent back");
     assert_eq!((quoted(&back), back.omitted), (places[..5].to_vec(), 0));
@@ -227,12 +227,12 @@ fn only_a_step_back_is_a_send_back() {
         &world.known(),
         &world.facts(),
         Some("write"),
-        "anew",
+        "again",
     );
     world.apply(&order.expect("an order"));
     assert_eq!(
         told(&world).map(|back| back.reason).as_deref(),
-        Some("anew")
+        Some("again")
     );
     // On its way on it is sent back no more.
     world.write("plan.json", r#"{"n": 2}"#);

@@ -5,7 +5,7 @@
 //! digest. Any other header is a step, and the lines below it are what it must come to:
 //! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- substate`, `//- delete PATH`, `//- order: VERB …`,
 //! `//- state` (the text of state.json), `//- machine` (another workflow), `//- shipped NAME` (one that ships), `//- amend` (the same task, its workflow edited), `//- lose state`,
-//! `//- recover`, `//- commit TASKS: CODE` (other code outside of the task). `UPDATE=1` rewrites what the steps come to.
+//! `//- recover`, `//- commit TASKS: CODE` (other code outside the task). `UPDATE=1` rewrites what the steps come to.
 
 use super::world::{LIFECYCLE, World, compiled, shipped};
 use crate::setting::is_update;

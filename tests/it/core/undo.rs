@@ -169,7 +169,7 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
             "nothing is forgotten"
         );
         assert_eq!((entry.kind, after.rev), (Kind::Undo, moved.rev + 1));
-        assert_eq!(after.heads, moved.heads, "it follows the present state");
+        assert_eq!(after.heads, moved.heads, "it follows the current state");
         let replayed = |entry: &HistoryEntry, taken: Result<TakenBack, String>, after: &State| {
             replay_record(&world.workflow, &moved, entry, taken, after)
                 .map(|followed| followed.by_human)
@@ -212,7 +212,7 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
         ] {
             assert!(replayed(entry, taken, after).is_err(), "{entry:?}");
         }
-        // The title is not of the record of steps: it is that of the present state.
+        // The title is not of the record of steps: it is that of the current state.
         let elsewhere = TakenBack {
             before: titled,
             ..taken.clone()

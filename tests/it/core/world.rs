@@ -66,7 +66,7 @@ pub struct World {
     pub state: Option<String>,
     /// The text of `transcript.jsonl`.
     pub transcript: String,
-    /// What is committed outside of tasks.
+    /// What is committed outside tasks.
     pub code: String,
     /// The commits since the last recorded step, newest first.
     commits: Vec<Value>,
@@ -322,7 +322,7 @@ impl World {
         }
     }
 
-    /// Writes the state anew as the log folds it; whether that gave one.
+    /// Writes the state again as the log folds it; whether that gave one.
     pub fn recover(&mut self) -> bool {
         let log = self.log();
         let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());

@@ -72,7 +72,7 @@ const SCENES: [Scene; 5] = [
     },
 ];
 
-/// A loop in which one action is left, whose executor tells of its start outside of the repository.
+/// A loop in which one action is left, whose executor tells of its start outside the repository.
 fn polished() -> World {
     let workflow = LOOP
         .replace("score = 0", "score = 80")
@@ -130,7 +130,7 @@ struct Recording {
     after: Situation,
 }
 
-/// The files that an order writes outside of the repository: what it reports, and that an executor begins.
+/// The files that an order writes outside the repository: what it reports, and that an executor begins.
 const SAID: usize = 0;
 const BEGUN: usize = 1;
 
@@ -307,7 +307,7 @@ fn old_or_new(of: &Recording, case: &Case, world: &World) -> Result<(), String> 
     }
 }
 
-/// The run goes on to its end: its action is recorded once, and each start of an executor was counted as a turn.
+/// The run continues to its end: its action is recorded once, and each start of an executor was counted as a turn.
 fn one_turn(_: &Recording, case: &Case, world: &World) -> Result<(), String> {
     let looked = ended_in_time(world, &["status"])?;
     let again = ended_in_time(world, &["run", "t", "--auto", "--json"])?;

@@ -309,7 +309,7 @@ fn an_object_that_cannot_be_read_hides_no_forgery() {
         world.write(&place, bytes);
     }
     world.orch(&["audit"]).ends(1).says("forged");
-    // Also if the object is the commit that a revision leads to, or past.
+    // Even if the object is the commit that a revision leads to, or past.
     let place = place_of(&world, "HEAD~1");
     make_unreadable(&world, &place);
     for revision in [

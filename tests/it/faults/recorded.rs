@@ -53,7 +53,7 @@ struct Call<'t> {
 pub struct Recorder<'d> {
     disk: &'d mut Disk,
     root: PathBuf,
-    /// The files outside of the root whose writes are kept as marks.
+    /// The files outside the root whose writes are kept as marks.
     marks: Vec<PathBuf>,
     open: HashMap<PathBuf, Open>,
     /// The files that have no name any more, by their last one.
@@ -178,7 +178,7 @@ impl<'d> Recorder<'d> {
         base.join(path_of(bytes(call.arguments[place])))
     }
 
-    /// The node at a path, also if it has lost its name.
+    /// The node at a path, even if it has lost its name.
     fn node(&self, path: &Path) -> Option<usize> {
         let below = path.strip_prefix(&self.root).ok()?;
         self.disk
@@ -186,7 +186,7 @@ impl<'d> Recorder<'d> {
             .or_else(|| self.unnamed.get(path).copied())
     }
 
-    /// The directory that holds a path, and its name there; `None` outside of the root.
+    /// The directory that holds a path, and its name there; `None` outside the root.
     fn name(&self, path: &Path) -> Option<(usize, String)> {
         let below = path.strip_prefix(&self.root).ok()?;
         let name = below.file_name()?.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Short writes. No file may grow beyond so many bytes, and nobody is killed for trying: a write up to that size writes
+//! Short writes. No file may grow beyond this many bytes, and nobody is killed for trying: a write up to that size writes
 //! a part and says so, and the next one fails. What must hold is what must hold after any other fault.
 
 use super::inject::{Run, choices, is_whole, sum_up, told, traced};

@@ -52,7 +52,7 @@ const COMMANDS: [&str; 8] = [
     "run t0 --max-turns 1 -- true",
 ];
 
-/// Leaves so many bytes of the file of an object.
+/// Leaves this many bytes of the file of an object.
 fn tear(world: &World, id: &str, left: impl Fn(u64) -> u64) {
     let path = world.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("permitted");
@@ -160,9 +160,7 @@ fn a_torn_object_is_told_by_name_and_nothing_is_half_done() {
 #[test]
 fn doctor_names_torn_objects_that_nothing_else_reads() {
     let world = staged();
-    world
-        .orch(&["doctor"])
-        .says("every file of an object is whole");
+    world.orch(&["doctor"]).says("no object file is damaged");
     let ids = [":notes.txt", ":tasks/t1/planning/plan.json"].map(|name| id_of(&world, name));
     for id in &ids {
         tear(&world, id, |length| length / 2);

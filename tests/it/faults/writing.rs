@@ -272,7 +272,7 @@ impl Trial {
             // The program could not be loaded, or there was no place for words.
             (Some(127), _) => {}
             _ if is_speechless => {}
-            // A watch reports on stdout, and goes on; so does what examines several things.
+            // A watch reports on stdout, and continues; so does what examines several things.
             _ if run.stderr.contains("error") => {}
             _ if ["error[", "\nerror "]
                 .iter()

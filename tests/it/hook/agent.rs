@@ -242,7 +242,7 @@ fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
     assert_eq!(
         stop(true),
         None,
-        "it goes on already, and nothing has changed"
+        "it continues already, and nothing has changed"
     );
     assert!(stop(false).is_some() && stop(false).is_some());
     assert_eq!(stop(false), None, "three times on one fingerprint");

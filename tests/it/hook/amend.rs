@@ -76,7 +76,7 @@ fn an_amendment_that_adds_evidence_is_refused_by_both_hooks() {
         if hook == "commit-msg" {
             reused
                 .ends(1)
-                .reports("take these lines out of the message");
+                .reports("remove these lines from the message");
         }
     }
 }

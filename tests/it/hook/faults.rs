@@ -67,7 +67,7 @@ fn answers_are_passed_on_and_a_crash_always_blocks() {
 fn an_orch_that_takes_too_long_is_ended_and_blocks() {
     let scene = installed("timeout_seconds = 1");
     let noted = scene.beside("process");
-    // Not even one that ignores signals can go on.
+    // Not even one that ignores signals can continue.
     scene.orch_answers(&format!(
         "trap '' TERM INT; echo $$ >'{}'; while :; do :; done",
         noted.display()

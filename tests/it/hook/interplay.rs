@@ -64,7 +64,7 @@ fn a_step_in_a_hook_does_not_wait_for_the_git_that_runs_the_hook() {
     assert_eq!(world.phase("t"), "plan_review");
     let seen = scene.seen();
     assert!(
-        seen.contains("plan_review") && !seen.contains("index from before"),
+        seen.contains("plan_review") && !seen.contains("old index"),
         "{seen}"
     );
 }

@@ -1,4 +1,4 @@
-//! What is in the place of a hook, and what installing and uninstalling make of it.
+//! What is in place of a hook, and what installing and uninstalling make of it.
 
 use super::{Scene, program};
 use std::fs;

@@ -220,7 +220,7 @@ fn a_message_without_a_trailer_never_blocks_a_commit() {
     assert_eq!(message(&scene), "Something");
     scene.world.write(".git/hooks/prepare-commit-msg", hook);
     real_orch(&scene);
-    // A task that cannot be read, and a file that is not there.
+    // A task that cannot be read, and a file that does not exist.
     scene
         .world
         .write("tasks/login/transcript.jsonl", "no event\n");

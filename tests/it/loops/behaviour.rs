@@ -13,7 +13,7 @@ pub enum Behaviour {
     Fails,
     /// Never ends by itself.
     Hangs,
-    /// Prints something that is no result.
+    /// Prints something that is not a result.
     WritesGarbage,
     /// Prints nothing.
     WritesNothing,

@@ -1117,7 +1117,7 @@ fn a_sequential_skill_is_a_chain_with_a_gate_each() {
         world.settle().decision.phase.expect("a phase").as_str(),
         "write"
     );
-    // What is scanned anew is analyzed anew.
+    // What is scanned again is analyzed again.
     world.write("endpoints.json", "[2]");
     assert_eq!(
         world.settle().decision.phase.expect("a phase").as_str(),

@@ -142,7 +142,7 @@ impl Machine {
 }
 
 impl Simulation<'_> {
-    /// Runs the task until the run ends. One that goes on has what is left of its limits.
+    /// Runs the task until the run ends. One that continues has what is left of its limits.
     pub fn run(&mut self, mode: Mode, perform: &mut dyn FnMut(&Job<'_>) -> Reply) -> Ended {
         let limits = self.machine.workflow.limits;
         let budget = Budget {
@@ -185,7 +185,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Carries out an effect, and tells the course what came of it.
+    /// Carries out an effect, and tells the course its outcome.
     fn carry_out(
         &mut self,
         machine: &mut RunMachine,
@@ -250,7 +250,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Performs one action; what came of it, and how long it took.
+    /// Performs one action; its outcome, and how long it took.
     fn perform(
         &mut self,
         work: &Work,
@@ -259,7 +259,7 @@ impl Simulation<'_> {
         let action = work
             .action()
             .cloned()
-            .unwrap_or_else(|| panic!("{} is no action", work.name()));
+            .unwrap_or_else(|| panic!("{} is not an action", work.name()));
         let own = data_of(&self.machine.workflow, &self.state);
         let before = self
             .trace

@@ -140,7 +140,7 @@ fn no_merge_drops_what_a_side_recorded() {
     world.git(&["commit", "-q", "-m", "Merge work"]);
     is_forged(&world);
 
-    // Everything that was recorded, and the task is begun anew.
+    // Everything that was recorded, and the task is begun again.
     let world = forked("test", failed, elsewhere);
     world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
     world.git(&["rm", "-q", "--cached", "--", STATE, TRANSCRIPT]);

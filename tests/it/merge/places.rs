@@ -208,7 +208,7 @@ fn a_conflict_in_an_artifact_is_left_to_people() {
     world.plan("t", 4);
     world.git(&["add", "-A"]);
     Way::Merge.go_on(&world).succeeds();
-    // Both plans were judged by nobody, so the task goes on where it stood.
+    // Both plans were judged by nobody, so the task continues where it stood.
     finish(&world);
     standings(&world);
 }

@@ -176,7 +176,7 @@ fn each_of_two_tasks_gets_its_events_and_files_back_whatever_brought_them_togeth
                 world.orch(&["check"]).succeeds();
                 world.orch(&["check", "--commit", "HEAD"]).succeeds();
                 standings(&world);
-                // Both go on.
+                // Both continue.
                 world.plan(phones, 7);
                 world.plan_review(mails, true, 7);
                 world.orch(&["next", phones]).succeeds();

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What came of the merges of many histories.
+/// The outcome of the merges of many histories.
 #[derive(Debug, Default)]
 struct Came {
     one_moved: AtomicU32,
@@ -80,7 +80,7 @@ fn live(seed: u64, came: &Came) {
         if disputed || chance.below(2) == 0 {
             return finish(a, &ours, seed);
         }
-        // Both sides go on from the same join, so that their next merge has several bases.
+        // Both sides continue from the same join, so that their next merge has several bases.
         came.criss_cross.fetch_add(
             u32::from(round > 0 && a.log().heads().len() > 1),
             Ordering::Relaxed,

@@ -16,8 +16,8 @@ pub const ROWS: [Row; 11] = [
         "a filter that matches `state.json` or `transcript.jsonl`",
         own_files_filtered,
     ),
-    ("symbolic link in the place of an artifact", linked_artifact),
-    ("symbolic link in the place of a task", linked_task),
+    ("symbolic link in place of an artifact", linked_artifact),
+    ("symbolic link where a task would be", linked_task),
     ("a log that lost events HEAD holds", cut_transcript),
 ];
 
@@ -32,7 +32,7 @@ fn line_endings() {
             world.commit("Line endings");
         }
         works(&world, ".");
-        // Check everything out anew, so that the converted files lie there.
+        // Check everything out again, so that the converted files lie there.
         for path in world.git(&["ls-files", "tasks/t"]).lines() {
             world.remove(path);
         }
@@ -253,7 +253,7 @@ fn own_files_filtered() {
         world.dirty(),
         " M tasks/t/state.json\n M tasks/t/transcript.jsonl\n"
     );
-    // What is committed is what was sealed, and goes on being read.
+    // What is committed is what was sealed, and continues being read.
     let held = world.git(&["show", "HEAD:tasks/t/state.json"]);
     assert_eq!(held, world.read("tasks/t/state.json"));
     // With the lines that it asks for, all is well.

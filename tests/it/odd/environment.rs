@@ -71,7 +71,7 @@ fn git_dir_alone() {
             format!("{}\n", 2 * nth + 2)
         );
     }
-    // Without it, this is no repository; and one that is not there is told.
+    // Without it, this is not a repository; and one that does not exist is told.
     let outside = orch(&world, &[], &["-C", "../plain", "status", "--json"]).succeeds();
     assert!(outside.stdout.contains("\"head\":null"), "{outside:?}");
     orch(

@@ -38,7 +38,7 @@ fn sparse_checkout() {
     world.git(&["sparse-checkout", "set", "src", "tasks/other"]);
     assert!(!world.path("tasks/old").exists());
     works(&world, ".");
-    // What is not checked out is not seen, and not made anew.
+    // What is not checked out is not seen, and not made again.
     world
         .orch(&["suggest", "old"])
         .ends(2)

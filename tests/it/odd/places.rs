@@ -192,7 +192,7 @@ fn nested_in_a_task() {
     fs::remove_dir_all(world.path("tasks/t/code/.git")).expect("removed");
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.dirty(), "");
-    // A `.git` that is no repository is nothing to git either.
+    // A `.git` that is not a repository is nothing to git either.
     fs::create_dir(world.path("tasks/t/code/.git")).expect("made");
     world.tests("t", 0, 1);
     world.orch(&["next", "t"]).succeeds();

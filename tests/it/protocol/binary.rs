@@ -42,7 +42,7 @@ fn step_of(call: &str, line: &str) -> Option<Step> {
         "renameat" if has("\"state.json\"") => Step::PlaceState,
         "renameat" if has("\"transcript.jsonl\"") => Step::PlaceLog,
         "unlink" if has("/index.lock") => Step::UnlockIndex,
-        // A journal is made anew, so one that is not there is removed before.
+        // A journal is made again, so one that does not exist is removed before.
         "unlinkat" if has("\"journal.json\"") && has("= 0") => Step::RemoveJournal,
         "write" if has("write(1<") => Step::Report,
         _ => return None,

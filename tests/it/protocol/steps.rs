@@ -413,7 +413,7 @@ fn decide(process: &Process, mistake: Option<Mistake>) -> Option<Commit> {
         artifact,
     } = &process.seen;
     let head = tree_of(&process.base);
-    // A record that lost lines that HEAD holds is an error; a state of other heads is folded anew.
+    // A record that lost lines that HEAD holds is an error; a state of other heads is folded again.
     let is_sound = log.starts_with(&head.log) && state == log;
     let from = phase(log);
     let is_met = *artifact == due_at(from) || mistake == Some(Mistake::NoEvidence);

@@ -1,4 +1,4 @@
-//! The turns of a run as a model: runners that are killed, executors that go on, and the next run. A commit is one step
+//! The turns of a run as a model: runners that are killed, executors that continue, and the next run. A commit is one step
 //! here, because `model` shows that it is.
 
 use crate::audit::loops;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::Child;
 
-/// A script whose `polish` says that it began, and goes on only when it may.
+/// A script whose `polish` says that it began, and continues only when it may.
 pub fn slow() -> String {
     slow_after("")
 }

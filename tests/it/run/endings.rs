@@ -149,7 +149,7 @@ fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
     );
     task.world.orch(&["audit"]).succeeds();
     task.is_clean();
-    // A person may open it again, and then it is tried anew.
+    // A person may open it again, and then it is tried again.
     task.world
         .orch(&["reopen", "t", "--reason", "mended"])
         .succeeds();

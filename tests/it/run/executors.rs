@@ -121,7 +121,7 @@ fn fail_one_after_the_other(faults: &[(&str, &str)]) {
 
 #[test]
 fn history_keeps_when_an_action_started_who_performed_it_and_what_it_wrote() {
-    // `polish` also writes a file that is no artifact, and one below the root of the repository.
+    // `polish` also writes a file that is not an artifact, and one below the root of the repository.
     let script = GOOD.replace(
         "{\"stateUpdates\": {\"polished\": true}, \"cost\": 0.25}",
         "{\"stateUpdates\": {\"polished\": true}, \"outputFiles\": [\"shine.txt\", \"report.md\", \"executor.sh\"]}",

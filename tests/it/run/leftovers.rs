@@ -87,7 +87,7 @@ fn a_dead_executor_is_not_waited_for() {
     task.is_clean();
 }
 
-/// After a commit, git starts its maintenance, which by default goes on in a process of its own.
+/// After a commit, git starts its maintenance, which by default continues in a process of its own.
 #[test]
 fn git_does_its_maintenance_before_a_commit_of_an_executor_ends() {
     let commits = "  polish)\n    git commit -q --allow-empty -m work\n    git config --get-regexp autodetach > ../said\n";
@@ -212,7 +212,7 @@ fn a_chain_of_processes_that_nobody_could_find_in_time_is_ended_at_once() {
     sleep(Duration::from_millis(300));
     let after = links();
     fs::remove_file(task.world.path("../links")).expect("removed");
-    assert_eq!(before, after, "the chain goes on");
+    assert_eq!(before, after, "the chain continues");
     task.is_clean();
 }
 

@@ -226,7 +226,7 @@ fn an_executor_that_changes_the_rules_gains_nothing_in_its_run_and_is_told_of() 
     );
     assert!(
         starts(&world) > 1,
-        "the run goes on by what it began with: {ended:?}"
+        "the run continues by what it began with: {ended:?}"
     );
     world.orch(&["log", "m"]).succeeds();
     // The next command reads what the files say.

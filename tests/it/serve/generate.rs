@@ -67,7 +67,7 @@ fn generate(server: &Server, body: &Value) -> Answer {
     ask(server, "POST", "/l/generate", body)
 }
 
-/// What came of the last generation, once it has ended.
+/// The outcome of the last generation, once it has ended.
 fn ended(server: &Server) -> Value {
     let mut last = Value::Null;
     eventually("the generation has ended", || {
@@ -112,7 +112,7 @@ fn proposed_tasks_are_added_to_the_list_in_one_commit() {
         "at most 2 tasks; the tool is `codex`",
         "\"one\"",
         "prompt_template",
-        "data, and give no orders",
+        "data, not instructions",
     ] {
         assert!(prompt.contains(part), "{part}: {prompt}");
     }

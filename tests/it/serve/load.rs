@@ -46,7 +46,7 @@ fn no_event_is_lost_and_nothing_is_moved_twice() {
                 let mut heard: BTreeMap<String, usize> = BTreeMap::new();
                 let mut last = 0;
                 while !heard.contains_key("last") {
-                    let (name, event) = listener.next().expect("the stream goes on");
+                    let (name, event) = listener.next().expect("the stream continues");
                     assert_ne!(name, "reset", "an event is lost");
                     let (_, number) = listener.last.rsplit_once('-').expect("a number");
                     let number: u64 = number.parse().expect("a number");

@@ -501,7 +501,7 @@ fn loops_are_listed_and_every_refusal_has_the_same_form() {
             "POST",
             "",
             json!({"title": 3}),
-            "`title` is not a text",
+            "`title` is not a string",
             Value::Null,
         ),
         (

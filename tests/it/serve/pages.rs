@@ -363,7 +363,7 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
         "it asks for its reason"
     );
     assert!(
-        mine.contains("default: the later phase to which the work of the current one leads"),
+        mine.contains("default: the phase that the work of the current one leads to"),
         "{mine}"
     );
     let tag = server

@@ -4,7 +4,7 @@ use super::{code, is_test, sources};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 
-/// The most tokens outside of tests. Lower it with what is deleted.
+/// The most tokens outside tests. Lower it with what is deleted.
 const MOST_TOKENS: usize = 880_000;
 
 /// The number of tokens in a stream. An operator of several characters is one.

@@ -29,7 +29,6 @@ pub(super) const TOP: Section = Section {
     ],
 };
 
-/// `[[root]]`.
 pub(super) const ROOT: Section = Section {
     title: "`[[root]]`",
     keys: &[
@@ -39,7 +38,6 @@ pub(super) const ROOT: Section = Section {
     ],
 };
 
-/// `[git]`.
 pub(super) const GIT: Section = Section {
     title: "`[git]`",
     keys: &[
@@ -54,7 +52,6 @@ pub(super) const GIT: Section = Section {
     ],
 };
 
-/// `[watch]`.
 pub(super) const WATCH: Section = Section {
     title: "`[watch]`",
     keys: &[
@@ -65,7 +62,6 @@ pub(super) const WATCH: Section = Section {
     ],
 };
 
-/// `[people]`.
 pub(super) const PEOPLE: Section = Section {
     title: "`[people]`",
     keys: &[
@@ -75,13 +71,11 @@ pub(super) const PEOPLE: Section = Section {
     ],
 };
 
-/// `[require]`.
 pub(super) const REQUIRE: Section = Section {
     title: "`[require]`",
     keys: &[("independent", "independent = false")],
 };
 
-/// `[hook]`.
 pub(super) const HOOK: Section = Section {
     title: "`[hook]`",
     keys: &[
@@ -90,7 +84,6 @@ pub(super) const HOOK: Section = Section {
     ],
 };
 
-/// `[[acknowledged]]`.
 pub(super) const ACKNOWLEDGED: Section = Section {
     title: "`[[acknowledged]]`",
     keys: &[
@@ -115,7 +108,6 @@ pub(super) const EXECUTOR: Section = Section {
     ],
 };
 
-/// `[[notify]]`.
 pub(super) const NOTIFY: Section = Section {
     title: "`[[notify]]`",
     keys: &[

@@ -159,7 +159,7 @@ impl SettingChanges<'_> {
     fn hook(&mut self, [old, new]: &[Table; 2]) {
         let [old, new] = [old, new].map(|table| table.get("on_missing").and_then(Value::as_str));
         if old == Some("block") && new != Some("block") {
-            let what = "hooks let everything pass where orch is missing";
+            let what = "hooks let everything pass if orch is missing";
             self.looser(&[Key("hook"), Key("on_missing")], what);
         }
     }
@@ -182,11 +182,11 @@ impl SettingChanges<'_> {
         for (key, what) in [
             (
                 "base",
-                "`base` under `[git]` changed, with which the commits of a task begin",
+                "`base` under `[git]` changed, which says where the commits of a task begin",
             ),
             (
                 "task_branch",
-                "`task_branch` under `[git]` changed, by which a branch names the task of its commits",
+                "`task_branch` under `[git]` changed, which says how a branch names the task of its commits",
             ),
         ] {
             if old.get(key) != new.get(key) {
@@ -224,7 +224,7 @@ impl SettingChanges<'_> {
         let before: Vec<String> = old.iter().map(|root| root.path.to_string()).collect();
         let after: Vec<String> = new.iter().map(|root| root.path.to_string()).collect();
         for path in before.iter().filter(|path| !after.contains(path)) {
-            let what = format!("root `{path}` is removed, so its tasks are not checked");
+            let what = format!("root `{path}` was removed, so its tasks are no longer checked");
             self.looser(&[], what);
         }
         // A directory belongs to the first root that matches it.
@@ -241,8 +241,9 @@ impl SettingChanges<'_> {
             let Some(known) = old.iter().find(|other| other.path == root.path) else {
                 // Behind all others, it takes no task from them.
                 if after[place..].iter().any(|later| before.contains(later)) {
-                    let what =
-                        format!("root `{path}` is new, before roots whose tasks it may take");
+                    let what = format!(
+                        "root `{path}` is new, and comes before roots whose tasks it may take"
+                    );
                     self.unclear(&[Key("root"), Item(place)], what);
                 }
                 continue;
@@ -286,10 +287,10 @@ mod tests {
     #[test]
     fn a_change_of_the_settings_is_looser_or_unclear_or_nothing() {
         type Told<'t> = (Option<u32>, &'t str, bool);
-        const BASE: &str = "`base` under `[git]` changed, with which the commits of a task begin";
+        const BASE: &str =
+            "`base` under `[git]` changed, which says where the commits of a task begin";
         const PROTECTED: &str = "`protected` under `[git]` changed, and without `base` it says what a branch is compared with";
-        const BRANCH: &str =
-            "`task_branch` under `[git]` changed, by which a branch names the task of its commits";
+        const BRANCH: &str = "`task_branch` under `[git]` changed, which says how a branch names the task of its commits";
         let cases: &[(&str, &str, &[Told<'_>])] = &[
             (
                 "",
@@ -366,7 +367,7 @@ mod tests {
                 "[hook]",
                 &[(
                     Some(1),
-                    "hooks let everything pass where orch is missing",
+                    "hooks let everything pass if orch is missing",
                     true,
                 )],
             ),
@@ -433,7 +434,7 @@ mod tests {
                 "[[root]]\npath = \"t/*\"",
                 &[(
                     None,
-                    "root `tasks/**` is removed, so its tasks are not checked",
+                    "root `tasks/**` was removed, so its tasks are no longer checked",
                     true,
                 )],
             ),
@@ -457,7 +458,7 @@ mod tests {
                 "\n[[root]]\npath = \"t/**\"\n[[root]]\npath = \"t/*\"",
                 &[(
                     Some(2),
-                    "root `t/**` is new, before roots whose tasks it may take",
+                    "root `t/**` is new, and comes before roots whose tasks it may take",
                     false,
                 )],
             ),

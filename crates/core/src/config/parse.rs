@@ -248,7 +248,7 @@ fn branch_name(text: &str) -> Result<String, &'static str> {
         .chars()
         .any(|char| char.is_whitespace() || char.is_control() || "~^:?*[\\".contains(char));
     if text.is_empty() || text.starts_with('-') || is_odd {
-        return Err("this is no name of a branch");
+        return Err("this is not a valid branch name");
     }
     Ok(text.to_owned())
 }
@@ -348,7 +348,7 @@ fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<Str
             member if member.contains('@') && !member.contains(char::is_whitespace) => {
                 Ok(member.to_owned())
             }
-            _ => Err("a member of a team is named by a mail address"),
+            _ => Err("a member of a team is named by an email address"),
         });
         teams.insert(name.value, members);
     }
@@ -680,7 +680,7 @@ mod tests {
             ),
             (
                 "[[notify]]\non = ['done']\nwebhook = 'http://example.com'\nsecret = 'a b'",
-                "3:11: config-value: without `https` it must lead to this machine\n4:10: config-value: not the name of an environment variable; the key itself does not belong here",
+                "3:11: config-value: without `https`, it must point to this machine\n4:10: config-value: not the name of an environment variable; the key itself does not belong here",
             ),
             (
                 "[[notify]]\non = ['done']\nbell = true\nsecret = 'KEY'",

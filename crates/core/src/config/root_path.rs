@@ -36,7 +36,7 @@ const TITLE: &str = "{title}";
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
     Literal(String),
-    /// `before*after`: one name, of which the `*` is a part of the id.
+    /// `before*after`: one name, of which the `*` is part of the id.
     One {
         before: String,
         after: String,
@@ -300,7 +300,7 @@ impl RootPath {
 
 impl FileEnd {
     /// Splits the last part of a path into what names the directory of a task, and how the name of its file
-    /// goes on; `None` if the tasks are directories. Returns an error that says what is wrong with the part.
+    /// continues; `None` if the tasks are directories. Returns an error that says what is wrong with the part.
     fn of(name: &str) -> Result<Option<(&str, Self)>, &'static str> {
         let Some(dot) = name.rfind('.') else {
             return Ok(None);

@@ -52,7 +52,6 @@ impl Root {
             .ok()
     }
 
-    /// The id of the archived task in a directory.
     fn archived_id(&self, directory: &RepoPath) -> Option<TaskId> {
         let id = self.path.id_of(&self.unarchived(directory)?)?.ok()?;
         TaskId::new(id.archived()).ok()

@@ -22,7 +22,7 @@ pub(super) fn url(text: &str) -> Result<String, String> {
         .chars()
         .find(|c| !c.is_ascii_graphic() || "\\\"<>^`{|}#".contains(*c))
     {
-        return Err(format!("{odd:?} cannot stand in it; write it as %XX"));
+        return Err(format!("{odd:?} is not allowed in it; write it as %XX"));
     }
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let authority = authority.to_ascii_lowercase();
@@ -31,7 +31,7 @@ pub(super) fn url(text: &str) -> Result<String, String> {
         _ => (authority.as_str(), None),
     };
     if authority.contains('@') {
-        return Err("a name or a password does not belong in it".to_owned());
+        return Err("it must not contain a name or a password".to_owned());
     }
     if port.is_some_and(|port| port.parse::<u16>().is_err()) {
         return Err("its port is not a number".to_owned());
@@ -56,7 +56,7 @@ pub(super) fn url(text: &str) -> Result<String, String> {
     if scheme == "https" || is_here {
         Ok(format!("{scheme}://{authority}{path}"))
     } else {
-        Err("without `https` it must lead to this machine".to_owned())
+        Err("without `https`, it must point to this machine".to_owned())
     }
 }
 
@@ -112,11 +112,11 @@ mod tests {
             ("https://", "not a host"),
             ("https:///x", "not a host"),
             ("https://[x]/", "not a host"),
-            ("https://a b/", "cannot stand"),
-            ("https://a\\@b/", "cannot stand"),
-            ("https://a/#x", "cannot stand"),
-            ("https://bücher.example", "cannot stand"),
-            ("https://a/\n", "cannot stand"),
+            ("https://a b/", "not allowed"),
+            ("https://a\\@b/", "not allowed"),
+            ("https://a/#x", "not allowed"),
+            ("https://bücher.example", "not allowed"),
+            ("https://a/\n", "not allowed"),
             ("https://me:secret@example.com/", "password"),
             ("http://localhost@example.com/", "password"),
             ("https://example.com:port/", "port"),

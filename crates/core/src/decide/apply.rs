@@ -30,7 +30,7 @@ pub struct Stamp {
     pub generation: Option<u64>,
     /// Other tasks that the decision rests on.
     pub others: Vec<OtherTask>,
-    /// The mail address of the person who gives an order, if it is known. It is not recorded with the step, but with
+    /// The email address of the person who gives an order, if it is known. It is not recorded with the step, but with
     /// what the person writes.
     pub address: Option<String>,
 }
@@ -213,8 +213,8 @@ pub fn apply(
     next
 }
 
-/// The state before an order, with the history of the present one, and with what is no work on the task: its relations,
-/// who holds it, what was verified, and the deadlines that passed in attempts that go on.
+/// The state before an order, with the history of the current one, and with what is not work on the task: its relations,
+/// who holds it, what was verified, and the deadlines that passed in attempts that continue.
 fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
     let mut before = before.under_own_names(workflow).into_owned();
     for (phase, actor) in &mut before.actors {
@@ -262,7 +262,7 @@ fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut 
             next.run.verified.insert(run.name.clone(), verified);
         }
         Detail::Approve(said) => {
-            // The file that says the same is no part of what it rests on.
+            // The file that says the same is not part of what it rests on.
             let own = said.path(&transition.to);
             let judged = transition
                 .evidence
@@ -635,7 +635,7 @@ impl Stepping<'_> {
         }
     }
 
-    /// Whether a verdict names the present version of an artifact.
+    /// Whether a verdict names the current version of an artifact.
     fn is_named_as_it_is(&self, verdict: &SeenArtifact<'_>, artifact: &ArtifactName) -> bool {
         let Some(digest) = present(self.seen, artifact) else {
             return false;

@@ -1,7 +1,7 @@
 //! Several approvals: what people said in a phase that asks for more than one, and who is still missing.
 //!
-//! What a person said counts while all that it names stands. Of each team that the phase names, another person has to say
-//! yes: one person counts once, and for one team.
+//! What a person said counts while all that it names stands. For each team that the phase names, a different person
+//! has to say yes: one person counts once, and for one team.
 
 use super::derive::SeenArtifact;
 use super::judge::Judge;
@@ -19,15 +19,15 @@ use serde_json::{Value, json};
 pub(super) struct Approvals {
     /// How many have to approve.
     pub needed: usize,
-    /// Those who approve what stands.
+    /// Those who approve the current versions.
     pub approved: Vec<String>,
     /// The teams for which somebody approves.
     pub teams: Vec<String>,
     /// Who is missing: the teams for which nobody approves, and `anybody` for each further person.
     pub missing: Vec<String>,
-    /// Those who reject what stands.
+    /// Those who reject the current versions.
     pub rejected: Vec<String>,
-    /// Those who judged something else than what stands.
+    /// Those who judged other versions than the current ones.
     pub stale: Vec<String>,
     /// Those who wrote what somebody else has to judge.
     pub writers: Vec<String>,
@@ -77,7 +77,7 @@ impl Approvals {
         }
         if !self.stale.is_empty() {
             said.push(format!(
-                "{} judged something else than what is there now",
+                "{} judged something other than what is there now",
                 self.stale.join(", ")
             ));
         }

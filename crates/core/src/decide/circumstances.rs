@@ -38,7 +38,7 @@ pub struct Circumstances<'a> {
 pub struct Remembered {
     /// The short id of the commit.
     pub commit: String,
-    /// The path there, which differs from the present one if the task had another id.
+    /// The path there, which differs from the current one if the task had another id.
     pub at: RepoPath,
 }
 
@@ -283,7 +283,7 @@ fn runner(
 }
 
 /// Offers to name the task of the code, if commits are expected that name it and the newest change of the code names
-/// no task: by amending that commit if it is checked out, else in an empty commit, because what would be amended
+/// no task: by amending that commit if it is checked out, otherwise in an empty commit, because what would be amended
 /// is the commit of something else.
 fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
     let is_awaited = decision
@@ -492,7 +492,7 @@ fn restoring(path: &RepoPath, Remembered { commit, at }: &Remembered) -> Option<
     if name.is_empty() || directory.is_empty() || former.is_empty() {
         return None;
     }
-    // The tree of the former directory, as if the present one were the whole work tree.
+    // The tree of the former directory, as if the current one were the whole work tree.
     let tree = format!("{commit}:{}", former.join("/"));
     let directory = directory.join("/");
     let name = format!(":/{}", name.join("/"));

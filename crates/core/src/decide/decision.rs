@@ -167,7 +167,7 @@ pub struct Transition {
     pub waive: Vec<ArtifactName>,
     /// For a confirmation: the artifact, and the digests that count again.
     pub confirm: Option<(ArtifactName, Vec<Digest>)>,
-    /// Of a move to a good end, what it rests on.
+    /// What a move to a good end rests on.
     pub rests_on: Vec<RestsOn>,
     /// The commit that tells the commits of the task from those of others, if that decided.
     pub base: Option<CodeBase>,
@@ -312,7 +312,7 @@ pub struct Derived {
     pub digest: Option<Digest>,
     /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
-    /// Who wrote its files or made its commits, as far as that was seen.
+    /// Who wrote its files or made its commits, as far as known.
     pub writers: Vec<FileWriter>,
     /// What the artifact says it judged.
     pub of: BTreeMap<String, NamedVersion>,
@@ -416,7 +416,7 @@ pub struct Expectation {
     pub because: String,
     /// The map that its `of` should contain: the needs of the phase, as they are now.
     pub of: BTreeMap<ArtifactName, Digest>,
-    /// What is wrong with the present bytes.
+    /// What is wrong with the current bytes.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -447,9 +447,9 @@ pub struct Move {
     pub unmet: Vec<String>,
 }
 
-/// What an offered command has in the place of a reason.
+/// What an offered command has in place of a reason.
 pub const WHY: &str = "WHY";
-/// What an offered command has in the place of a phase.
+/// What an offered command has in place of a phase.
 pub const PHASE: &str = "PHASE";
 
 /// A command that a person or an agent may choose.

@@ -21,7 +21,7 @@ pub(super) struct SeenArtifact<'f> {
     pub derived: Derived,
     /// All files, sorted by path.
     pub files: Vec<&'f FileFact>,
-    /// Those that guards see: by the present version those that count, by the first all.
+    /// Those that guards see: by the current version those that count, by the first all.
     pub counting: Vec<&'f FileFact>,
     /// Those that do not count, each with the reason.
     pub excluded: Vec<(&'f FileFact, WhyNot)>,
@@ -133,7 +133,7 @@ impl<'f> SeenArtifact<'f> {
         })
     }
 
-    /// A finding for each file that does not count. A single file that is expected anew is named there, unless it is
+    /// A finding for each file that does not count. A single file that is expected again is named there, unless it is
     /// only to be filled in.
     pub(super) fn not_counted(&self, place: &TaskPlace, is_expected: bool) -> Vec<Diagnostic> {
         let is_named = is_expected && self.files.len() == 1;
@@ -142,14 +142,14 @@ impl<'f> SeenArtifact<'f> {
             let (code, hint) = match why {
                 WhyNot::Unfilled => (
                     Code::Unfilled,
-                    "write what is meant; the example only shows the form",
+                    "write real content; the example only shows the form",
                 ),
                 _ if is_named => continue,
                 WhyNot::Early { .. } => (
                     Code::NotCounted,
-                    "write it anew, or name what it judged in `of`",
+                    "write it again, or name what it judged in `of`",
                 ),
-                _ => (Code::NotCounted, "write it anew, or remove it"),
+                _ => (Code::NotCounted, "write it again, or remove it"),
             };
             let at = place.place_of(&file.path);
             let message = format!("the file does not count: {why}");

@@ -16,7 +16,7 @@ pub enum Detail {
     Verify(Verification),
     /// What one of several people said.
     Approve(PersonRuling),
-    /// How the task stands to others from here on.
+    /// How the task relates to others from here on.
     Relate(Relations),
     /// Who works on the task from here on.
     Take(Holder),
@@ -95,7 +95,7 @@ pub struct Verification {
     /// What its result was compared with, if there was anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<VerifiedBase>,
-    /// What came of it.
+    /// Its outcome.
     pub result: VerifiedResult,
 }
 
@@ -149,7 +149,7 @@ words! {
     }
 }
 
-/// What came of a verification.
+/// The outcome of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedResult {
@@ -203,7 +203,7 @@ impl PersonRuling {
     }
 }
 
-/// How a task stands to others.
+/// How a task relates to others.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relations {
@@ -222,14 +222,14 @@ pub struct Relations {
 }
 
 impl Relations {
-    /// Why a task cannot stand so to others, in words; `None` if it can. Whether they exist is another question.
+    /// Why a task cannot relate to others like that, in words; `None` if it can. Whether they exist is a separate question.
     #[must_use]
     pub fn fault(&self, task: &TaskId) -> Option<String> {
         if self.after.contains(task) {
             return Some(format!("`{task}` cannot wait for itself"));
         }
         if self.parent.as_ref() == Some(task) {
-            return Some(format!("`{task}` cannot be a part of itself"));
+            return Some(format!("`{task}` cannot be part of itself"));
         }
         let mut others = self.after.iter().enumerate();
         let twice = others.find(|(at, other)| self.after[..*at].contains(other));
@@ -343,7 +343,7 @@ mod workflow_text {
     ) -> Result<WorkflowRef, D::Error> {
         let text = String::deserialize(deserializer)?;
         WorkflowRef::parse(&text)
-            .ok_or_else(|| D::Error::custom(format!("{text:?} is no workflow with a digest")))
+            .ok_or_else(|| D::Error::custom(format!("{text:?} is not a workflow with a digest")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The steps that follow from the record alone: what `orch` ran, how a task stands to others, who took it, which deadline
+//! The steps that follow from the record alone: what `orch` ran, how a task relates to others, who took it, which deadline
 //! passed, and to which workflow it moved. Each says so in a [`Detail`].
 
 use super::order::{current, why_after, with_why};
@@ -68,7 +68,7 @@ pub(super) fn why_detailed<'e>(entry: &'e HistoryEntry, detail: &Detail) -> Opti
     why_after(&entry.reason, &detail.words())
 }
 
-/// Why the task cannot stand so, in words.
+/// Why the task cannot be related like that, in words.
 fn refuse(
     workflow: &Workflow,
     state: &State,

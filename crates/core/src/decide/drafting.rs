@@ -69,7 +69,7 @@ pub fn draft(
 }
 
 impl<'a> Judge<'a> {
-    /// The first file that is expected and missing, else used up, preferably one of which a draft can be made.
+    /// The first file that is expected and missing, otherwise used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
         let decision = self.decide_alone(Vec::new());
         for state in [ExpectState::Missing, ExpectState::Stale] {
@@ -213,8 +213,8 @@ impl<'s> SchemaParts<'s> {
         self.parts.iter().find_map(|part| part.get(name))
     }
 
-    /// An example of which everything is to be written that is a judgement or a text. `about` describes the list whose
-    /// item it is.
+    /// An example in which every judgement and every text is left to write. `about` describes the list whose item it
+    /// is.
     fn unwritten(
         &self,
         example: &Value,
@@ -278,7 +278,7 @@ fn add_parts<'s>(root: &'s Value, schema: &'s Value, depth: usize, parts: &mut V
     }
 }
 
-/// A text that is to be written, about something that a description tells.
+/// A text to write, about something that a description explains.
 fn todo(about: &str) -> Value {
     let first = about
         .split(". ")
@@ -308,7 +308,7 @@ fn unwritten_markdown(example: &str) -> String {
         } else {
             let marker = marker_length(bare);
             let rest = &bare[marker..];
-            // A line that goes on with a paragraph or an item is part of the same text.
+            // A line that continues with a paragraph or an item is part of the same text.
             let goes_on = marker == 0 && is_paragraph;
             if !goes_on {
                 text.push_str(&format!(
@@ -344,8 +344,8 @@ fn marker_length(line: &str) -> usize {
     if has_box { item + 4 } else { item }
 }
 
-/// What is to be written after a marker. The label before a colon and a word in bold stay; so does a heading that
-/// names a section.
+/// What to write after a marker. The label before a colon and a word in bold stay; so does a heading that names a
+/// section.
 fn unwritten_line(marker: &str, rest: &str) -> String {
     if let Some(end) = rest.strip_prefix("**").and_then(|label| label.find("**")) {
         let end = end + 4;

@@ -267,7 +267,7 @@ pub fn unknown_in_record(workflow: &Workflow, state: &State, facts: &Facts) -> O
     )
 }
 
-/// The title that a file of this name gives its task, else the name.
+/// The title that a file of this name gives its task, otherwise the name.
 fn title<'n>(facts: &'n Facts, name: &'n str) -> &'n str {
     let title = facts.place.file().and_then(|file| file.title(name));
     title.filter(|title| !title.is_empty()).unwrap_or(name)
@@ -282,7 +282,7 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
     let new = title(facts, present);
     let old = title(facts, recorded.name());
     let message = format!(
-        "`{}` is \"{new}\" now, and its record is that of \"{old}\", which is in {recorded}: the id was used again",
+        "`{}` is \"{new}\" now, and its record is that of \"{old}\", which is in {recorded}: the id was reused",
         facts.task
     );
     let task = facts.task.as_str();
@@ -322,7 +322,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
         && recorded.digest != workflow.digest
     {
         let message = format!(
-            "workflow `{}` has changed since the last transition; the present version decides",
+            "workflow `{}` has changed since the last transition; the current version decides",
             workflow.name
         );
         diagnostics.push(Diagnostic::note(Code::WorkflowChanged, message));
@@ -373,7 +373,7 @@ fn broken(
 fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     if code == Code::ConflictMarkers {
         // Restoring the file from git would discard what the other branch did.
-        let effect = "unite both sides of the log and fold the state from them";
+        let effect = "join both sides of the log and compute the state from them";
         return vec![choice(
             "resolve",
             ["orch", "resolve", facts.task.as_str()],
@@ -585,7 +585,7 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Whether the last step that entered the present phase names an artifact as it is. It may have changed since
+    /// Whether the last step that entered the current phase names an artifact as it is. It may have changed since
     /// the phase that makes it, as a list does whose boxes are checked until the end.
     fn is_of_the_end(&self, seen: &SeenArtifact<'_>) -> bool {
         let Some(end) = self.state.last_entry_into(&self.phase.id) else {
@@ -647,7 +647,7 @@ impl Judge<'_> {
             );
             let place = self.facts.place.place_of(&lost.path);
             let hint =
-                "restore it from git, or write it anew; the task cannot be finished without it";
+                "restore it from git, or write it again; the task cannot be finished without it";
             let finding = Diagnostic::warning(Code::EvidenceGone, message).at(place);
             decision.diagnostics.push(finding.hint(hint));
             decision.lost.push(lost);
@@ -719,7 +719,7 @@ impl Judge<'_> {
                 WHY,
             ];
             let effect = match unmet.iter().all(|need| need.outdated.is_some()) {
-                true => format!("go back to `{back}`, to judge anew"),
+                true => format!("go back to `{back}`, to have it judged again"),
                 false => format!("go back to `{back}`, the last phase whose needs hold"),
             };
             decision

@@ -365,14 +365,14 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             "--reason",
             WHY,
         ];
-        let effect = format!("go back to `{}`, to judge anew", fallen.phase);
+        let effect = format!("go back to `{}`, to have it judged again", fallen.phase);
         decision
             .options
             .push(choice("rollback", argv, Owner::Human, effect));
         judge.rulings(decision);
         if judge.waits_for_ruling(decision) {
             let argv = ["orch", "approve", task, "--override", WHY];
-            let effect = "approve although what it rests on does not stand";
+            let effect = "approve although its evidence no longer stands";
             decision
                 .options
                 .push(choice("override", argv, Owner::Human, effect));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What was observed of one task in one source (work directory, index or commit).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// The version of the rules of recording by which they are judged: the present one, or for a recorded step that of its
+    /// The version of the rules of recording by which they are judged: the current one, or for a recorded step that of its
     /// event.
     pub version: RecordVersion,
     /// The id of the task.
@@ -30,14 +30,14 @@ pub struct Facts {
     /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the
     /// index or a commit: a history in which they come later, or get another name, stays what it is.
     pub missing: Vec<RepoPath>,
-    /// What became of the file that the task is, if it is one. In the facts of a recorded step, nothing.
+    /// What happened to the file that the task is, if it is one. In the facts of a recorded step, nothing.
     pub own_file: OwnFile,
 }
 
-/// What became of the file that a task is, since its record last saw it.
+/// What happened to the file that a task is, since its record last saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum OwnFile {
-    /// It is in its place, or nobody knows where it is; or the task is a directory.
+    /// It is in its place, or its place is unknown; or the task is a directory.
     #[default]
     AsRecorded,
     /// It was moved to where no task is, with its path there; `None` in the archive.
@@ -67,7 +67,7 @@ pub struct FileFact {
     pub data: Option<Arc<Value>>,
     /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
-    /// Who wrote the present bytes, as far as that was seen: all whom their commit names, or who made commits of code.
+    /// Who wrote the current bytes, as far as known: all whom their commit names, or who made commits of code.
     pub writers: Vec<FileWriter>,
 }
 

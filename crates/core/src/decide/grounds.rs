@@ -258,7 +258,7 @@ impl Judge<'_> {
         JudgedStanding::fallen(format!("judged `{name}`, which is gone"))
     }
 
-    /// Whether code that was recorded stands; `what` says what became of it if not.
+    /// Whether code that was recorded stands; `what` says what happened to it if not.
     fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
         let present = self.seen_of(name);
         let Some(since) = self.facts.code.since(name, recorded) else {
@@ -283,7 +283,7 @@ impl Judge<'_> {
                 "too many commits came since to tell what changed".to_owned()
             }
             Err(UnknownCode::NoBase(branch)) => {
-                format!("`[git] base` names `{branch}`, which is no branch here")
+                format!("`[git] base` names `{branch}`, which is not a branch here")
             }
         };
         JudgedStanding::fallen(format!("{what}: {why}"))
@@ -470,7 +470,7 @@ impl Judge<'_> {
     /// The findings about evidence that does not stand, and about what others changed since.
     pub(super) fn ground_findings(&self, grounds: &[Ground]) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        // Who goes back to the first of them judges the later ones anew, too.
+        // Who goes back to the first of them judges the later ones again, too.
         let first = grounds.iter().find(|ground| ground.why_not.is_some());
         let back = first
             .map(|first| self.back_to(&first.phase))
@@ -506,7 +506,7 @@ impl Judge<'_> {
         found
     }
 
-    /// The phase that has to judge anew, if nothing else is broken.
+    /// The phase that has to judge again, if nothing else is broken.
     pub(super) fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
         let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
         let grounds = self.grounds();
@@ -517,7 +517,7 @@ impl Judge<'_> {
         first.map(|ground| ground.phase.clone())
     }
 
-    /// Says first what does not stand, where a good end is next.
+    /// Says first what does not stand, if a good end is next.
     pub(super) fn tell_fallen(&self, decision: &mut Decision) {
         if !self.workflow.may_end_well(&self.phase.id)
             || !matches!(decision.verdict, Verdict::Wait { .. })
@@ -533,7 +533,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The command that lets a phase judge anew.
+    /// The command that lets a phase judge again.
     fn back_to(&self, phase: &PhaseId) -> Hint {
         let task = self.facts.task.as_str();
         Hint::run(&[

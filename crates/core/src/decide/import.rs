@@ -214,7 +214,7 @@ fn named_phase(
         .collect();
     let message = match found {
         None => format!("{} is missing, which names the phase", map.phase),
-        Some(value) => format!("{value} is no phase of workflow `{}`", workflow.name),
+        Some(value) => format!("{value} is not a phase of workflow `{}`", workflow.name),
     };
     let hint = format!(
         "name one of {} there, or add the name to the `aliases` of one of them",
@@ -240,7 +240,7 @@ fn source_of(map: &StateImport, place: &str, original: &Value) -> String {
             present(&format!("{pointer}{}", &place[at.len()..]), original)
         }
         ImportValue::Computed(guard) => {
-            // Most values keep their place; else the first value that the expression reads is the cause.
+            // Most values keep their place; otherwise the first value that the expression reads is the cause.
             let sources = pointers_read(map, guard, &|_, _| true);
             let same = present(place, original);
             let is_read = sources

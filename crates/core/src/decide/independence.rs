@@ -8,7 +8,6 @@ use crate::workflow::{Artifact, Independence, Owner, Phase};
 
 /// A verdict that is not known to be by somebody else.
 pub(super) struct Dependence {
-    /// The artifact of the verdict.
     pub verdict: ArtifactName,
     /// The file of the verdict.
     pub path: String,
@@ -101,7 +100,7 @@ impl Dependence {
 
     /// What would be right.
     pub(super) fn what(&self) -> String {
-        format!("a verdict of somebody else in {}", self.path)
+        format!("a verdict by somebody else in {}", self.path)
     }
 
     /// The finding, with what to do.
@@ -111,7 +110,7 @@ impl Dependence {
         let hint = if self.is_unknown {
             Hint::from("give it by ")
                 .command(&approve)
-                .text(", let a run write it, or commit it by hand: then its writer is known; or go on against the rules: ")
+                .text(", let a run write it, or commit it by hand: then its writer is known; or continue against the rules: ")
                 .command(&["orch", "next", task, "--override", super::WHY])
         } else if self.owner == Owner::Human {
             Hint::from("let another person decide: ").command(&approve)

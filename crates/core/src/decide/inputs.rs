@@ -22,7 +22,7 @@ pub struct Inputs {
 /// `[require]`: what has to be so, and is only told otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Require {
-    /// Whether a verdict by a writer of what it judges, or by nobody knows whom, keeps a task where it is.
+    /// Whether a verdict by a writer of what it judges, or by an unknown writer, keeps a task where it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub independent: bool,
 }

@@ -101,7 +101,7 @@ impl Judge<'_> {
         broken
     }
 
-    /// Whether nothing of an artifact counts until it is written anew or a person confirms it.
+    /// Whether nothing of an artifact counts until it is written again or a person confirms it.
     pub(super) fn can_be_confirmed(&self, artifact: &ArtifactName) -> bool {
         let seen = self.seen_of(artifact);
         seen.is_some_and(SeenArtifact::can_be_confirmed)

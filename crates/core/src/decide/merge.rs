@@ -500,8 +500,8 @@ impl Merging<'_> {
         }
     }
 
-    /// The relations of both sides: what either side added or took away counts. Of two values for one thing, that of the
-    /// side that is less far does.
+    /// The relations of both sides: what either side added or took away counts. If there are two values for one
+    /// thing, the one of the side that is less far does.
     fn relations(&self) -> Relations {
         let lead = &self.lead.state.relations;
         let other = &self.other.state.relations;
@@ -580,7 +580,7 @@ fn former(one: &State, other: &State) -> Vec<String> {
     all
 }
 
-/// Who holds the task: whoever took it last. Of two that took it at once, one, whoever merges.
+/// Who holds the task: whoever took it last. If two took it at once, one of them, the same for everyone who merges.
 fn holder(base: Option<&State>, lead: &State, other: &State) -> Option<Holder> {
     let base = base.and_then(|base| base.holder.as_ref());
     three_way(base, lead.holder.as_ref(), other.holder.as_ref())

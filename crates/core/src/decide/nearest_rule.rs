@@ -4,7 +4,7 @@ use super::{Decision, Direction, GuardPart, Tried, Truth, direction};
 use crate::workflow::{Outcome, Workflow};
 use std::collections::BTreeSet;
 
-/// The rule that decided; else the one for which the fewest things would have to change, and of several that
+/// The rule that decided; otherwise the one for which the fewest things would have to change, and of several that
 /// lack as much, one that leads forward. `None` if no rule was tried.
 ///
 /// A rule that leads back or waits comes after all that lead on, unless a file that it reads is there and cannot

@@ -20,7 +20,7 @@ words! {
     }
 }
 
-/// The event that a task has come to; `None` while others than people go on with it.
+/// The event that a task has come to; `None` while others than people continue with it.
 #[must_use]
 pub fn task_notice(duty: &Duty) -> Option<NoticeKind> {
     match (duty.kind, duty.turn, duty.owner) {
@@ -38,7 +38,7 @@ pub fn run_notices(ending: Ending, task: Option<NoticeKind>) -> Vec<NoticeKind> 
     let of_run = match ending {
         Ending::Failed | Ending::Exhausted | Ending::Error => Some(NoticeKind::Failed),
         Ending::Stalled => Some(NoticeKind::Stalled),
-        // Nothing goes on by itself any more.
+        // Nothing continues by itself any more.
         Ending::Waiting => Some(NoticeKind::Human),
         Ending::Completed | Ending::Paused | Ending::Stopped => None,
     };

@@ -281,11 +281,11 @@ pub(super) fn given(reason: &str) -> Result<&str, Error> {
     Ok(reason)
 }
 
-/// Returns an error if a reason is what offered commands have in the place of one. The orders themselves accept it: they
+/// Returns an error if a reason is what offered commands have in place of one. The orders themselves accept it: they
 /// are asked with it whether they are possible, and records contain it.
 pub fn refuse_placeholder(reason: &str) -> Result<(), Error> {
     match reason.trim() {
-        WHY => Err(no_reason(format!("`{WHY}` only stands for a reason"))),
+        WHY => Err(no_reason(format!("`{WHY}` is a placeholder for a reason"))),
         _ => Ok(()),
     }
 }

@@ -24,7 +24,7 @@ pub fn rename(
         .as_deref()
         .filter(|former| *former != to.as_str())
     else {
-        let message = format!("the task is recorded as `{to}` already");
+        let message = format!("the task is already recorded as `{to}`");
         return Err(refused(Code::TaskExists, message, "choose another id"));
     };
     let is_early = to.is_archived() && !phase.terminal;

@@ -1,7 +1,7 @@
 //! Replays a recorded step: from the state before it and the facts, the rules must yield the step again.
 //!
-//! The hook and the audit use this. Of a record, only the time, the actor and a person's reason are taken on
-//! trust; everything else must result from the functions that made the record.
+//! The hook and the audit use this. Only the time, the actor and a person's reason are taken from a record on trust;
+//! everything else must result from the functions that made the record.
 
 use super::approvals::said_again;
 use super::derive::look;

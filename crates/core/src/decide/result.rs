@@ -216,7 +216,7 @@ fn flag(members: &Map<String, Value>, key: &str) -> Result<bool, Reason> {
 
 /// The last block that begins with the line `ACTION_RESULT:`, whose lines are `- KEY: VALUE`. The keys are those of a
 /// result, also in snake case. Texts may stand without quotes; every other value is JSON. Returns the block with the
-/// offset of its end. `None` if there is no such block. A value that is no JSON stays text, which the key does not
+/// offset of its end. `None` if there is no such block. A value that is not JSON stays text, which the key does not
 /// accept.
 fn block(text: &str) -> Option<(usize, Value)> {
     const TEXTS: [&str; 3] = ["status", "message", "summary"];
@@ -243,7 +243,7 @@ fn block(text: &str) -> Option<(usize, Value)> {
         let Some((key, value)) = line.trim().trim_start_matches("- ").split_once(':') else {
             break;
         };
-        // An object that begins a line is no line of the block, however it is indented.
+        // An object that begins a line is not a line of the block, however it is indented.
         let is_outside = !line.starts_with([' ', '\t', '-']) || line.trim_start().starts_with('{');
         if is_outside {
             break;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 words! {
     /// What a person decides.
     pub enum Ruling {
-        /// The task goes on.
+        /// The task continues.
         Approve = "approve",
         /// The task goes back.
         Reject = "reject",
@@ -282,7 +282,7 @@ impl Judge<'_> {
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
         before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
-        // Of several that lead there, the first.
+        // If several lead there, the first.
         before
             .into_iter()
             .rev()
@@ -536,7 +536,7 @@ impl Judge<'_> {
                 _ => Vec::new(),
             };
             let why = outdated_in_words(&broken).unwrap_or_default();
-            let said = format!("the approval would rest on what does not stand: {why}");
+            let said = format!("the approval would rest on evidence that no longer stands: {why}");
             return refused(Code::EvidenceOutdated, said, hint);
         }
         let back = if lacks_needs && order.ruling == Ruling::Reject {
@@ -569,7 +569,7 @@ impl Judge<'_> {
             ..order
         };
         self.approval(without, stamp)?;
-        Some("a verdict with these objections does not lead on".to_owned())
+        Some("a verdict with these objections does not move the task on".to_owned())
     }
 }
 
@@ -589,7 +589,8 @@ enum Choices {
     OfExamples,
     /// Also those with another value of one enumeration or boolean.
     Varied,
-    /// Of a verdict, also those with the other value of one boolean; of any other output, none.
+    /// For a verdict, also those with the opposite value of one boolean; for any other output,
+    /// none.
     Opposite,
 }
 

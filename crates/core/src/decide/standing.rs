@@ -1,6 +1,6 @@
 //! Which files of an artifact count, and why others do not.
 //!
-//! A file counts unless it is used up, early, unfilled, or says that it judged something else than what is there now.
+//! A file counts unless it is used up, early, unfilled, or says that it judged something other than what is there now.
 //! Each is asked by itself, by its blob id alone, so that an old file neither counts again because another one changed,
 //! nor stands in the way of new ones.
 

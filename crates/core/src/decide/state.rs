@@ -74,7 +74,7 @@ pub struct State {
     pub errors: Vec<Value>,
     /// The results of the task's actions, and of the verifications.
     pub run: RunRecord,
-    /// How the task stands to others.
+    /// How the task relates to others.
     pub relations: Relations,
     /// Who works on the task, if somebody has taken it.
     pub holder: Option<Holder>,
@@ -289,7 +289,7 @@ pub struct HistoryEntry {
     /// The digest of what the settings asked of the decision; `None` if they asked nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Digest>,
-    /// Of a move to a good end, what it rests on.
+    /// What a move to a good end rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<RestsOn>,
     /// The commit that told the commits of the task from those of others.
@@ -319,7 +319,7 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// Whether the task came to this phase, from elsewhere or by a move that began it anew.
+    /// Whether the task came to this phase, from elsewhere or by a move that began it again.
     #[must_use]
     pub fn enters(&self, phase: &PhaseId) -> bool {
         let is_new_attempt = matches!(
@@ -431,7 +431,7 @@ fn renamed<T>(
     all
 }
 
-/// Adds the writers, and their files, that are not there yet.
+/// Adds the writers, and their files, that do not exist yet.
 fn add_written(own: &mut Vec<Written>, others: Vec<Written>) {
     for other in others {
         let same = own
@@ -444,7 +444,7 @@ fn add_written(own: &mut Vec<Written>, others: Vec<Written>) {
     }
 }
 
-/// Adds the digests that are not there yet.
+/// Adds the digests that do not exist yet.
 fn add_new(own: &mut Vec<Digest>, others: Vec<Digest>) {
     for digest in others {
         if !own.contains(&digest) {
@@ -512,7 +512,7 @@ impl State {
         self.history.iter().rev().chain(&self.entered)
     }
 
-    /// The last step that entered a phase: always, of the present one; of others, if it is among the latest.
+    /// The last step that entered a phase: always, of the current one; of others, if it is among the latest.
     #[must_use]
     pub fn last_entry_into(&self, phase: &PhaseId) -> Option<&Arc<HistoryEntry>> {
         self.newest_first().find(|entry| entry.enters(phase))
@@ -525,7 +525,7 @@ impl State {
         self.former.iter().map(String::as_str).chain(latest)
     }
 
-    /// Drops the oldest entries of the history that the state does not keep. The step that entered the present phase
+    /// Drops the oldest entries of the history that the state does not keep. The step that entered the current phase
     /// stays apart, as what sent the task back, or from where it came, is asked for until it leaves.
     pub fn keep_latest(&mut self) {
         let mut dropped = self.history.clone();

@@ -1,6 +1,6 @@
 //! The JSON form of a state: what guards see as `state`, and what `state.json` contains.
 //!
-//! The parts of a state serialize as their fields, so that the names and the order of these are a part of the file format.
+//! The parts of a state serialize as their fields, so that the names and the order of these are part of the file format.
 //! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
 use super::{Actor, HistoryEntry, RunRecord, State};
@@ -180,7 +180,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// How a task stands to others, who holds it, and what it was called; `None` if nothing is recorded of that.
+/// How a task relates to others, who holds it, and what it was called; `None` if nothing is recorded of that.
 fn relations(state: &State) -> Option<Value> {
     let mut relations = value_of(&state.relations);
     if let (Some(holder), Some(members)) = (&state.holder, relations.as_object_mut()) {

@@ -1,6 +1,6 @@
-//! Who wrote the files of a task, as far as that was seen.
+//! Who wrote the files of a task, as far as known.
 //!
-//! A look says who wrote the present bytes. The event that first uses them notes it, and the state keeps it with their
+//! A look says who wrote the current bytes. The event that first uses them notes it, and the state keeps it with their
 //! blob ids, so that later steps, other clones and the audit need not see it again.
 
 use super::{ActorKind, Facts, RecordVersion, State};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Who wrote the present bytes of a file, or made a commit of code.
+/// Who wrote the current bytes of a file, or made a commit of code.
 ///
 /// The record only claims it; a signature proves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,7 +161,7 @@ fn known<'s>(
 }
 
 impl Facts {
-    /// Adds the writers that a state knows. Of a file they take the place of those that were seen: who wrote some bytes
+    /// Adds the writers that a state knows. For each file they replace those that were seen: who wrote some bytes
     /// first has written them.
     pub fn add_writers_of(&mut self, workflow: &Workflow, state: &State) {
         let state = &*state.under_own_names(workflow);

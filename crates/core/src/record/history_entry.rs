@@ -85,7 +85,8 @@ impl EntryMembers {
         invalid: None,
     };
 
-    /// Reads the value of the member `key`, the next one of `members`. Of two members of one name the last counts.
+    /// Reads the value of the member `key`, the next one of `members`. If two members have the same name, the last
+    /// counts.
     ///
     /// # Errors
     ///
@@ -225,7 +226,7 @@ impl EntryMembers {
             (_, Some(said)) if needed != Some(said) => {
                 let kind = self.kind.map_or("?", Kind::as_str);
                 Some(format!(
-                    "`{}` is no member of an event of the kind `{kind}`",
+                    "`{}` is not a member of an event of the kind `{kind}`",
                     said.as_str()
                 ))
             }
@@ -321,7 +322,6 @@ pub(super) enum Scalar<'de> {
     Text(Cow<'de, str>),
     /// A whole number.
     Number(u64),
-    /// `null`.
     Null,
     /// Any other value.
     Other,

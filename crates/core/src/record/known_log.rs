@@ -1,4 +1,4 @@
-//! The log that was read last. Of a log that has only grown since, only the new lines are read: a run records a step at each
+//! The log that was read last. If it has only grown since, only the new lines are read: a run records a step at each
 //! turn, and would otherwise read as much of its log as it has turns, each time.
 
 use super::fold::FoldCache;

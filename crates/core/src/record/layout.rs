@@ -179,7 +179,7 @@ pub(super) fn has_values_of(text: &str, value: &Value, written: &str) -> bool {
     let Ok(own) = serde_json::from_str(written) else {
         return false;
     };
-    // Of a member that is there twice, programs differ in which they take.
+    // Programs differ in which of two members with the same name they use.
     is_same(value, &own) && members_in(text) == members_in(written)
 }
 

@@ -104,7 +104,7 @@ pub fn read_record(
     };
     let own = OwnState::of(workflow, state);
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    // Of a long log the state vouches only for the size, so every line is read.
+    // The state of a long log vouches only for the size, so every line is read.
     if own.extent().is_some_and(|extent| extent.digest.is_some())
         && own.is_of(LogPeek::new(length, bytes))
         && let Some(state) = own.whole().filter(has_one_head)
@@ -246,7 +246,7 @@ impl<'t> OwnState<'t> {
             return StateDefect::Unreadable;
         };
         let heads: Vec<String> = folded.heads.iter().map(Digest::to_string).collect();
-        // Of the same heads, a state that could be read would have been believed.
+        // A state with the same heads that could be read would have been believed.
         if value.get("heads") != Some(&Value::from(heads)) {
             return StateDefect::OtherHeads;
         }

@@ -124,7 +124,6 @@ impl WrittenState<'_> {
         Ok(lines.text())
     }
 
-    /// Writes its members.
     fn write<M: SerializeMap>(&self, members: &mut M) -> Result<(), M::Error> {
         members.serialize_entry("$schema", self.schema)?;
         self.state
@@ -144,7 +143,7 @@ impl WrittenState<'_> {
         is_other_phase || state.extra.keys().any(|key| !is_extra(key, phase_key))
     }
 
-    /// Its members by name. Of those that have one name the last counts, but none takes the place of the schema.
+    /// Its members by name. If several have the same name, the last counts, but none replaces the schema.
     fn members(&self) -> Value {
         let mut members = serde_json::to_value(self).unwrap_or_default();
         if let Some(schema) = members.get_mut("$schema") {
@@ -262,7 +261,7 @@ fn is_extra(key: &str, phase_key: &str) -> bool {
     key != phase_key && (key == "phase" || !RESERVED_KEYS.contains(&key))
 }
 
-/// How a task stands to others, who holds it, and what it was called.
+/// How a task relates to others, who holds it, and what it was called.
 #[derive(Default)]
 struct ReadRelations {
     relations: Relations,
@@ -408,13 +407,13 @@ impl StateReader {
         run.unwrap_or_default()
     }
 
-    /// How the task stands to others, and who holds it.
+    /// How the task relates to others, and who holds it.
     fn relations(&mut self, value: Option<&Value>) -> ReadRelations {
         let value = value.cloned().unwrap_or_else(|| Value::Object(Map::new()));
         ReadRelations::read(value).unwrap_or_else(|fault| {
             self.invalid(
                 "/relations",
-                format!("the value does not say how the task stands to others: {fault}"),
+                format!("the value does not say how the task relates to others: {fault}"),
             );
             ReadRelations::default()
         })

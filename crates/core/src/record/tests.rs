@@ -308,7 +308,7 @@ fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
         ),
         extent
     );
-    // Of a long log the end is enough, also with the line endings of a checkout.
+    // The end of a long log is enough, also with the line endings of a checkout.
     let (text, state) = steps(&State::default(), 400, 200);
     let extent = LogExtent::of(text.as_bytes(), ObjectFormat::Sha1);
     assert!(text.len() > 100 << 10 && extent.digest.is_none());
@@ -416,7 +416,7 @@ fn whole_lines_are_those_of_events_that_have_a_state() {
             lines[0].to_owned(),
         ),
         (vec![&damaged, &text], text.clone()),
-        // Of two branches, both.
+        // Both, of two branches.
         (vec![&text, &one, &another], format!("{text}{one}{another}")),
         (
             vec!["<<<<<<< HEAD\n", &text, "=======\n", &one, ">>>>>>> x\n"],

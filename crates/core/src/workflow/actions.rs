@@ -272,7 +272,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The number that a document gives, else the default.
+/// The number that a document gives, otherwise the default.
 fn count_or(given: &Option<Spanned<i64>>, default: u32) -> u32 {
     given.as_ref().map_or(default, |count| clamp(count.value))
 }

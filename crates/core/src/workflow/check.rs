@@ -81,7 +81,7 @@ fn decides(rule: &Rule) -> bool {
     rule.on.is_none() && rule.outcome.actions().is_empty()
 }
 
-/// Whether `earlier` certainly holds where `rule` does: each of its parts is a part of `rule`.
+/// Whether `earlier` certainly holds where `rule` does: each of its parts is part of `rule`.
 fn implies(rule: &Rule, earlier: &Rule) -> bool {
     earlier.when.is_always()
         || earlier

@@ -422,7 +422,7 @@ impl Compiler<'_> {
         if let Some(text) = &raw.new_path
             && !Patterns::new(&paths).is_ok_and(|patterns| patterns.matches(&text.value))
         {
-            let message = format!("`new_path` is no path of artifact `{name}`");
+            let message = format!("`new_path` is not a path of artifact `{name}`");
             let hint =
                 "name a path that `path` matches, for example with `<name>` in place of a `*`";
             self.problem(
@@ -449,7 +449,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// The artifacts with what each judges.
     fn judged(&mut self, read: Vec<Option<Artifact>>, judges: &[Vec<Text>]) -> Vec<Artifact> {
         let known: Vec<Artifact> = read.iter().flatten().cloned().collect();
         let mut artifacts = Vec::new();
@@ -680,7 +679,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The paths of required files. Reports those that are no paths of the repository.
+    /// The paths of required files. Reports those that are not paths of the repository.
     fn required_files(&mut self, texts: &[Text]) -> Vec<RepoPath> {
         let mut good = Vec::new();
         for text in texts {

@@ -47,7 +47,7 @@ impl Document {
     }
 
     /// What the `toml orch` blocks say to the machine, in one form: comments, blanks and ways to write a value do not
-    /// show. A text that is no TOML is returned as it is.
+    /// show. A text that is not TOML is returned as it is.
     #[must_use]
     pub fn machine(&self) -> String {
         self.toml

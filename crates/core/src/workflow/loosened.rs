@@ -219,7 +219,10 @@ impl DocumentChanges<'_> {
             }
             "undoes" => {
                 for more in texts(both.new).difference(&texts(both.old)) {
-                    self.looser(line, format!("{of} ends well whatever became of `{more}`"));
+                    self.looser(
+                        line,
+                        format!("{of} can end well whatever happened to `{more}`"),
+                    );
                 }
             }
             "writes" => {
@@ -232,7 +235,7 @@ impl DocumentChanges<'_> {
             }
             "owner" | "by" if new_text == human => {}
             "schema" if both.new.is_none() => {
-                self.looser(line, format!("{of} has no schema any more"))
+                self.looser(line, format!("{of} no longer has a schema"))
             }
             "schema" if both.old.is_none() => {}
             "commit" if new_flag == Some(false) => {
@@ -243,7 +246,7 @@ impl DocumentChanges<'_> {
             "filled" if new_flag == Some(false) || both.new.is_none() => {
                 self.looser(
                     line,
-                    format!("{of} may say no more than the example of its schema"),
+                    format!("{of} may now merely repeat the example of its schema"),
                 );
             }
             "independent" if old_text == Some("people") => {
@@ -306,7 +309,7 @@ impl DocumentChanges<'_> {
                         for more in texts(values.new).difference(&texts(values.old)) {
                             self.looser(
                                 line,
-                                format!("what records say of artifact `{more}` is passed over"),
+                                format!("what records say about artifact `{more}` is now ignored"),
                             );
                         }
                     }
@@ -550,7 +553,7 @@ mod tests {
                 "schema = \"x\"\n",
                 "",
                 Some(5),
-                "artifact `x` has no schema any more",
+                "artifact `x` no longer has a schema",
                 true,
             ),
             (
@@ -585,7 +588,7 @@ mod tests {
                 "filled = true\n",
                 "",
                 Some(5),
-                "artifact `x` may say no more than the example of its schema",
+                "artifact `x` may now merely repeat the example of its schema",
                 true,
             ),
             (
@@ -606,7 +609,7 @@ mod tests {
                 "forgets = [\"u\"]",
                 "forgets = [\"u\", \"v\"]",
                 Some(4),
-                "what records say of artifact `v` is passed over",
+                "what records say about artifact `v` is now ignored",
                 true,
             ),
             (
@@ -620,7 +623,7 @@ mod tests {
                 "[phase.b]\n",
                 "[phase.b]\nundoes = [\"x\"]\n",
                 Some(17),
-                "phase `b` ends well whatever became of `x`",
+                "phase `b` can end well whatever happened to `x`",
                 true,
             ),
             (

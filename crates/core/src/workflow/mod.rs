@@ -265,7 +265,7 @@ pub fn first_example(schema: &str) -> Option<Value> {
     }
     match serde_json::from_str::<Examples>(schema) {
         Ok(found) => found.examples?.into_iter().next(),
-        // Of a member that is there twice, the last one counts.
+        // If a member occurs twice, the last one counts.
         Err(_) => serde_json::from_str::<Value>(schema)
             .ok()?
             .get("examples")?
@@ -335,7 +335,7 @@ pub struct Phase {
     /// Globs of paths outside the task that may change in this phase. A path that any phase names may change
     /// only in those phases; all other paths are unrestricted.
     pub touches: Patterns,
-    /// Files of the repository, outside of the task, without which no rule leaves the phase.
+    /// Files of the repository, outside the task, without which no rule leaves the phase.
     pub requires: Vec<RepoPath>,
     /// Artifacts whose writers may not give the verdict of the phase.
     pub not_by: Vec<ArtifactName>,
@@ -524,7 +524,7 @@ pub enum ImportValue {
 }
 
 impl Workflow {
-    /// The files of the repository outside of a task that some phase requires.
+    /// The files of the repository outside a task that some phase requires.
     pub fn required_files(&self) -> impl Iterator<Item = &RepoPath> {
         self.phases.iter().flat_map(|phase| &phase.requires)
     }

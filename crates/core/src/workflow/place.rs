@@ -6,7 +6,7 @@ fn is_inner(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 
-/// The offset of a whole word, or of a dotted path, in an expression, outside of strings.
+/// The offset of a whole word, or of a dotted path, in an expression, outside strings.
 pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
     let mut quote = None;
     let mut outside = vec![false; text.len()];

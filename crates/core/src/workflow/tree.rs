@@ -105,7 +105,7 @@ impl fmt::Display for TreeScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.paths {
             Some(_) => f.write_str(&self.texts.join(", ")),
-            None => f.write_str("the code outside of tasks"),
+            None => f.write_str("the code outside tasks"),
         }
     }
 }

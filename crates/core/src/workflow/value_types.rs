@@ -590,11 +590,11 @@ because = "it is time"
             ),
             (
                 "plan.data.all.exists(one, one.ok > 1)",
-                &["`>` does not go with true or false and a number"],
+                &["`>` does not work with true or false and a number"],
             ),
             (
                 "state.rounds.contains('a')",
-                &["`contains` does not go with a number and text"],
+                &["`contains` does not work with a number and text"],
             ),
             ("size(plan.data.maybe) > 0", &[]),
             ("plan.count in [1] && plan.path.matches('^a')", &[]),

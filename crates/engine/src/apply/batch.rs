@@ -11,7 +11,7 @@ use crate::store::{Head, PlannedCommit, Store};
 use crate::survey::{Error, Look, TaskRef};
 use std::collections::{HashSet, VecDeque};
 
-/// What is to be committed for the first tasks of several.
+/// What to commit for the first tasks of several.
 struct BatchPlan {
     /// How many tasks were looked at; the others are left.
     looked: usize,
@@ -60,7 +60,7 @@ impl Advance<'_> {
         Ok(self.outcomes(first, plan, &landed))
     }
 
-    /// What is to be committed on top of HEAD, and the commits.
+    /// What to commit on top of HEAD, and the commits.
     fn plan_batch(
         &self,
         store: &Store,

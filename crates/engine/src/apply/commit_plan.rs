@@ -58,7 +58,7 @@ impl Advance<'_> {
         })
     }
 
-    /// The commits that record all these steps: a single one if `is_one`, else one for each step, of which the
+    /// The commits that record all these steps: a single one if `is_one`, otherwise one for each step, of which the
     /// first of a task contains its evidence. The files that are imported are committed first, in one commit;
     /// also returns whether there is one. Returns an error if git has no identity for the sign-off.
     pub(super) fn planned(

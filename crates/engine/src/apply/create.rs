@@ -187,7 +187,7 @@ impl Create<'_> {
         if target.symlink_metadata().is_ok() {
             return Err(Error::new(
                 Code::TaskExists,
-                format!("{path} is there already"),
+                format!("{path} already exists"),
             ));
         }
         Ok(Some((target, format!("{}\n", text.trim_end()))))
@@ -361,7 +361,7 @@ fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, 
         if durable::read_regular(path).is_some_and(|present| present == text.as_bytes()) {
             return Ok(None);
         }
-        let message = format!("{} is there already, with another text", path.display());
+        let message = format!("{} already exists, with different text", path.display());
         return Err(
             Error::new(Code::BriefExists, message).with_hint("edit it, and leave --brief out")
         );

@@ -91,7 +91,7 @@ impl Drafts<'_> {
         let mut files = seen.flat_map(|derived| &derived.files);
         let present = files.find(|file| file.path == draft.path);
         if present.is_some_and(|file| file.valid && file.not_counted.is_none()) {
-            let message = format!("{} is there already, and counts", drafted.path);
+            let message = format!("{} already exists, and counts", drafted.path);
             let hint = Hint::from("edit it, or see the draft: ").command(&print);
             return refused(message, hint);
         }
@@ -122,7 +122,7 @@ impl Drafts<'_> {
                     name,
                     "--force",
                 ]);
-                refused(format!("{} is there already{why}", drafted.path), hint)
+                refused(format!("{} already exists{why}", drafted.path), hint)
             }
             Err(source) => Err(io_error(&file, source)),
         }

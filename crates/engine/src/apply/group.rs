@@ -367,7 +367,7 @@ mod tests {
                 given.push(scope.spawn(move || give(root, group, task, *does, &mut held)));
                 match at {
                     0 => is_taking.recv().expect("sent"),
-                    // The first one goes on as soon as the last one has come.
+                    // The first one continues as soon as the last one has come.
                     _ if at + 1 < orders.len() => wait_for(at),
                     _ => {}
                 }

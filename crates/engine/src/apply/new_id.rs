@@ -16,13 +16,13 @@ pub(super) enum Naming<'a> {
     Rename(&'a TaskId),
 }
 
-/// Parses the id that a task is to get. Returns an error with a similar id that is valid if the text is no task id
+/// Parses the id that a task will get. Returns an error with a similar id that is valid if the text is not a task id
 /// at all.
 pub(super) fn parse_task_id(text: &str, naming: Naming<'_>) -> Result<TaskId, Error> {
     TaskId::new(text).map_err(|error| refused(text, &error.to_string(), naming))
 }
 
-/// Checks the id of a task whose directory does not exist yet: it is typed in commands and becomes a part of
+/// Checks the id of a task whose directory does not exist yet: it is typed in commands and becomes part of
 /// branch names. Returns an error with a similar id that is valid.
 pub(super) fn check_new_id(id: &TaskId, naming: Naming<'_>) -> Result<(), Error> {
     let first = id.as_str().split('/').next();

@@ -225,7 +225,7 @@ impl Places<'_> {
     }
 }
 
-/// Of the places that do not exist yet, the one in a root with the wished workflow, if there is one, and of
+/// Among the places that do not exist yet, the one in a root with the requested workflow, if there is one, and of
 /// those the one in the innermost root around the current directory, or else the first.
 fn preferred<'p, 'r>(
     places: &'p [(&'r Root, TaskRef)],

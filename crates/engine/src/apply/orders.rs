@@ -49,11 +49,11 @@ pub enum Order {
         /// The reason, which is recorded.
         reason: Option<String>,
     },
-    /// Let the task go on where a verdict is asked for.
+    /// Let the task continue where a verdict is asked for.
     Approve {
         /// The objections that the verdict names.
         objections: Vec<Objection>,
-        /// Why it goes on even if what it rests on does not stand; `None` if that closes the way.
+        /// Why it continues even if what it rests on does not stand; `None` if that closes the way.
         although: Option<String>,
     },
     /// Send the task back where a verdict is asked for.

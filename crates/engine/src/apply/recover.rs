@@ -18,7 +18,7 @@ pub enum Recovered {
     FromGit(Digest),
     /// The log was intact, and the state was folded from it.
     FromTranscript,
-    /// The state was rebuilt from the task's files as its workflow declares; the log starts anew.
+    /// The state was rebuilt from the task's files as its workflow declares; the log starts again.
     FromFiles,
 }
 

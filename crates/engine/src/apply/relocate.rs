@@ -117,7 +117,7 @@ impl Relocate<'_> {
         let id = match to {
             Relocation::Rename(name) => parse_task_id(name, Naming::Rename(&task.id))?,
             Relocation::Archive(_) if task.id.is_archived() => {
-                let message = format!("`{}` is archived already", task.id);
+                let message = format!("`{}` is already archived", task.id);
                 return Err(Error::new(Code::TaskExists, message));
             }
             Relocation::Archive(_) => parse_task_id(&task.id.archived(), Naming::Rename(&task.id))?,
@@ -131,7 +131,7 @@ impl Relocate<'_> {
             .snapshot(|snapshot| snapshot.search().task_named(&id))?;
         let there = place.directory().under(&self.reader.root);
         if other.is_some() || self.places.stands(&place)? || there.symlink_metadata().is_ok() {
-            let message = format!("{} is there already", place.shown());
+            let message = format!("{} already exists", place.shown());
             let hint = "choose another id: a task is moved only to where nothing is";
             return Err(Error::new(Code::TaskExists, message).with_hint(hint));
         }

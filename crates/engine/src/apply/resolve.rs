@@ -84,7 +84,7 @@ pub struct Dispute {
     pub ours: Vec<HistoryEntry>,
     /// The steps of their side alone, oldest first.
     pub theirs: Vec<HistoryEntry>,
-    /// Whether the record is staged as it is, so that the git operation in progress can go on.
+    /// Whether the record is staged as it is, so that the git operation in progress can continue.
     pub staged: bool,
 }
 

@@ -215,7 +215,7 @@ impl Separate<'_> {
         }))
     }
 
-    /// Everything that is to be written. Returns an error if a side cannot be read or folded.
+    /// Everything to write. Returns an error if a side cannot be read or folded.
     fn planned_split(
         &self,
         store: &Store,
@@ -472,7 +472,8 @@ impl Separate<'_> {
             }
             if !is_theirs && !now.as_ref().is_some_and(has_markers) && now.as_ref() != target {
                 if now.is_some() {
-                    let message = "this file is as neither of the two tasks had it; it stays here";
+                    let message =
+                        "neither of the two tasks had this version of the file; it stays here";
                     let found =
                         Diagnostic::warning(Code::CreatedTwice, message).at(Place::file(&path));
                     left.push(found.hint("look at it, and commit what belongs to this task"));

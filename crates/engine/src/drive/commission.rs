@@ -1,4 +1,4 @@
-//! A commission: an executor is asked for one JSON object, outside of a run. Nothing of it is recorded here.
+//! A commission: an executor is asked for one JSON object, outside a run. Nothing of it is recorded here.
 
 use super::leftovers::{COMMISSION as NAME, end_left, exit_of};
 use super::trust::refuse_untrusted;

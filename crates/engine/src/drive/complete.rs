@@ -10,7 +10,6 @@ use crate::workflow::Completion;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The files of artifacts, each set by its digest.
 pub(super) type FileSets = Vec<(ArtifactName, Digest)>;
 
 /// Files that a due transition rests on, of which more may come.

@@ -308,7 +308,7 @@ impl Drive<'_> {
             return None;
         }
         let message = format!(
-            "{} is no request to this run: {why}; it has no effect",
+            "{} is not a request to this run: {why}; it has no effect",
             self.files.control().control_shown()
         );
         let hint = Hint::run(&["orch", "stop", self.task.id.as_str()]);

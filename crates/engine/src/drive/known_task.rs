@@ -19,7 +19,7 @@ pub(super) struct KnownTask {
     pub on_code: Option<Arc<UsableWorkflow>>,
     /// Whether more of the history than its own record and that code can change it, or what cannot be told.
     pub on_more: bool,
-    /// The files outside of it that can change it.
+    /// The files outside it that can change it.
     pub required: Vec<RepoPath>,
     /// The event that it has come to, if any; `None` until someone wants to know.
     pub notice: Option<Option<TaskNotice>>,

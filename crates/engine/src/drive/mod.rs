@@ -207,7 +207,7 @@ fn first_step(
     }
 }
 
-/// The first executor, if one is to be started. Returns an error if it cannot be, before a turn is counted or a step
+/// The first executor, if one has to be started. Returns an error if it cannot be, before a turn is counted or a step
 /// recorded. A run with unrecorded work needs no executor.
 fn refuse_idle(
     writer: &Writer<'_>,

@@ -22,7 +22,7 @@ pub(super) struct TurnGuard {
 }
 
 impl Drive<'_> {
-    /// What there is before an executor starts, but for the record of the run, which may still be written.
+    /// What there is before an executor starts, except for the record of the run, which may still be written.
     pub(super) fn guard_turn(&self) -> TurnGuard {
         TurnGuard {
             git: self.writer.workspace.reader.store().map(Store::guard),
@@ -85,7 +85,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Reports the settings that changed while an executor worked. The run goes on by those that it began with, so an
+    /// Reports the settings that changed while an executor worked. The run continues by those that it began with, so an
     /// executor gains nothing by it, and a person should look before another command reads them.
     fn tell_changed_settings(&mut self, work: &Work, tell: &mut Tell<'_>) {
         let changed = self.writer.workspace.changed_settings();
@@ -100,7 +100,10 @@ impl Drive<'_> {
         let hint = Hint::from("look at them before another command uses them: ")
             .command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat());
         tell_changed(
-            ["settings", "the run goes on by those that it began with"],
+            [
+                "settings",
+                "the run continues with those that it began with",
+            ],
             &paths,
             work,
             hint,

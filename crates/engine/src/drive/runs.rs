@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// The last run of a task.
 pub struct RunInfo {
-    /// The root of its work tree, relative to that of the present one.
+    /// The root of its work tree, relative to that of the current one.
     pub work_tree: String,
     /// The task that it ran.
     pub task: TaskRef,

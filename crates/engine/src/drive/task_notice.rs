@@ -14,7 +14,7 @@ pub struct TaskNotice {
 }
 
 impl TaskNotice {
-    /// What a task has come to; `None` while others than people go on with it, and if it has no record.
+    /// What a task has come to; `None` while others than people continue with it, and if it has no record.
     #[must_use]
     pub fn of(sight: &Sight) -> Option<Self> {
         let duty = duty(sight.workflow(), &sight.decision, sight.runner.as_ref());

@@ -93,7 +93,7 @@ pub enum WatchEffect {
     CameTo {
         /// The task.
         task: TaskId,
-        /// The event, with the task as it is now; `None` if others than people go on with the task.
+        /// The event, with the task as it is now; `None` if others than people continue with the task.
         notice: Option<(TaskNotice, Box<Sight>)>,
         /// Whether it was so when the watch began to look at events.
         at_start: bool,

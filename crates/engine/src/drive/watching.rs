@@ -765,7 +765,7 @@ impl Watching {
     }
 }
 
-/// Sorts tasks by their ids, and removes those that stand twice.
+/// Sorts tasks by their ids, and removes those that appear twice.
 fn sort_unique(tasks: &mut Vec<TaskRef>) {
     tasks.sort_by(|a, b| a.id.cmp(&b.id));
     tasks.dedup();

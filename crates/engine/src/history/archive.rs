@@ -171,7 +171,7 @@ impl<'s> Archive<'s> {
         in_setting(before).or_else(shipped)
     }
 
-    /// The workflow that an event names, also if a commit before `from` removed its document.
+    /// The workflow that an event names, even if a commit before `from` removed its document.
     pub(super) fn removed_workflow(
         &self,
         from: Digest,

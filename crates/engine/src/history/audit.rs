@@ -36,7 +36,7 @@ pub struct Audit {
 pub struct Incremental {
     /// The history that was accepted before, or why the whole history was replayed.
     pub from: Result<ProvenHistory, String>,
-    /// The history that the next audit may go on from, or why there is none.
+    /// The history that the next audit may continue from, or why there is none.
     pub to: Result<ProvenHistory, &'static str>,
 }
 
@@ -105,7 +105,7 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     if range.from.is_some() || !scope.also.is_empty() {
         return Err(Error::new(
             Code::Usage,
-            "an incremental audit is one of a whole history",
+            "an incremental audit covers the whole history",
         ));
     }
     let unsteady = unsteady(store)?;
@@ -137,8 +137,8 @@ struct Replaying<'a> {
 }
 
 impl Replaying<'_> {
-    /// Replays all commits of a range. Of a whole history it also returns what the next audit may go on from, or why
-    /// there is nothing.
+    /// Replays all commits of a range. For a whole history, it also returns what the next audit may continue from, or
+    /// why there is nothing.
     fn all(&self, range: &Range) -> Result<(Audit, Result<ProvenHistory, &'static str>), Error> {
         let Self { store, archive, .. } = *self;
         let commits = store.commits(range)?;
@@ -288,7 +288,7 @@ impl Replaying<'_> {
         let is_other = |open: &&OpenCommit| verdicts_of(open.commit, &changes) != open.verdicts;
         if let Some(other) = from.open.iter().find(is_other) {
             return Ok(Err(format!(
-                "the verdict on {} may be another one now",
+                "the verdict on {} may have changed",
                 other.commit.short()
             )));
         }
@@ -349,7 +349,7 @@ fn once(changes: &mut Vec<Audited>) -> Result<(), Error> {
         .map_or(Ok(()), |change| Err(shallow(change)))
 }
 
-/// The commits with verdicts that depend on more than their history, or why no later audit may go on from these
+/// The commits with verdicts that depend on more than their history, or why no later audit may continue from these
 /// changes: the audit fails, also if it is not strict, or `open` is `None` because there are too many.
 fn accepted(
     changes: &[Audited],

@@ -71,7 +71,7 @@ impl Checked {
 struct Basis<'a> {
     /// The forged changes that people acknowledged.
     known: Acknowledgements<'a>,
-    /// The rules at the ends of the range; `None` for commits that are no range.
+    /// The rules at the ends of the range; `None` for commits that are not a range.
     rules: Option<RangeRules<'a>>,
 }
 
@@ -590,8 +590,7 @@ impl<'w> Checker<'w> {
             let mut found = is_new.then(|| record_finding(&task, &proof, compared, commit));
             if let Some(finding) = found.as_mut().filter(|_| commit.is_none()) {
                 finding.hint = Some(
-                    "take these lines out of the message; the steps that a commit records tell themselves"
-                        .into(),
+                    "remove these lines from the message; a commit describes its own steps".into(),
                 );
             }
             checked.add(within(commit, found.into_iter().collect()), &compared.after);

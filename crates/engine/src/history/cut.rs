@@ -12,7 +12,7 @@ use crate::store::{Store, Visited};
 use crate::survey::{Error, TaskRef};
 
 /// The findings about these tasks, whose logs have no event of a later version: an older `orch recover` drops those, and
-/// goes on as if they had never been.
+/// continues as if they had never been.
 ///
 /// # Errors
 ///

@@ -11,7 +11,7 @@ use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// How many states are kept: about as many as there are tasks on which work goes on in turn.
+/// How many states are kept: about as many as there are tasks on which work continues in turn.
 const MOST_STATES: usize = 1024;
 
 /// How many events are kept between two pieces of history, of about 2 kB each. Of more, all are forgotten, and a log that

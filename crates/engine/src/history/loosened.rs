@@ -127,13 +127,9 @@ impl Ends<'_> {
             };
             let (old, new) = (text(self.from)?, text(self.to)?);
             let what = match (&old, &new) {
-                (None, _) => {
-                    "this file, by which an agent's program may be made to run commands, is new"
-                }
-                (_, None) => {
-                    "this file, by which an agent's program may be made to run commands, is removed"
-                }
-                _ => "this file, by which an agent's program may be made to run commands, changed",
+                (None, _) => "this file, which can make an agent program run commands, is new",
+                (_, None) => "this file, which can make an agent program run commands, is removed",
+                _ => "this file, which can make an agent program run commands, changed",
             };
             let line = new
                 .as_deref()

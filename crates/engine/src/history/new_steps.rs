@@ -129,7 +129,7 @@ impl NewSteps<'_> {
         let canonical = LogEvent::new(event.after.clone(), first.as_deref(), &state);
         if canonical.is_none_or(|canonical| canonical.id != event.id) {
             return Err(named(
-                "its line in transcript.jsonl holds what no step puts there".to_owned(),
+                "its line in transcript.jsonl contains something that no step writes".to_owned(),
             ));
         }
         let loaded = self.workflow_of(&event);

@@ -18,7 +18,6 @@ use std::thread;
 /// The number of commits in a piece.
 const PIECE: usize = 32;
 
-/// How to replay.
 #[derive(Clone, Copy)]
 pub(super) struct ReplayWork<'a> {
     /// In how many threads.
@@ -35,8 +34,7 @@ struct ReplayedPiece {
 
 /// The numbers of the pieces that no thread has taken yet: a section for each thread.
 ///
-/// A thread replays its section forwards. Of a log that continues one that the thread knows, it reads only the
-/// new lines.
+/// A thread replays its section forwards. If a log continues one that the thread knows, it reads only the new lines.
 struct Sections(Mutex<Vec<Range<usize>>>);
 
 impl Sections {

@@ -57,7 +57,7 @@ impl RecordChange<'_> {
         let mut former = None;
         for before in self.befores {
             let old = TaskRecord::in_source(self.task, before.source)?;
-            // Of a log that continues one that was read before it, only the new lines are parsed.
+            // If a log continues one that was read before, only its new lines are parsed.
             old.read(pool, None);
             olds.push(match self.former(before, &old, &new)? {
                 Some((task, record)) => {
@@ -523,7 +523,7 @@ impl Proving<'_> {
         let is_doubtful = proof.standing == Standing::Unverifiable
             || replaying.steps.iter().any(|step| step.is_aside);
         let end = if is_doubtful { self.end() } else { None };
-        // Of a step whose files were edited later, the evidence cannot be as it was.
+        // If the files of a step were edited later, its evidence cannot be as it was.
         let is_edited = |end: &Arc<State>| {
             end.heads
                 .iter()
@@ -651,7 +651,7 @@ impl Proving<'_> {
                         ));
                     }
                     // The next step of an open task checks its files again. A finished task has no next step, but what
-                    // somebody edited before this commit is no part of it.
+                    // somebody edited before this commit is not part of it.
                     let is_forged = self.is_finished()
                         && archive.brings_files(parents, task, commit, after.source)?;
                     let standing = if is_forged {
@@ -709,7 +709,7 @@ impl Proving<'_> {
         }
         if self.new.state.is_none() && self.takes_creation_back()? {
             let why =
-                "the commit takes back the one that brought the whole record, and other files stay";
+                "the commit reverts the one that added the whole record, but other files stay";
             return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
         }
         Ok(Some(Proof::forged(why)))

@@ -46,7 +46,6 @@ pub struct ProvenHistory {
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenCommit {
     pub commit: Digest,
-    /// The digest of the verdicts.
     pub verdicts: Digest,
 }
 
@@ -123,7 +122,7 @@ impl ProvenHistories {
 
     /// The longest of them that the history of `to` contains, or why there is none.
     pub(super) fn before(&self, store: &Store, to: Digest) -> Result<&ProvenHistory, String> {
-        // A commit that is no longer there is in no history.
+        // A commit that no longer exists is in no history.
         let is_in = |known: &&ProvenHistory| {
             known.commit == to || store.is_ancestor(known.commit, to).unwrap_or(false)
         };

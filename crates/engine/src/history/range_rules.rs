@@ -146,7 +146,7 @@ impl<'a> RangeRules<'a> {
         self.replaced_by(place.task, name)
     }
 
-    /// Why the record that a commit puts in the place of a task, without a step, has another workflow.
+    /// Why the record that a commit puts where a task would be, without a step, has another workflow.
     fn replaced(&self, place: StepPlace<'_>) -> Result<Option<String>, Error> {
         match self.workflow_in(place.task, place.commit)? {
             Some(name) => self.replaced_by(place.task, &name),

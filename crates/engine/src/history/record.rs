@@ -17,7 +17,6 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A file of a record.
 pub(super) struct RecordFile {
     pub blob: Digest,
     pub bytes: Vec<u8>,
@@ -86,7 +85,7 @@ impl TaskRecord {
         })
     }
 
-    /// Like [`Self::of`], but a file of the record that is no regular file counts as missing: it contains no
+    /// Like [`Self::of`], but a file of the record that is not a regular file counts as missing: it contains no
     /// events.
     ///
     /// # Errors
@@ -214,7 +213,7 @@ impl StatedFold {
 
 /// What the audit says of a state in another layout.
 pub(super) const OTHER_LAYOUT: &str =
-    "state.json has another layout than orch writes, and the same values";
+    "state.json has a different layout from the one that orch writes, but the same values";
 
 /// What a `state.json` is beside its log.
 pub(super) enum StateComparison {
@@ -421,7 +420,7 @@ impl StateCheck<'_> {
                 let [told, said] = [&folded, &said].map(|state| document(state, &phase_key));
                 match difference(&told, &said, "") {
                     Some(why) => format!("state.json is not the fold of its log: {why}"),
-                    None => "state.json holds what no step puts there".to_owned(),
+                    None => "state.json contains something that no step writes".to_owned(),
                 }
             }
             Err(fault) => {

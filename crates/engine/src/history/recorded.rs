@@ -73,7 +73,7 @@ impl NewSteps<'_> {
             Content::Absent => {
                 return unverifiable(format!("its result, {path}, is not in this clone"));
             }
-            // A later step of the same commit has put its own result in the place of this one.
+            // A later step of the same commit has put its own result in place of this one.
             Content::Bytes(_) if self.is_verified_later(step, &path) => {
                 match self.archive.blob(run.result.digest)? {
                     Some(bytes) => bytes,
@@ -94,7 +94,7 @@ impl NewSteps<'_> {
         let result: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let said = result.pointer("/predicate/result").and_then(Value::as_str);
         let Some(said) = said else {
-            return unverifiable(format!("{path} does not say what came of it"));
+            return unverifiable(format!("{path} does not say how it ended"));
         };
         let outcome = run.result.outcome;
         Ok((!outcome.is_said_by(said)).then(|| {
@@ -211,7 +211,7 @@ impl NewSteps<'_> {
     }
 }
 
-/// What became of the search for another task.
+/// What happened to the search for another task.
 enum OtherFound {
     /// A commit holds it as told.
     AsTold,

@@ -41,7 +41,7 @@ struct ReadRecord {
 }
 
 impl RemovedRecord {
-    /// Whether it had used up some evidence, as far as that is known.
+    /// Whether it had used up some evidence, if known.
     fn may_have_spent(&self, (path, digest): &(String, String)) -> bool {
         match &self.read {
             Some(read) => read.spent.contains(digest),
@@ -168,7 +168,7 @@ impl<'a> RemovedRecords<'a> {
     }
 
     /// Makes the steps of a change unverifiable whose task has nothing but what a removed record knew, and that
-    /// rest on something which that record had used up; also if this clone lacks what would show that.
+    /// rest on something which that record had used up; even if this clone lacks what would show that.
     pub(super) fn doubt(&self, change: &mut Audited) {
         let Audited {
             commit,

@@ -447,7 +447,6 @@ enum StepCode {
     Parent,
     /// That of the commit with the step.
     Own,
-    /// None.
     None,
 }
 

@@ -381,7 +381,7 @@ fn evidence_of(events: &[LogEvent]) -> impl Iterator<Item = &(String, String)> {
     events.iter().flat_map(|event| &event.entry.evidence)
 }
 
-/// Whether this is the token of a trailer by which `orch` tells of a step. Who has made a commit is no part of one.
+/// Whether this is the token of a trailer by which `orch` tells of a step. Who has made a commit is not part of one.
 fn is_ours(token: &str) -> bool {
     if token.eq_ignore_ascii_case(WRITER) {
         return false;

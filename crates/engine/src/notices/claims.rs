@@ -58,7 +58,7 @@ impl NoticeClaims {
         let text = format!("{} {}\n", notice.kind.as_str(), notice.key);
         self.change(task, |file| {
             let mut before = String::new();
-            // What is no text is no event.
+            // What is no text is not an event.
             let is_text = match file.read_to_string(&mut before) {
                 Err(error) if error.kind() == ErrorKind::InvalidData => false,
                 read => read.map(|_| true)?,

@@ -90,7 +90,7 @@ impl NoticeQueue {
             drop(state);
             if is_new {
                 self.tell(format!(
-                    "{MOST_WAITING} notifications wait already; further ones are dropped"
+                    "{MOST_WAITING} notifications are already waiting; further ones are dropped"
                 ));
             }
             return;
@@ -220,7 +220,7 @@ mod tests {
         let told = world.told.lock().expect("unpoisoned").clone();
         assert_eq!(
             told,
-            ["100 notifications wait already; further ones are dropped"]
+            ["100 notifications are already waiting; further ones are dropped"]
         );
         drop(ends);
         world.queue.shared.await_end(None);

@@ -19,7 +19,7 @@ const SIGNATURE: &str = "X-Hub-Signature-256";
 const DELIVERY: &str = "X-Orch-Delivery";
 
 /// Posts a document, and waits for the answer, at most until `limit` has passed since now. Another try follows if the
-/// server cannot be reached or is at fault, but not if it has answered what is no HTTP, because then it has the
+/// server cannot be reached or is at fault, but not if it has answered what is not HTTP, because then it has the
 /// document. No redirect is followed, and the proxies of the environment are not used. Returns why the document was not
 /// taken.
 pub(super) fn post(
@@ -46,7 +46,7 @@ pub(super) fn post(
             Err(FailedTry::Final(why)) => return Err(why),
             Err(FailedTry::Passing(why)) => why,
         };
-        tracing::info!(number, last, "a webhook was not taken");
+        tracing::info!(number, last, "a webhook was not accepted");
         if number < TRIES {
             sleep(pause.min(until.saturating_duration_since(Instant::now())));
             pause *= 2;
@@ -104,7 +104,7 @@ fn attempt(
             | ureq::Error::LargeResponseHeader(..)),
         ) => {
             let why =
-                format!("it has got the document, but its answer cannot be read as HTTP: {error}");
+                format!("it received the document, but its answer is not valid HTTP: {error}");
             Err(FailedTry::Final(why))
         }
         Err(error) => Err(FailedTry::Passing(error.to_string())),

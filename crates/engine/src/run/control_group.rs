@@ -125,7 +125,7 @@ fn directory_in(groups: &str, mounts: &str) -> Option<PathBuf> {
         let (mount, kind) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
-        // A group outside of what is mounted begins with `/..`.
+        // A group outside what is mounted begins with `/..`.
         let below = group
             .strip_prefix(root)
             .ok()

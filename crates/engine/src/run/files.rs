@@ -31,7 +31,7 @@ pub struct RunFiles {
     directory: PathBuf,
     /// The path of the directory relative to the repository, for messages.
     shown: String,
-    /// The git directory, where a copy of the record is as long as the run may go on.
+    /// The git directory, where a copy of the record is as long as the run may continue.
     git: Option<PathBuf>,
 }
 
@@ -95,7 +95,7 @@ impl RunFiles {
         }
     }
 
-    /// The same, with a copy of the record in the git directory as long as the run may go on, so that removing the
+    /// The same, with a copy of the record in the git directory as long as the run may continue, so that removing the
     /// files of a task does not give its run a new budget.
     #[must_use]
     pub fn with_copy(self, git: &Path) -> Self {
@@ -129,7 +129,7 @@ impl RunFiles {
         durable::write_derived(&self.root, &ignore, b"*\n")
     }
 
-    /// The error for a file that cannot be written: something may be in the place of its directory.
+    /// The error for a file that cannot be written: something may be in place of its directory.
     fn refused(&self, path: &Path, source: io::Error) -> Error {
         if source.kind() != io::ErrorKind::NotADirectory {
             return io_error(path, source);
@@ -369,7 +369,7 @@ impl RunFiles {
         durable::write_derived(git, &path, &text)
     }
 
-    /// The record of the last run. If somebody has removed it and the run may go on, it is the copy, without work: what
+    /// The record of the last run. If somebody has removed it and the run may continue, it is the copy, without work: what
     /// that wrote is gone, too. Returns an error if the record cannot be read.
     pub fn last(&self) -> Result<Option<RunState>, Error> {
         let known = self.read()?;
@@ -420,7 +420,7 @@ impl RunFiles {
         self.directory.join(RECORD).is_file()
     }
 
-    /// Replaces a file atomically. With `sync`, the new one is there after a power cut, too; else it may be the old one, or
+    /// Replaces a file atomically. With `sync`, the new one is there after a power cut, too; otherwise it may be the old one, or
     /// have no bytes. Creates the directory again if someone has deleted it.
     fn replace(
         &self,
@@ -574,7 +574,7 @@ impl RunControl<'_> {
     }
 
     /// The pending request to this run; `None` if there is none. Returns an error that says what is wrong if
-    /// there is a file that is no request to it: such a file has no effect.
+    /// there is a file that is not a request to it: such a file has no effect.
     pub fn request(&self, run: &str) -> Result<Option<Control>, Reason> {
         let text = match durable::read_kept(&self.files.directory.join(CONTROL)) {
             Ok(Some(text)) => text,
@@ -590,7 +590,7 @@ impl RunControl<'_> {
         }))
     }
 
-    /// The pending request to this run; `None` if the file is no request to it.
+    /// The pending request to this run; `None` if the file is not a request to it.
     #[must_use]
     pub fn pending(&self, run: &str) -> Option<ControlRequest> {
         Some(self.request(run).ok()??.request)

@@ -35,7 +35,7 @@ pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
 
 impl RunningExecutor {
     /// Kills the running executor; for a process that is about to exit. While the result lives, no executor
-    /// starts, and a thread that waits for the killed one learns nothing: its run must not go on as if the
+    /// starts, and a thread that waits for the killed one learns nothing: its run must not continue as if the
     /// executor had failed.
     pub fn kill(&self) -> impl Drop {
         let mut running = locked(&self.0);
@@ -151,8 +151,8 @@ impl Group {
         locked(&LIVE).retain(|group| group.leader != self.leader);
     }
 
-    /// Descendants that have left the group. Of those that this process has adopted, each belongs to this group unless
-    /// it belongs to another one.
+    /// Descendants that have left the group. Each one that this process has adopted belongs to this group unless it
+    /// belongs to another one.
     fn escaped(&self, live: &[Self]) -> Vec<Pid> {
         let mut escaped = self.recognised(live);
         let members = self.control.iter().flat_map(|control| control.members());

@@ -15,7 +15,7 @@ pub struct OwnProgram(Mutex<Option<Pid>>);
 
 impl OwnProgram {
     /// Runs this program with other arguments and waits for its end. It shares stdout and stderr, and stdin only if
-    /// `shares_input`; else it reads nothing. Returns an error if it cannot be started.
+    /// `shares_input`; otherwise it reads nothing. Returns an error if it cannot be started.
     pub fn run(&self, arguments: &[OsString], shares_input: bool) -> io::Result<ExitStatus> {
         #[expect(clippy::disallowed_methods, reason = "this room starts processes")]
         let mut command = Command::new(std::env::current_exe()?);

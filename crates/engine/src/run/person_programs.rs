@@ -71,7 +71,7 @@ impl RunningPager {
 
     /// Shows a text and waits until the person quits the pager. Returns an error if that cannot be awaited.
     pub fn show(mut self, text: &str) -> io::Result<ExitStatus> {
-        // A pager that is quit early reads no more, which is no error.
+        // A pager that is quit early reads no more, which is not an error.
         let _ = self
             .0
             .stdin

@@ -11,7 +11,7 @@ pub(crate) struct LookBasis {
     history: Cell<bool>,
     /// Whether it has read what cannot be compared later.
     unknown: Cell<bool>,
-    /// Files outside of the task, and whether they were there.
+    /// Files outside the task, and whether they were there.
     files: RefCell<Vec<(RepoPath, bool)>>,
     /// Files of the task that git does not ignore, as it was asked.
     unignored: RefCell<Vec<RepoPath>>,
@@ -47,12 +47,12 @@ impl LookBasis {
         self.unignored.borrow().clone()
     }
 
-    /// Notes whether a file outside of the task is there.
+    /// Notes whether a file outside the task is there.
     pub(super) fn note_file(&self, path: &RepoPath, is_file: bool) {
         self.files.borrow_mut().push((path.clone(), is_file));
     }
 
-    /// Whether the files outside of the task are there or missing as they were. Asks the disk, not what a series of looks
+    /// Whether the files outside the task are there or missing as they were. Asks the disk, not what a series of looks
     /// has found, because a step rests on it.
     pub(super) fn stands(&self, root: &Path) -> bool {
         self.files

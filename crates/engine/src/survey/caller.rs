@@ -63,11 +63,11 @@ pub struct Caller {
     pub process: Option<u32>,
     /// `PATH`, in which executors are searched.
     pub path: Option<String>,
-    /// The editor of the person: `VISUAL`, else `EDITOR`.
+    /// The editor of the person: `VISUAL`, otherwise `EDITOR`.
     pub editor: Option<String>,
     /// Whether this is a hook of a commit whose message no editor will change.
     pub edits_no_message: bool,
-    /// The directory for the state of programs: `XDG_STATE_HOME`, else `~/.local/state`.
+    /// The directory for the state of programs: `XDG_STATE_HOME`, otherwise `~/.local/state`.
     pub state_home: Option<PathBuf>,
     /// `ORCH_TRUST_ONCE`: runs start what `orch.toml` names without the trust of a person.
     pub trusts_once: bool,

@@ -27,7 +27,7 @@ impl Callers<'_> {
         };
         match fault {
             Some(fault) => {
-                let message = format!("{fault}; so it is not known who may order this");
+                let message = format!("{fault}, so nobody knows who may order this");
                 Err(Diagnostic::error(Code::ConfigUnreadable, message)
                     .hint(CORRECT_HEAD)
                     .into())

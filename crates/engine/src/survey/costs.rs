@@ -45,7 +45,7 @@ pub struct Counted {
     pub trees: u64,
     /// How many entries these directories have.
     pub tree_entries: u64,
-    /// Lines of logs that were parsed by looks, and to record steps, outside of helper threads.
+    /// Lines of logs that were parsed by looks, and to record steps, outside helper threads.
     pub log_lines: u64,
 }
 
@@ -65,13 +65,13 @@ impl Costs {
         self.known.fetch_add(1, Relaxed);
     }
 
-    /// A file of a task was read, so many bytes of it.
+    /// A file of a task was read, this many bytes of it.
     pub(super) fn read(&self, bytes: usize) {
         self.reads.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// A directory was listed, with so many entries.
+    /// A directory was listed, with this many entries.
     pub(super) fn listed(&self, entries: usize) {
         self.listed.fetch_add(1 + entries as u64, Relaxed);
     }

@@ -54,7 +54,7 @@ impl Reader {
             .state
             .as_ref()
             .map(|file| file.bytes.as_slice());
-        // Of a log whose end was enough it is known already that nothing changes it.
+        // If the end of a log was enough, it is already known that nothing changes it.
         let transcript = judged.observed.log.whole();
         let files = [
             (judged.task.state_path(), state),

@@ -51,7 +51,7 @@ struct KeptLook {
     head: Option<Digest>,
     /// The name of the workflow and the commit that was checked out, if committed code can change what was made.
     code: Option<(String, Digest)>,
-    /// Files outside of the task, and whether they were there.
+    /// Files outside the task, and whether they were there.
     files: Vec<(RepoPath, bool)>,
     /// Files of the task that git did not ignore, if that matters.
     unignored: Vec<RepoPath>,
@@ -209,7 +209,7 @@ impl KnownLooks {
             .push(kept);
     }
 
-    /// What a look at HEAD would note about code in the place of this one, which still stands; `None` if that is not
+    /// What a look at HEAD would note about code in place of this one, which still stands; `None` if that is not
     /// worth writing it again.
     fn code_now(&self, kept: &KeptLook, head: Option<Digest>) -> Option<(String, Digest)> {
         let (workflow, since) = kept.code.as_ref()?;

@@ -25,7 +25,6 @@ pub(super) struct Stamped {
     /// The names below the directory of the task, separated by what none of them contains; its own is empty. One text,
     /// because a search reads those of all tasks first.
     names: String,
-    /// The digest of their stamps.
     stamps: Digest,
 }
 

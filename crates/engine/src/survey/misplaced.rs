@@ -1,7 +1,7 @@
 //! The record of one task in the directory of another: someone moved or copied the directory by hand.
 //!
 //! No step gave the task its new id, so to adopt the record would forge it. A task that was moved goes back and is
-//! renamed; a copy loses the record and begins anew.
+//! renamed; a copy loses the record and begins again.
 
 use super::{Error, Look, TaskRef};
 use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
@@ -50,7 +50,7 @@ impl Look<'_> {
             None => None,
         };
         let Some(moves) = moves else {
-            let hint = Hint::from("for a copy, begin anew without that record: ");
+            let hint = Hint::from("for a copy, begin again without that record: ");
             return Ok(Some(found.hint(remove_record(hint, task))));
         };
         let mut way = Hint::default();
@@ -116,7 +116,7 @@ impl Look<'_> {
         TaskRef::in_root(roots.get(root)?, id.clone(), &roots.directory_of(root, id)?).ok()
     }
 
-    /// Whether something is in the place of a task.
+    /// Whether something is where a task would be.
     fn is_taken(&self, task: &TaskRef) -> bool {
         let paths = [
             Some(task.directory().clone()),
@@ -151,7 +151,7 @@ fn begins(store: &Store, log: Digest) -> Result<Option<Vec<u8>>, Error> {
     }))
 }
 
-/// What takes a copy out of the branch, with all its files, so that it can begin anew. The files stand aside meanwhile:
+/// What takes a copy out of the branch, with all its files, so that it can begin again. The files stand aside meanwhile:
 /// `git commit` would add them again, and without paths it would take other staged work along.
 fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<Hint, Error> {
     let mut paths = vec![task.directory().clone()];
@@ -170,7 +170,7 @@ fn take_out(task: &TaskRef, entries: &[Entry]) -> Result<Hint, Error> {
     for (path, aside) in both() {
         way = way.and(&["mv", aside, path]);
     }
-    let hint = Hint::from("take out the copy, and begin anew without that record: ");
+    let hint = Hint::from("take out the copy, and begin again without that record: ");
     Ok(hint.followed_by(remove_record(way.text(" && "), task)))
 }
 

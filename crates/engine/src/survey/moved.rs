@@ -1,8 +1,8 @@
 //! What a move of HEAD means for tasks that were looked at before it: the watch asks for tasks that it knows, `orch
 //! status` for those whose looks it has kept.
 //!
-//! A look that rests on committed code has read the history. Of the commits that HEAD has moved over, most are those of
-//! `orch`, which change the files of one task and no code, so no other task needs another look.
+//! A look that rests on committed code has read the history. Most of the commits that HEAD has moved over are those
+//! of `orch`, which change the files of one task and no code, so no other task needs another look.
 
 use super::{Reader, TaskRef};
 use crate::base::{Digest, RepoPath, WorkflowName, locked};
@@ -29,7 +29,7 @@ pub(crate) struct HeadMove<'w> {
 }
 
 impl Reader {
-    /// The move of HEAD from one commit to another. `None` if that is no move over a few commits that follow each
+    /// The move of HEAD from one commit to another. `None` if that is not a move over a few commits that follow each
     /// other, or git cannot read them: then a look at any task that rests on code may come to something else.
     pub(crate) fn head_move(
         &self,

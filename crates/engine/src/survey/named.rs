@@ -158,7 +158,6 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a name is a pattern.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', '{'])
 }

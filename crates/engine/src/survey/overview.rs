@@ -153,7 +153,7 @@ impl Workspace {
                     }
                 }
             };
-            // Of the same record, the version that lacks the fewest files.
+            // Among equal records, the version that lacks the fewest files.
             let mut best: Option<(usize, &TaskVersion, Sight)> = None;
             for version in &furthest.candidates {
                 match look(version) {

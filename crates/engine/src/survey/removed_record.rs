@@ -1,6 +1,6 @@
 //! The record of a task that a commit removed, although it left the other files of the task.
 //!
-//! Whoever began anew there would have a record in which nothing is used up, so nothing is recorded before the record
+//! Whoever began again there would have a record in which nothing is used up, so nothing is recorded before the record
 //! is back or people acknowledged its removal.
 
 use super::basis::LookBasis;

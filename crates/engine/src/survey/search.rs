@@ -445,7 +445,7 @@ impl Search<'_> {
             let root = roots
                 .get(root)
                 .filter(|root| self.is_artifact(&root.workflow, file.name()));
-            let message = format!("this file is in the place of a task but cannot be one: {error}");
+            let message = format!("this file is where a task would be but cannot be one: {error}");
             let finding = Diagnostic::error(Code::BadTaskId, message).at(Place::file(file));
             found
                 .findings

@@ -109,7 +109,6 @@ pub(crate) trait Texts {
         Ok(false)
     }
 
-    /// The names in a directory.
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, UnreadText>;
 }
 
@@ -238,7 +237,6 @@ impl Settings {
             .collect()
     }
 
-    /// Each text by its path in the repository.
     fn texts(&self) -> BTreeMap<RepoPath, &str> {
         let directory = &self.config.system;
         let system = self

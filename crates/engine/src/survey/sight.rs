@@ -101,7 +101,7 @@ impl Sight {
         }
         let name = &self.workflow().name;
         let message = format!(
-            "there is no workflow `{name}` now by which `{}` could go on",
+            "workflow `{name}`, by which `{}` would continue, no longer exists",
             self.task.id
         );
         let hint = format!(
@@ -238,13 +238,13 @@ const LOG_END: u64 = 64 << 10;
 
 /// One look at tasks: under one HEAD, and one state of what lies around them.
 ///
-/// Which HEAD that is, is settled before any file of a task is listed. A file outside of the tasks is asked for once.
+/// Which HEAD that is, is settled before any file of a task is listed. A file outside the tasks is asked for once.
 pub struct Look<'w> {
     pub(super) reader: &'w Reader,
     /// HEAD; `None` outside git, and if another source than the work tree is read.
     pub(crate) head: Option<Head>,
     depth: LookDepth,
-    /// Which files outside of the tasks are there.
+    /// Which files outside the tasks are there.
     files_outside: RefCell<HashMap<RepoPath, bool>>,
 }
 
@@ -296,7 +296,7 @@ impl Look<'_> {
         self.head.as_ref().and_then(|head| head.commit)
     }
 
-    /// Whether a file outside of the task that is looked at is there. A series of looks asks once for each.
+    /// Whether a file outside the task that is looked at is there. A series of looks asks once for each.
     pub(super) fn is_file_outside(&self, path: &RepoPath) -> bool {
         let ask = || path.under(&self.reader.root).is_file();
         *self
@@ -495,7 +495,7 @@ impl Look<'_> {
     }
 
     /// Whether the result of a look is still current: HEAD has not moved, every file is the one that was read, and the
-    /// files outside of the task are there or missing as they were.
+    /// files outside the task are there or missing as they were.
     pub(crate) fn still_stands(&self, sight: &Sight) -> bool {
         self.is_still(&sight.task, &sight.key) && sight.basis.stands(&self.reader.root)
     }

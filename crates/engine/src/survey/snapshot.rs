@@ -160,7 +160,7 @@ impl Snapshot<'_> {
             observed.facts.inputs = self.inputs()?;
             if let Some(fault) = &observed.facts.inputs.fault {
                 let message = format!(
-                    "{fault}; so everything counts as required that `[require]` can ask for"
+                    "{fault}, so everything that `[require]` can ask for counts as required"
                 );
                 let finding =
                     Diagnostic::warning(Code::ConfigUnreadable, message).hint(CORRECT_HEAD);
@@ -566,7 +566,7 @@ fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
                 .hint("the next transition rewrites it")
         }
         StateDefect::Layout => {
-            let message = "a formatter changed the layout of this file, and no value";
+            let message = "a formatter changed the layout of this file, but no value";
             Diagnostic::note(because.code(), message)
                 .at(place)
                 .hint("the next transition rewrites it")

@@ -273,7 +273,7 @@ impl Settings {
         paths
     }
 
-    /// The files outside of tasks that a phase of some workflow requires.
+    /// The files outside tasks that a phase of some workflow requires.
     fn required_files(&self) -> Vec<RepoPath> {
         // A document without the word need not be compiled.
         let may_require = |name: &String| {

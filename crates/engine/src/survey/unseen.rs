@@ -81,7 +81,7 @@ impl Search<'_> {
             };
             let path = &root.path;
             let message = format!(
-                "{link} is a symbolic link, and git holds no files behind one, so root `{path}` has no task"
+                "{link} is a symbolic link, and git stores no files behind one, so root `{path}` has no task"
             );
             let hint = format!("name the directory that {link} leads to in `path` of the root");
             found.push(
@@ -278,7 +278,7 @@ fn unseen(empty: &[&Root], directories: &BTreeSet<RepoPath>) -> Option<Diagnosti
         config::FILE
     ))
     .command(&["git", "restore", "--", such.as_str()])
-    .text("; name what is no task in `exclude` of a root");
+    .text("; name what is not a task in `exclude` of a root");
     Some(
         Diagnostic::error(Code::NothingToJudge, message)
             .at(in_settings())

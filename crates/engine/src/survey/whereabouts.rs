@@ -28,7 +28,7 @@ impl FileVersion {
 }
 
 impl Snapshot<'_> {
-    /// What became of the file of a task since the record last saw it. Returns an error if the source or git cannot be
+    /// What happened to the file of a task since the record last saw it. Returns an error if the source or git cannot be
     /// read.
     pub(super) fn own_file(&self, task: &TaskRef, reading: &Reading) -> Result<OwnFile, Error> {
         let Some(file) = task.place.file() else {
@@ -157,7 +157,7 @@ impl Snapshot<'_> {
 }
 
 impl Settings {
-    /// Whether a source has the record of a task in the archive that goes on from this log, and in the place of the task
+    /// Whether a source has the record of a task in the archive that continues from this log, and in place of the task
     /// only the file of another one under the same id. Returns an error if the source cannot be read.
     pub(crate) fn has_other_task_left(
         &self,

@@ -160,7 +160,7 @@ impl Settings {
 
 impl Reader {
     /// A warning about the workflow of a task whose document HEAD does not contain as it is: an audit reads the document
-    /// in the parent of a step, and cannot verify steps by another one. `None` also if the document is part of `orch`,
+    /// in the parent of a step, and cannot verify steps by another one. `None` even if the document is part of `orch`,
     /// or if nothing is committed. Returns an error if the document or a commit cannot be read.
     pub fn uncommitted_workflow(&self, sight: &Sight) -> Result<Option<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {

@@ -57,7 +57,7 @@ impl Snapshot<'_> {
     }
 
     /// Adds to the facts who wrote the files: as the state says, or else as was seen, or else as the commit says that
-    /// brought the present bytes, where that matters. Returns an error if git cannot be read.
+    /// brought the current bytes, where that matters. Returns an error if git cannot be read.
     pub(super) fn look_at_writers(
         &self,
         task: &TaskRef,
@@ -124,7 +124,7 @@ fn may_write(workflow: &Workflow, phase: &Phase, artifact: &Artifact) -> bool {
     phase.produces.contains(&artifact.name) || workflow.phases.iter().any(judges)
 }
 
-/// Those who made the commit that brought the present bytes of a file, if HEAD holds them.
+/// Those who made the commit that brought the current bytes of a file, if HEAD holds them.
 fn committed_by(
     store: &Store,
     head: Option<Digest>,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// other follows.
 const REPORTS_CLOSE: bool = cfg!(target_os = "linux");
 
-/// What the system is asked to report. Opening a file is no change: the reads of `orch` itself would overflow the
+/// What the system is asked to report. Opening a file is not a change: the reads of `orch` itself would overflow the
 /// queue of the system, and a lost event means that everything has to be read again.
 const CHANGES: EventKindMask = EventKindMask::CORE.union(EventKindMask::ACCESS_CLOSE);
 

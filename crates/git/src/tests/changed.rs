@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 type Files = BTreeMap<RepoPath, (Digest, i32)>;
 
-/// All files of a commit.
 fn files(repo: &Repo, commit: &str) -> Files {
     let listed = repo.git(&["ls-tree", "-r", "-z", commit]);
     let file = |line: &str| {

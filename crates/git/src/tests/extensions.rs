@@ -84,7 +84,7 @@ fn statuses(repo: &Repo) -> [String; 2] {
     let status = ["--no-optional-locks", "status", "--porcelain", "-z"];
     let kept = repo.git(&status);
     let entries = repo.git(&["ls-files", "-s", "-z"]);
-    let _ = fs::remove_file(repo.path(".git/anew"));
+    let _ = fs::remove_file(repo.path(".git/again"));
     let input = [
         "-c",
         "core.fsmonitor=false",
@@ -92,8 +92,8 @@ fn statuses(repo: &Repo) -> [String; 2] {
         "core.untrackedCache=false",
     ];
     let build = [&input[..], &["update-index", "-z", "--index-info"]].concat();
-    repo.git_on("anew", &build, entries.as_bytes());
-    let anew = repo.git_on("anew", &[&input[..], &status].concat(), b"");
+    repo.git_on("again", &build, entries.as_bytes());
+    let anew = repo.git_on("again", &[&input[..], &status].concat(), b"");
     [kept, anew]
 }
 

@@ -277,7 +277,7 @@ fn a_linked_work_tree_has_its_own() {
     assert_eq!(listed, "new\n");
 }
 
-/// Sets the modification time of a file to that of the index, as if git had read it in the same moment.
+/// Sets the modification time of a file to that of the index, as if git had read it at the same moment.
 fn at_once(repo: &Repo, name: &str, moment: SystemTime) {
     let times = FileTimes::new().set_modified(moment);
     let file = File::options()

@@ -131,13 +131,13 @@ impl Repo {
             .split_inclusive('\0')
             .filter(|line| !line.contains(&empty))
             .collect();
-        let _ = fs::remove_file(self.path(".git/anew"));
+        let _ = fs::remove_file(self.path(".git/again"));
         self.git_on(
-            "anew",
+            "again",
             &["update-index", "-z", "--index-info"],
             entries.as_bytes(),
         );
-        self.git_on("anew", &["write-tree"], &[])
+        self.git_on("again", &["write-tree"], &[])
     }
 }
 

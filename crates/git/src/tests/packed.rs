@@ -120,7 +120,7 @@ fn the_newest_of_many_versions_is_made_of_few() {
         assert_eq!(depths[&id.to_string()] == 0, number % 128 == 0, "{number}");
     }
     assert_eq!(depths.values().max(), Some(&7));
-    assert_eq!(depths[&anew.to_string()], 0, "it begins anew");
+    assert_eq!(depths[&anew.to_string()], 0, "it begins again");
     assert_eq!(depths[&unlike.to_string()], 0, "nothing is alike");
     for (id, tree) in added {
         assert!(content(&repo, id, ObjectType::Tree) == tree.bytes());

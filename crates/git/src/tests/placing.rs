@@ -368,7 +368,7 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
                         write("a0", "1", false),
                         write("tasks/t-0000/new", "1", false),
                     ]),
-                    // The last file of its directories, and one that is not there.
+                    // The last file of its directories, and one that does not exist.
                     2 => removes.extend([path("only/one/file"), path("gone"), path("never")]),
                     // A commit without changes, bytes that another object has, and a directory that comes back.
                     3 => writes.clear(),

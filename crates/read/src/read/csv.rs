@@ -13,7 +13,7 @@ fn refuse(path: &RepoPath, text: &str, offset: usize, message: &str) -> ReadResu
     let message = format!("invalid CSV: {message}");
     let problem = Diagnostic::error(Code::CsvSyntax, message)
         .at(Place::at(path.as_str(), text, offset, 1))
-        .hint("write one record a line, the first with the names of the columns");
+        .hint("write one record per line; the first names the columns");
     ReadResult::refused(problem)
 }
 

@@ -117,7 +117,7 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(us
             (start, if is_container { 1 } else { length })
         }),
     };
-    // A value that is not there is missing from the document as a whole.
+    // A value that does not exist is missing from the document as a whole.
     Some(found.unwrap_or_default())
 }
 
@@ -225,7 +225,7 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error, what: JsonText
     let plain = message.split(" at line ").next().unwrap_or(&message);
     if plain.contains("recursion limit") {
         let place = Place::at(path.as_str(), text, offset, 1);
-        return Diagnostic::error(Code::JsonDepth, "the JSON nests deeper than 128 levels")
+        return Diagnostic::error(Code::JsonDepth, "the JSON is nested deeper than 128 levels")
             .at(place)
             .hint("flatten the structure");
     }

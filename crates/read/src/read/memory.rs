@@ -2,7 +2,7 @@
 
 use crate::workflow::Format;
 
-/// At most so many bytes of memory for each byte that an artifact may have.
+/// At most this many bytes of memory for each byte that an artifact may have.
 const PER_BYTE: u64 = 32;
 /// Reading may always take so much memory, in bytes, however small artifacts have to be.
 const ALWAYS: u64 = 256 << 20;

@@ -135,7 +135,7 @@ impl PatchReader<'_> {
             };
             if old > left.0 || new > left.1 {
                 let message = format!(
-                    "the hunk of line {header} does not hold the lines that its header announces: {} old and {} new are missing here",
+                    "the hunk on line {header} lacks lines that its header announces: {} old and {} new are missing here",
                     left.0, left.1
                 );
                 return Err(PatchCutAt {
@@ -173,7 +173,7 @@ impl PatchReader<'_> {
             line.starts_with(['+', '-', ' ']) && line.trim_end() != "--" && !self.is_file_header();
         if is_more {
             return Err(self.cut(&format!(
-                "the hunk of line {header} has more lines than its header announces"
+                "the hunk on line {header} has more lines than its header announces"
             )));
         }
         self.at -= 1;
@@ -189,7 +189,7 @@ impl PatchReader<'_> {
     /// Reads the data of a binary file: one or two blocks, each of which ends with an empty line.
     fn binary(&mut self) -> Result<(), PatchCutAt> {
         if !self.is_at_block() {
-            return Err(self.cut("the binary patch holds no data"));
+            return Err(self.cut("the binary patch contains no data"));
         }
         while self.is_at_block() {
             self.at += 1;
@@ -203,14 +203,14 @@ impl PatchReader<'_> {
             }
             let ends = self.lines.get(self.at).is_some_and(|line| line.is_empty());
             if self.at == start || !ends {
-                return Err(self.cut("the data of the binary patch is cut off"));
+                return Err(self.cut("the data of the binary patch is truncated"));
             }
             self.at += 1;
         }
         Ok(())
     }
 
-    /// Reads any line outside of hunks and binary data.
+    /// Reads any line outside hunks and binary data.
     fn header(&mut self, line: &str) -> Result<(), PatchCutAt> {
         if line.starts_with("diff --git ") {
             self.no_change_is_missing()?;
@@ -305,7 +305,6 @@ fn moved(line: &str) -> Option<String> {
     Some(after.trim_end_matches('"').to_owned())
 }
 
-/// The file that `---` or `+++` names.
 fn file_of(name: &str) -> Option<String> {
     let name = name.split('\t').next().unwrap_or(name).trim_end();
     let name = unquoted(name);

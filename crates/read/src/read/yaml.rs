@@ -317,7 +317,7 @@ fn number(text: &str) -> Option<Result<Number, String>> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Some(Err(format!(
-            "`{text}` is no finite number; write null or a string"
+            "`{text}` is not a finite number; write null or a string"
         )));
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
@@ -396,7 +396,7 @@ mod tests {
         for (text, line, column, message) in [
             ("a: 1\na: 2\n", 2, 1, "the key `a` occurs twice"),
             ("a: [1\nb: 2\n", 2, 2, ""),
-            ("a: .inf\n", 1, 4, "no finite number"),
+            ("a: .inf\n", 1, 4, "not a finite number"),
             ("a: 1e999\n", 1, 4, "too large"),
             (
                 "a: 123456789012345678901234\n",

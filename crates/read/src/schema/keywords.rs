@@ -73,7 +73,7 @@ pub(super) struct Subschema<'s> {
     pub pointer: String,
     /// What the pointer leads to.
     pub schema: &'s Value,
-    /// Whether it validates the same value as the enclosing schema, not a part of that value.
+    /// Whether it validates the same value as the enclosing schema, not part of that value.
     pub same_value: bool,
 }
 

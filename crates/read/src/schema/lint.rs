@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic, Place, nearest};
 use crate::span::{key_span, span};
 use serde_json::Value;
 
-/// Finds mistakes in a schema that validators accept silently: misspelt keywords, and examples that the
+/// Finds mistakes in a schema that validators accept silently: misspelled keywords, and examples that the
 /// schema rejects.
 #[must_use]
 pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {

@@ -573,11 +573,11 @@ mod tests {
         let whole = "f.json:1:8 this is a draft, and 2 places are still to be written: line 1 (`/ok`), line 2 (`/note/n`) (";
         assert!(found[0].starts_with(whole), "{found:#?}");
         assert!(
-            found[1].starts_with("f.json:1:8 this is still"),
+            found[1].starts_with("f.json:1:8 this has not been"),
             "{found:#?}"
         );
         assert!(
-            found[2].starts_with("f.json:2:15 this is still"),
+            found[2].starts_with("f.json:2:15 this has not been"),
             "{found:#?}"
         );
         assert!(found[3].contains("must be one of a"), "{found:#?}");

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The most texts still to be written that are counted in one document.
 pub(super) const MAX_UNWRITTEN: usize = 1000;
 /// What is wrong with a text that a draft leaves open.
-pub(super) const UNWRITTEN: &str = "this is still to be written: the text begins with TODO";
+pub(super) const UNWRITTEN: &str = "this has not been written yet: the text begins with TODO";
 /// How many places of a draft its finding names.
 const NAMED_PLACES: usize = 3;
 /// How many places of a draft are told one by one.

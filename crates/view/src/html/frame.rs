@@ -206,7 +206,7 @@ pub fn served_task(page: &TaskPage<'_>) -> String {
 
 /// The begin of a file: its style, all tasks, and the heading of their pages. [`file_task`] and [`file_end`] follow.
 ///
-/// The file refers to nothing outside of it.
+/// The file refers to nothing outside it.
 #[must_use]
 pub fn file_start(page: &BoardPage<'_>) -> String {
     let repository = &page.status.repository;

@@ -199,7 +199,7 @@ fn owner_label(owner: Owner) -> Markup {
     html! { span class={ "owner owner-" (owner.as_str()) } { (owner_word(owner)) } }
 }
 
-/// Whether something must be repaired before the rules can go on.
+/// Whether something must be repaired before the rules can continue.
 fn is_trouble(duty: &DutyView) -> bool {
     duty.r#do == Do::Repair
 }

@@ -45,7 +45,7 @@ pub enum InputForm {
     Reason,
     /// A text.
     Text,
-    /// A value as JSON, such as a number; what is no JSON is a text.
+    /// A value as JSON, such as a number; what is not JSON is a text.
     Value,
     /// Values separated by commas.
     List,

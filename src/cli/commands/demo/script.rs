@@ -32,7 +32,7 @@ pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), F
 fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A developer creates a task",
-        "orch reads the progress of a task from its files. The demo plays every person itself.",
+        "orch reads the progress of a task from its files. The demo plays all the people itself.",
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
     init::run(
@@ -54,7 +54,7 @@ fn planning(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.settle()?;
     stage.scene(
         "The planner marks the plan as final",
-        "That satisfies the rule: the move is committed together with the plan.",
+        "This satisfies the rule, so the move is committed together with the plan.",
     )?;
     plan(stage, "final", &[])?;
     stage.settle()

@@ -73,8 +73,7 @@ impl<'a> Stage<'a> {
             scene: 0,
             reports: std::cell::Cell::new(0),
         };
-        stage
-            .say("The life of one task. Every move below is a real commit in a new repository:")?;
+        stage.say("The life of a task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
         Ok(stage)
     }

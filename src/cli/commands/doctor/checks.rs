@@ -202,7 +202,7 @@ fn objects(patient: &Patient<'_>) -> Result<Examined, Failure> {
     }
     let torn = patient.torn.clone()?;
     let summary = if torn.is_empty() {
-        "every file of an object is whole".to_owned()
+        "no object file is damaged".to_owned()
     } else {
         format!("{} torn", counted(torn.len(), "object"))
     };
@@ -515,7 +515,10 @@ fn watching(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let workspace = patient.workspace;
     let Some(limit) = WatchLimit::of(workspace.reader().root(), &workspace.settings().watched())
     else {
-        return Ok(Examined::new("the system tells no limit", Vec::new()));
+        return Ok(Examined::new(
+            "the system does not report the limit",
+            Vec::new(),
+        ));
     };
     let summary = format!(
         "{} to watch, of {} at most",

@@ -2,7 +2,7 @@
 //!
 //! Each reads one JSON document on stdin and answers with one on stdout. A hook never fails: the exit code 1 would
 //! be a notice that nobody acts on, and 2 would block the agent without a decision. What goes wrong, such as input
-//! that cannot be read, is told to the person as a message, and the agent goes on: what orch records is protected
+//! that cannot be read, is told to the person as a message, and the agent continues: what orch records is protected
 //! without these hooks, too.
 
 mod agent_task;

@@ -122,7 +122,7 @@ impl Slot {
     }
 }
 
-/// Whether the installed hook of `orch` checks the commit. One that is not there does not. Returns an error if it cannot
+/// Whether the installed hook of `orch` checks the commit. One that does not exist does not. Returns an error if it cannot
 /// be read.
 pub(super) fn checks(directory: &Path, name: HookName) -> Result<bool, Failure> {
     let bytes = bytes_of(&directory.join(name.as_str()))?;

@@ -11,13 +11,13 @@ pub enum Clash {
         /// What the parser says.
         message: String,
     },
-    /// Something on the way to the part has another shape, or is there twice.
+    /// Something on the way to the part has another shape, or occurs twice.
     #[error("`{0}` is there, but not as a single table of settings")]
     Shape(String),
     /// The place of the list that the part belongs to has another shape.
     #[error("`{0}` is there, but not as a list")]
     NoList(String),
-    /// The file holds something else than an object.
+    /// The file holds something other than an object.
     #[error("it is not an object of settings")]
     Root,
     /// The place of the part is taken by another value.

@@ -15,7 +15,7 @@ struct PathStanding {
 }
 
 /// The command that commits the files that were written, changed and deleted, for whoever types it where this command was
-/// typed; `None` if nothing is to be added, as outside of a repository.
+/// typed; `None` if nothing is to be added, as outside a repository.
 pub fn commit_command(
     store: Option<&Store>,
     files: &SetupFiles,

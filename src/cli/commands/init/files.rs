@@ -23,7 +23,7 @@ pub struct SetupFiles {
     pub own_directories: BTreeSet<String>,
 }
 
-/// What became of the files.
+/// What happened to the files.
 #[derive(Debug, Default)]
 pub struct SetupOutcome {
     /// The paths that are new.
@@ -46,7 +46,7 @@ impl SetupFiles {
         }
     }
 
-    /// What became of each path, compared with what was there at the start.
+    /// What happened to each path, compared with what was there at the start.
     pub fn outcome(&self) -> SetupOutcome {
         let mut found = SetupOutcome::default();
         for (path, was_there) in &self.touched {

@@ -48,7 +48,7 @@ fn uses_prettier(files: &SetupFiles) -> Result<bool, Failure> {
     } else {
         None
     };
-    // Of a file that is no JSON, npm says so itself.
+    // npm itself reports a file that is not JSON.
     let package: Value = package
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();

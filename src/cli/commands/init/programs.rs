@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// An agent's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum AgentProgram {
-    /// The programs whose files lie in the repository.
+    /// The programs whose files are in the repository.
     Detected,
     /// Claude Code.
     Claude,
@@ -67,7 +67,7 @@ pub enum PartForm {
 pub struct ProgramPart {
     /// What it is for.
     pub purpose: PartPurpose,
-    /// The file, relative to the root. Of several, the first that exists counts, or else the first.
+    /// The file, relative to the root. If there are several, the first that exists counts, or else the first.
     pub paths: &'static [&'static str],
     /// How it lies in the file.
     pub form: PartForm,

@@ -183,7 +183,7 @@ pub fn removed(text: &str, section: &TextSection<'_>) -> Result<Option<String>, 
 }
 
 impl PresentSection<'_> {
-    /// The text with a block in the place of the part.
+    /// The text with a block in place of the part.
     fn around(&self, block: &str) -> String {
         let block = if self.is_line {
             block

@@ -33,7 +33,7 @@ const SKELETON: &str = "{\n}\n";
 
 /// The text with the value, sealed; `None` as the text is a file that does not exist. A value of an earlier version is
 /// replaced, and the same value without a seal is left as it is. Returns an error if the text is not valid, something
-/// else is in the place of the value, or it was changed.
+/// else is in place of the value, or it was changed.
 pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
     let layout = Layout::of(text.unwrap_or(SKELETON))?;
     let mut at = &layout.root;
@@ -310,7 +310,7 @@ impl<'t> Layout<'t> {
         }
     }
 
-    /// The text with another value in the place of one, over several lines if that one is.
+    /// The text with another value in place of one, over several lines if that one is.
     fn replaced(&self, node: &Node<'_>, value: &Value) -> String {
         let (range, items) = items(node);
         let newline = if self.text.contains("\r\n") {

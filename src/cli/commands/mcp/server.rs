@@ -319,7 +319,7 @@ impl ServerHandler for OrchServer {
         let hears_list = context.accepted().resources_list_changed == Some(true);
         let (news, subscribed) = (self.news.clone(), uris.clone());
         let begun = self.in_background(move || {
-            // A resource that is not there yet may come.
+            // A resource that does not exist yet may come.
             for uri in &subscribed {
                 let _is_there = news.subscribe(uri);
             }

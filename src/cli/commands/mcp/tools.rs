@@ -61,7 +61,7 @@ pub(super) const TOOLS: [ToolRow; 9] = [
     },
     ToolRow {
         name: "draft",
-        about: "Write the file that is expected next, to be filled in: replace each TODO. Never overwrites a file.",
+        about: "Write a draft of the file that is expected next: replace each TODO. Never overwrites a file.",
         arguments: &[
             TASK,
             Argument {
@@ -249,7 +249,7 @@ mod tests {
             (
                 "next",
                 json!({"task": 3}),
-                "the argument `task` is not a text",
+                "the argument `task` is not a string",
             ),
             (
                 "suggest",
@@ -274,12 +274,12 @@ mod tests {
             (
                 "answer",
                 json!({"answers": {"a=b": 1}}),
-                "`a=b` is no key of an answer",
+                "`a=b` is not a key of an answer",
             ),
             (
                 "schema",
                 json!({"name": ""}),
-                "the argument `name` is not a text",
+                "the argument `name` is not a string",
             ),
         ] {
             assert_eq!(words(tool, given).expect_err("refused"), expected);

@@ -63,7 +63,7 @@ impl Ahead {
         })
     }
 
-    /// What tells the editor whether a line goes on.
+    /// What tells the editor whether a line continues.
     pub(super) fn validator(&self) -> Box<dyn Validator> {
         Box::new(WholeLine(self.clone()))
     }
@@ -121,7 +121,7 @@ impl EditMode for HoldingMode {
     }
 }
 
-/// A line goes on while a quote is open.
+/// A line continues while a quote is open.
 struct WholeLine(Ahead);
 
 impl Validator for WholeLine {

@@ -52,7 +52,7 @@ pub(super) fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Whether a line goes on after its end, because a quote is open.
+/// Whether a line continues after its end, because a quote is open.
 pub(super) fn goes_on(line: &str) -> bool {
     !is_skipped(line) && TypedLine::of(line).is_open
 }

@@ -47,7 +47,7 @@ pub(super) const DRY_RUN: Argument = Argument {
 };
 pub(super) const REASON: Argument = Argument {
     name: "reason",
-    about: "Why. It is recorded in the history and the commit.",
+    about: "The reason. It is recorded in the history and the commit.",
     form: ArgumentForm::Text("--reason"),
     is_required: true,
 };
@@ -58,7 +58,7 @@ pub(super) const TO: Argument = Argument {
     ..OPTIONAL
 };
 pub(super) const OVERRIDE_TO: Argument = Argument {
-    about: "The target phase; default: the later phase to which the work of the current one leads.",
+    about: "The target phase; default: the phase that the work of the current one leads to.",
     ..TO
 };
 pub(super) const ISSUE: Argument = Argument {

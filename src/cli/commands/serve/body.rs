@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may read nothing of what is written to it.
+/// How long a client may take to read what is written to it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body of what a channel gives. No part of it is taken before the client reads.
@@ -95,7 +95,7 @@ impl Body for UnsentBody {
 pub(super) struct ImpatientStream<S> {
     inner: S,
     unsent: Unsent,
-    /// What is to be written, and when the wait for the client ends.
+    /// What to write, and when the wait for the client ends.
     until: Option<(UnsentPart, Pin<Box<Sleep>>)>,
 }
 

@@ -188,7 +188,7 @@ impl Events {
     }
 
     /// Tells one client until it is gone. A client that reads too slowly holds nothing but its place: if events that it
-    /// has not read are dropped, it is told to begin anew. `told_to` is the number of the last event that it was told;
+    /// has not read are dropped, it is told to begin again. `told_to` is the number of the last event that it was told;
     /// `None` before it was told anything.
     async fn tell(
         &self,

@@ -223,12 +223,12 @@ fn once(headers: &HeaderMap, name: &str) -> Result<(), Error> {
     match headers.get_all(name).into_iter().nth(1) {
         None => Ok(()),
         Some(_) => Err(wrong(&format!(
-            "the header `{name}` stands twice in the request"
+            "the header `{name}` appears twice in the request"
         ))),
     }
 }
 
-/// The value of a header that may stand there once. Returns an error if it stands there again, or is no text.
+/// The value of a header that may appear once. Returns an error if it appears again, or is no text.
 fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
     once(headers, name)?;
     let Some(value) = headers.get(name) else {

@@ -1,4 +1,4 @@
-//! Generations: executors of this server that propose tasks for loops, and what came of the last one of each loop.
+//! Generations: executors of this server that propose tasks for loops, and the outcome of the last one of each loop.
 
 use super::loop_changes::LoopNews;
 use super::problem::status_of;
@@ -17,7 +17,7 @@ const MOST: usize = 256;
 #[derive(Clone, Default)]
 pub(super) struct Generations(Arc<Mutex<BTreeMap<String, Generation>>>);
 
-/// A generation, and what came of it if it has ended.
+/// A generation, and its outcome if it has ended.
 struct Generation {
     begun: Instant,
     started_at: Timestamp,
@@ -25,7 +25,7 @@ struct Generation {
     end: Option<GenerationEnd>,
 }
 
-/// What came of a generation.
+/// The outcome of a generation.
 struct GenerationEnd {
     at: Timestamp,
     /// The added tasks.

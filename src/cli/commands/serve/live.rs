@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// The watch in a thread of its own.
 pub(super) struct LiveWatch {
     handle: WatchHandle,
-    /// Has a sender as long as the thread goes on.
+    /// Has a sender as long as the thread continues.
     ended: Receiver<()>,
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::broadcast::{Sender, channel};
 
 /// How many clients listen at once.
 const LISTENERS: usize = 64;
-/// How many messages wait for a client. One that has not read them is cut off, and reads the loops anew.
+/// How many messages wait for a client. One that has not read them is cut off, and reads the loops again.
 const WAITING: usize = 256;
 
 /// The changes of loops, which are noticed while a client listens.

@@ -121,7 +121,7 @@ impl Loops<'_> {
         Ok(LoopAnswer(StatusCode::OK, members, None))
     }
 
-    /// What came of the last generation.
+    /// The outcome of the last generation.
     pub(super) fn generation(&self, id: &str) -> Result<LoopAnswer, Error> {
         let id = self.one(id)?.id;
         let shown = self.service.generations.shown(&id);

@@ -18,7 +18,7 @@ const TASK_KEYS: [&str; 6] = [
     "command",
     "on_error",
 ];
-/// How often a change of the list is made anew because another process was faster.
+/// How often a change of the list is made again because another process was faster.
 const TRIES: u32 = 50;
 
 impl Loops<'_> {
@@ -195,7 +195,7 @@ impl Loops<'_> {
     }
 }
 
-/// The ids in a body, in their order. Returns an error if there are none, or one stands there twice.
+/// The ids in a body, in their order. Returns an error if there are none, or one appears twice.
 fn ordered_ids(body: &Map<String, Value>) -> Result<Vec<&str>, Error> {
     let ids = body.get("ordered_task_ids").and_then(Value::as_array);
     let ids: Option<Vec<&str>> = ids.and_then(|ids| ids.iter().map(Value::as_str).collect());

@@ -22,7 +22,7 @@ use tokio::time::sleep;
 pub(super) const PATH: &str = "/ws";
 /// How long changes are gathered.
 const QUIET: Duration = Duration::from_millis(100);
-/// How often loops are looked at, also if no event tells of a change.
+/// How often loops are looked at, even if no event tells of a change.
 const EVERY: Duration = Duration::from_secs(2);
 /// The longest message of a client, in bytes. No message means anything.
 const MESSAGE: usize = 4096;

@@ -57,7 +57,7 @@ pub(super) struct LoopView {
     pub id: String,
     /// The phase of the task.
     pub phase: String,
-    /// Whether it may go on, and no process drives it. It is shown as paused.
+    /// Whether it may continue, and no process drives it. It is shown as paused.
     pub is_interrupted: bool,
     /// The number of its last step.
     pub rev: u64,
@@ -159,7 +159,7 @@ async fn respond(service: Arc<Service>, request: Request) -> Result<LoopAnswer, 
         method: parts.method,
     };
     let is_order = ![Method::GET, Method::HEAD].contains(&request.method);
-    // Changes of a list follow one another, instead of being tried again. A run goes on after its answer.
+    // Changes of a list follow one another, instead of being tried again. A run continues after its answer.
     let excludes = if is_order && !request.starts_run() {
         Excluded::Orders
     } else {
@@ -730,7 +730,7 @@ pub(super) fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option
         None => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
         Some(Value::String(_)) => Err(wrong(&format!("`{key}` is blank"))),
-        Some(_) => Err(wrong(&format!("`{key}` is not a text"))),
+        Some(_) => Err(wrong(&format!("`{key}` is not a string"))),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) const UP_TO_A_MINUTE: &str =
 const EXACT: i64 = (1 << 53) - 1;
 /// The texts with at least one character and without NUL, which no command line can have.
 const NO_NUL: &str = "^[^\\u0000]+$";
-/// Those of them with a character that is no white space.
+/// Those of them with a character that is not white space.
 const NOT_BLANK: &str = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$";
 /// Those of them without `=`.
 const KEY: &str = "^[^=\\u0000]*[^=\\s\\u0000][^=\\u0000]*$";
@@ -129,7 +129,7 @@ fn document() -> Value {
         "info": {
             "title": "orch",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Each operation is a command of orch: it answers with the document that the command prints with `--json`, and the header `Orch-Exit-Code` has its exit code. What is no HTTP, or has a head of more than 32 KiB, is answered with 400 or 431 without a document.",
+            "description": "Each operation is a command of orch: it answers with the document that the command prints with `--json`, and the header `Orch-Exit-Code` has its exit code. A request that is not HTTP, or whose head is larger than 32 KiB, gets 400 or 431 without a document.",
             "license": {"name": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -147,7 +147,7 @@ fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Valu
     item[method] = operation;
 }
 
-/// The answer that is no success.
+/// The answer that is not a success.
 fn failed() -> Value {
     let schema = json!({"$ref": "#/components/schemas/problem"});
     json!({"description": "Why the request failed.", "content": {problem::MEDIA: {"schema": schema}}})
@@ -222,7 +222,7 @@ fn operation(route: &Route) -> Value {
         let runs = json!({"application/json": {"schema": {"$ref": "#/components/schemas/runs"}}});
         responses.insert(
             "202".to_owned(),
-            json!({"description": "The run goes on.", "content": runs}),
+            json!({"description": "The run continues.", "content": runs}),
         );
     }
     responses.insert("default".to_owned(), failed());

@@ -9,7 +9,7 @@ use crate::view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-/// What an offered command has in the place of a value.
+/// What an offered command has in place of a value.
 const VALUE: &str = "VALUE";
 
 /// The routes that have a button where their command is offered, or where a run hears it.
@@ -35,7 +35,7 @@ pub(super) fn orders_of(
             ("pause", "pause the run after the work in progress"),
             ("stop", "end the run now"),
         ],
-        Some("interrupted" | "paused") => &[("resume", "go on with the run")],
+        Some("interrupted" | "paused") => &[("resume", "continue with the run")],
         _ => &[],
     };
     let heard = heard.iter().map(|(command, effect)| {
@@ -67,7 +67,7 @@ pub(super) fn orders_of(
 /// Adds an order, or what it asks for to the same order whose target was left open.
 fn add(orders: &mut Vec<OrderForm>, order: OrderForm) {
     let Some(to) = order.inputs.iter().find(|input| input.name == TO) else {
-        // Resuming a run goes on with it; another one does not begin beside it.
+        // Resuming a run continues with it; another one does not begin beside it.
         let is_known = |one: &OrderForm| {
             one.argv == order.argv || (one.name == "resume" && order.name == "run")
         };

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 /// How often the logs are looked at.
 const TICK: Duration = Duration::from_millis(200);
-/// How long a stream goes on with what was printed when the server ends.
+/// How long a stream continues with what was printed when the server ends.
 const LAST: Duration = Duration::from_secs(1);
 /// The most bytes of an event.
 const CHUNK: usize = 32 * 1024;
@@ -47,7 +47,7 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
         let mut until = None;
         loop {
             let is_last = *end.borrow_and_update();
-            // Somebody else may drive the run, and go on.
+            // Somebody else may drive the run, and continue.
             if is_last && *until.get_or_insert_with(|| Instant::now() + LAST) < Instant::now() {
                 return;
             }
@@ -170,7 +170,7 @@ fn logs(files: &RunFiles, run: &str) -> Vec<(String, PathBuf)> {
     let named = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let stem = name.strip_suffix(".log")?;
-        // The name is a part of lines that are sent.
+        // The name is part of lines that are sent.
         let is_own = stem.strip_prefix(run)?.starts_with('-') && !stem.contains(char::is_control);
         is_own.then(|| (stem.to_owned(), entry.path()))
     });

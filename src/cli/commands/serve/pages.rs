@@ -59,7 +59,7 @@ pub(super) fn sign_in() -> Response {
     response
 }
 
-/// The page in the place of a problem document, for a browser that asked for a page at `path`; any other answer as it is.
+/// The page in place of a problem document, for a browser that asked for a page at `path`; any other answer as it is.
 /// An API answers a browser as it answers any program.
 pub(super) fn readable(response: Response, path: &str) -> Response {
     let others = ["/api", "/assets", "/mcp", "/ws"];

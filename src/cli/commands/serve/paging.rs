@@ -25,7 +25,7 @@ impl Page {
             _ => name == "sort" && self.sort.is_some(),
         };
         if is_there {
-            return Err(format!("the argument `{name}` stands twice in the query"));
+            return Err(format!("the argument `{name}` appears twice in the query"));
         }
         match name {
             "limit" => match value.parse() {
@@ -98,17 +98,17 @@ pub(super) fn parameters() -> Vec<Value> {
     vec![
         parameter(
             "limit",
-            "At most so many members of the list; default: all.",
+            "At most this many members of the list; default: all.",
             json!({"type": "integer", "minimum": 1, "maximum": MOST}),
         ),
         parameter(
             "offset",
-            "Leave out so many members before them.",
+            "Skip this many members first.",
             json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         ),
         parameter(
             "sort",
-            "Sort by this member, with `-` the last first; default: the most urgent first.",
+            "Sort by this member, with `-` in descending order; default: the most urgent first.",
             json!({"enum": sorts}),
         ),
     ]
@@ -160,7 +160,7 @@ mod tests {
             let twice = page.take(name, value);
             assert_eq!(
                 twice,
-                Err(format!("the argument `{name}` stands twice in the query"))
+                Err(format!("the argument `{name}` appears twice in the query"))
             );
         }
     }

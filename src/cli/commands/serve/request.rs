@@ -85,7 +85,7 @@ pub(super) fn no_query(uri: &Uri) -> Result<(), Error> {
     }
 }
 
-/// Adds a value to the arguments. Returns an error if the argument has one value and stands there twice.
+/// Adds a value to the arguments. Returns an error if the argument has one value and appears twice.
 pub(super) fn add(
     given: &mut Map<String, Value>,
     argument: &Argument,
@@ -107,7 +107,7 @@ pub(super) fn add(
     match given.insert(argument.name.to_owned(), value) {
         None => Ok(()),
         Some(_) => Err(format!(
-            "the argument `{}` stands twice in the query",
+            "the argument `{}` appears twice in the query",
             argument.name
         )),
     }
@@ -191,13 +191,15 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
     }
     match value {
         Some(Value::Object(given)) => Ok(given),
-        _ => Err(Diagnostic::error(Code::Usage, "the body is no JSON object")
-            .at(place(bytes, ""))
-            .into()),
+        _ => Err(
+            Diagnostic::error(Code::Usage, "the body is not a JSON object")
+                .at(place(bytes, ""))
+                .into(),
+        ),
     }
 }
 
-/// The members of the object in a body. Returns an error also if a member is null: leaving it out would mean the same, or
+/// The members of the object in a body. Returns an error even if a member is null: leaving it out would mean the same, or
 /// not.
 fn members(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
     let given = object(bytes)?;
@@ -270,7 +272,7 @@ mod tests {
                 "the body is not UTF-8",
                 "send JSON as UTF-8",
             ),
-            (b"[]", "the body is no JSON object", ""),
+            (b"[]", "the body is not a JSON object", ""),
         ] {
             let error = members(body).expect_err("refused");
             assert!(error.message().starts_with(message), "{error:?}");
@@ -322,7 +324,7 @@ mod tests {
         let twice = add(&mut given, &argument(ArgumentForm::Text("--x")), "b".into());
         assert_eq!(
             twice,
-            Err("the argument `x` stands twice in the query".to_owned())
+            Err("the argument `x` appears twice in the query".to_owned())
         );
         assert!(query(&"/x?a=%ff".parse().expect("a URI")).is_err());
     }

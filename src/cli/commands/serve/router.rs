@@ -102,7 +102,7 @@ fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new().route(MCP, calls.fallback_service(service))
 }
 
-/// Answers a message to the protocol, unless the name of the agent can be none, or the body is no JSON.
+/// Answers a message to the protocol, unless the name of the agent can be none, or the body is not JSON.
 #[cfg(feature = "mcp")]
 async fn vetted(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();

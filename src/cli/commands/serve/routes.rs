@@ -15,7 +15,7 @@ pub(super) struct Route {
     pub path: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// Whether it is an order, which is a POST; else it is a GET.
+    /// Whether it is an order, which is a POST; otherwise it is a GET.
     pub writes: bool,
     /// The words of the command, without its arguments.
     pub command: &'static [&'static str],
@@ -29,7 +29,7 @@ pub(super) struct Route {
     pub pages: Option<&'static str>,
     /// Whether the answer identifies the state of a task.
     pub is_tagged: bool,
-    /// Whether the command drives a run, which goes on after the answer.
+    /// Whether the command drives a run, which continues after the answer.
     pub starts_run: bool,
 }
 
@@ -111,7 +111,7 @@ pub(super) static ROUTES: &[Route] = &[
             },
             Argument {
                 name: "limit",
-                about: "At most so many tasks.",
+                about: "At most this many tasks.",
                 form: ArgumentForm::Number("--limit"),
                 ..OPTIONAL
             },
@@ -238,12 +238,12 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         name: "approve",
         path: "/api/v1/tasks/{task}/approve",
-        about: "Let a task go on where a verdict is asked for.",
+        about: "Approve a task that waits for a verdict, so that it moves on.",
         command: &["approve"],
         arguments: &[
             Argument {
                 name: "override",
-                about: "Why the task goes on although what the approval rests on does not stand.",
+                about: "Why the task moves on although the evidence for the approval no longer stands.",
                 form: ArgumentForm::Text("--override"),
                 ..OPTIONAL
             },
@@ -256,7 +256,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         name: "reject",
         path: "/api/v1/tasks/{task}/reject",
-        about: "Send a task back where a verdict is asked for.",
+        about: "Reject a task that waits for a verdict, and send it back.",
         command: &["reject"],
         arguments: &[REASON, REJECT_TO, ISSUE, DRY_RUN, WAIT],
         ..ORDER
@@ -280,7 +280,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         name: "draft",
         path: "/api/v1/tasks/{task}/draft",
-        about: "Write the file that is expected next, to be filled in. Never overwrites a file.",
+        about: "Write a draft of the file that is expected next, for you to fill in. Never overwrites a file.",
         command: &["draft"],
         arguments: &[
             Argument {
@@ -290,7 +290,7 @@ pub(super) static ROUTES: &[Route] = &[
             },
             Argument {
                 name: "print",
-                about: "Only answer the draft.",
+                about: "Only return the draft.",
                 form: ArgumentForm::Flag("--stdout"),
                 ..OPTIONAL
             },
@@ -458,7 +458,7 @@ pub(super) static ROUTES: &[Route] = &[
             },
             Argument {
                 name: "maxTurns",
-                about: "Start executors at most so many times.",
+                about: "Start executors at most this many times.",
                 form: ArgumentForm::Number("--max-turns"),
                 ..OPTIONAL
             },

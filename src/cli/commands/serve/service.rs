@@ -35,7 +35,7 @@ pub(super) struct Service {
     pub events: Events,
     /// The runs that clients started.
     pub runs: StartedRuns,
-    /// What came of the executors that propose tasks.
+    /// The outcome of the executors that propose tasks.
     pub generations: Generations,
     /// Where changes of loops are told.
     pub loop_news: LoopNews,
@@ -249,7 +249,7 @@ impl Service {
             .publish_transitions(self.runner.caller().clock.now(), printed);
     }
 
-    /// Executes a command that drives a run. If the run goes on, the answer is the run as it is now.
+    /// Executes a command that drives a run. If the run continues, the answer is the run as it is now.
     pub(super) fn start(
         &self,
         task: &str,
@@ -294,7 +294,7 @@ impl Service {
             Code::TaskChanged,
             format!("`{task}` has changed since it was read"),
         )
-        .with_hint("read the task again, and decide anew"))
+        .with_hint("read the task again, and decide again"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs that clients start: each is a command in a thread of its own, which goes on after the answer.
+//! Runs that clients start: each is a command in a thread of its own, which continues after the answer.
 
 use super::live::RunNews;
 use crate::base::{Code, Error, Hint, locked};
@@ -41,7 +41,7 @@ struct DrivenRuns {
 
 /// What has come of a command that starts a run.
 pub(super) enum StartOutcome {
-    /// The run goes on.
+    /// The run continues.
     Begun,
     /// The command has ended.
     Ended(Box<Executed>),
@@ -134,7 +134,7 @@ impl StartedRuns {
         }
         if driven.runs.len() >= MOST {
             return Err(Error::busy(format!(
-                "this server drives {MOST} runs already"
+                "this server already drives {MOST} runs"
             )));
         }
         driven.runs.insert(task.to_owned(), interrupts.clone());

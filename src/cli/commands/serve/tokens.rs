@@ -46,11 +46,11 @@ impl Tokens {
     pub(super) fn of(git: &Path) -> Result<Self, Error> {
         let path = git.join("orch").join(FILE);
         let fault = |error: io::Error| {
-            let message = format!("cannot keep the tokens in {}: {error}", path.display());
+            let message = format!("cannot store the tokens in {}: {error}", path.display());
             Error::new(Code::Io, message)
         };
         let directory = Directory::make(git, &git.join("orch")).map_err(fault)?;
-        // Of two servers that start at once, one makes the tokens, and the other reads them.
+        // If two servers start at once, one makes the tokens and the other reads them.
         let lock = directory.append_private(LOCK).map_err(fault)?;
         lock.lock().map_err(fault)?;
         if let PrivateFile::Own(bytes) = read_private(&path).map_err(fault)?

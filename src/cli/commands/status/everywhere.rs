@@ -70,7 +70,7 @@ pub(in crate::cli::commands) fn answer(
     ))
 }
 
-/// The tasks that the command line means: by their ids or patterns; else those that are not archived, or all.
+/// The tasks that the command line means: by their ids or patterns; otherwise those that are not archived, or all.
 fn meant<'t>(args: &StatusArgs, all: &'t [OverviewTask]) -> Result<Vec<&'t OverviewTask>, Failure> {
     let id = |task: &OverviewTask| task.sight.task.id.clone();
     if args.tasks.is_empty() {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What became of a history that was imported in one commit.
+/// What happened to a history that was imported in one commit.
 pub const IMPORT: &str = "everything in one commit";
 
 /// Lets one thing happen, if it can.
@@ -510,7 +510,7 @@ fn squash(past: &mut Past) {
     for _ in 0..1 + past.chance.below(6) {
         let commit = &past.commits[base];
         let [parent] = commit.parents[..] else { break };
-        // Where a task was removed and begun anew in between, its end does not follow from its begin.
+        // Where a task was removed and begun again in between, its end does not follow from its begin.
         let ends = |task: &&str| {
             let begun = text(&past.commits[parent].tree, task, "transcript.jsonl").is_some();
             begun && state(&commit.tree, task).is_none()

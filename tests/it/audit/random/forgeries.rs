@@ -40,14 +40,14 @@ const OWN: [(&str, Forge); 24] = [
     ("an order that would be refused", order_refused),
     ("several steps, one of them a skip", fold_a_skip),
     ("a line altered", alter_line),
-    ("a line altered, and all ids made anew", alter_and_relink),
+    ("a line altered, and all ids made again", alter_and_relink),
     ("a log cut off", truncate),
     ("a line taken out", take_line_out),
     (
         "a line taken out, and the rest linked again",
         take_out_and_relink,
     ),
-    ("a line that is no event", add_junk_line),
+    ("a line that is not an event", add_junk_line),
     (
         "an event that follows nothing that is there",
         follow_nothing,
@@ -114,7 +114,7 @@ pub fn forge(past: &mut Past) {
         let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else {
             continue;
         };
-        // What an ancestor held may be put back, also if it was forged there; but for a finished task.
+        // What an ancestor held may be put back, even if it was forged there; except for a finished task.
         let stood = |one: &usize| below(&past.commits[*one].tree, task).eq(below(&tree, task));
         if past.ancestors(parent).iter().any(stood) {
             continue;
@@ -708,8 +708,8 @@ fn take_from_branch(past: &mut Past, task: &str) -> Option<Tree> {
     let (own, transcript) = recorded(past, task)?;
     let other = &past.commits[past.other?].tree;
     let (state, told) = (state(other, task)?, text(other, task, "transcript.jsonl")?);
-    // What goes on from here is a rebase, and steps that are later than all that was done here might have
-    // been taken anew.
+    // What continues from here is a rebase, and steps that are later than all that was done here might have
+    // been taken again.
     let kept = log(past.tree(), task);
     let others = log(other, task);
     let new = others

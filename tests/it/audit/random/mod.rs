@@ -308,7 +308,7 @@ fn ask_otherwise(
     }
 }
 
-/// An audit that goes on from where an earlier one came to accepts the same, and says the same of what it lists.
+/// An audit that continues from where an earlier one came to accepts the same, and says the same of what it lists.
 fn goes_on(
     workspace: &Workspace,
     (begin, tip): (Digest, Digest),

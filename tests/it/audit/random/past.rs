@@ -43,7 +43,7 @@ pub struct Commit {
     pub seconds: i64,
 }
 
-/// A past, and whoever goes on with it.
+/// A past, and whoever continues with it.
 pub struct Past {
     pub chance: Chance,
     pub commits: Vec<Commit>,

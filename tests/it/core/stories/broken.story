@@ -141,12 +141,12 @@ because = "it is large"
 //- a.json
 {"size": "large"}
 //- settle
-one#1 error guard-error: rule `compares` cannot be evaluated: in `a.data.size > 3`, `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size (a.data.size is "large")
+one#1 error guard-error: rule `compares` cannot be evaluated: in `a.data.size > 3`, `>` does not work with text and a number: `a.data.size` is "large", in a.json at /size (a.data.size is "large")
   option orch next t-1 --override WHY
 //- explain
-compares (to two): fails: `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size
+compares (to two): fails: `>` does not work with text and a number: `a.data.size` is "large", in a.json at /size
   a.data.size > 3: a.data.size="large"
-move -> two by compares: a.data.size > 3: `>` does not go with text and a number: `a.data.size` is "large", in a.json at /size
+move -> two by compares: a.data.size > 3: `>` does not work with text and a number: `a.data.size` is "large", in a.json at /size
 
 ## a value that cannot be set is an error
 //- machine
@@ -371,7 +371,7 @@ because = "it is over"
 //- show
 two#1 due -> three: it is over
   option orch next t-1
-  workflow-changed: workflow `machine` has changed since the last transition; the present version decides
+  workflow-changed: workflow `machine` has changed since the last transition; the current version decides
 //- settle
 two -> three (end) on a
 three#1 done: the task is in `three`, which is terminal
@@ -465,7 +465,7 @@ second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.
   option orch prompt t-1
   option orch next t-1 --override WHY
   phase-alias: phase `two` is read as `second`
-  workflow-changed: workflow `machine` has changed since the last transition; the present version decides
+  workflow-changed: workflow `machine` has changed since the last transition; the current version decides
 
 ## what was recorded under an alias counts under the phase's own name
 //- state

@@ -247,7 +247,7 @@ test#1 inconsistent, last was planning: the plan was edited after its review, bu
   option orch rollback t-1 --to planning --reason WHY
   option orch next t-1 --override WHY
   waived code_review, patch, tasks
-  evidence-gone: planning/plan.json is missing, although the task left `planning` with it (restore it from git, or write it anew; the task cannot be finished without it)
+  evidence-gone: planning/plan.json is missing, although the task left `planning` with it (restore it from git, or write it again; the task cannot be finished without it)
 //- order: rollback --to review look again
 refused: unmet-needs: the needs of `review` are not met: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`

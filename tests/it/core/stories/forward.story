@@ -202,7 +202,7 @@ review#1 due -> codegen: a code review refuses the patch
 //- show
 review#1 due -> test: every code review is ok
   option orch next t-1
-  not-counted: the file does not count: it judged another version of `patch` (write it anew, or remove it)
+  not-counted: the file does not count: it judged another version of `patch` (write it again, or remove it)
 
 ## the first path with an unspent file wins
 //- planning/plan.json
@@ -278,7 +278,7 @@ review#1 waits for agent: review/code/bob.json is invalid
 //- show
 review#1 due -> test: every code review is ok
   option orch next t-1
-  not-counted: the file does not count: it judged another version of `patch` (write it anew, or remove it)
+  not-counted: the file does not count: it judged another version of `patch` (write it again, or remove it)
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "@patch"}}
 //- settle
@@ -315,8 +315,8 @@ review#2 waits for agent: review/code/ann.json, review/code/bob.json are stale: 
   option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
-  not-counted: the file does not count: unchanged since attempt 1 was sent back (write it anew, or remove it)
-  not-counted: the file does not count: unchanged since attempt 1 was sent back (write it anew, or remove it)
+  not-counted: the file does not count: unchanged since attempt 1 was sent back (write it again, or remove it)
+  not-counted: the file does not count: unchanged since attempt 1 was sent back (write it again, or remove it)
 
 ## a report may say that an artifact was absent when it judged
 //- at review

@@ -548,13 +548,13 @@ test#1 waits for agent: eval/eval-report.json is missing
 //- settle
 planning -> plan_review (plan-ready) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
-  remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text: `m.tasks` is "x"
+  remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro iterates over a list or a map, not over text: `m.tasks` is "x"
   expects review/plan-review.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
-  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: a macro goes through a list or a map, not text: `m.tasks` is "x"
+  guard-error: the remarks of `plan_review` cannot be computed: plan_remarks: a macro iterates over a list or a map, not over text: `m.tasks` is "x"
 
 ## a report that was there before the code does not count, unless it says that it judged this code
 //- shipped global-state-machine
@@ -583,7 +583,7 @@ test#1 waits for agent: eval/eval-report.json is missing
   expects eval/eval-report.json missing, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
-  not-counted: the file does not count: it was there before `patch` was recorded, and does not say what it judged (write it anew, or name what it judged in `of`)
+  not-counted: the file does not count: it was there before `patch` was recorded, and does not say what it judged (write it again, or name what it judged in `of`)
 //- eval/later.xml
 <testsuite name="s" tests="1"><testcase name="b"/></testsuite>
 //- settle
@@ -609,7 +609,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: it says the sam
   option orch approve t-1
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
-  unfilled: the file does not count: it says the same as the example of its schema (write what is meant; the example only shows the form)
+  unfilled: the file does not count: it says the same as the example of its schema (write real content; the example only shows the form)
 
 ## a block beside a patch comes first
 //- shipped global-state-machine

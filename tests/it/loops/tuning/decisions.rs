@@ -682,7 +682,7 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
         Ending::Completed
     );
     assert_eq!(task.at("/iteration_count"), 1);
-    // From its end it begins anew too, with everything that one iteration does, and no budget given back.
+    // From its end it begins again too, with everything that one iteration does, and no budget given back.
     task.reopen(None);
     assert_eq!(
         run(&mut task, Mode::Interactive, |_| None).ending,

@@ -240,7 +240,7 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
             "{status}"
         );
     }
-    // One that cannot be performed is tried twice, and the rest goes on without it.
+    // One that cannot be performed is tried twice, and the rest continues without it.
     let mut task = begun(&json!({"focus_areas": ["architecture", "memory"]}));
     let ended = task.run(Mode::Auto, &mut |job| match job.action.as_str() {
         "gemini_analysis" => Reply::Hung,

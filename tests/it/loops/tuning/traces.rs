@@ -138,7 +138,7 @@ fn a_critical_issue_calls_for_a_deep_analysis_in_the_background() {
 #[test]
 fn the_cap_of_turns_is_no_end_of_the_task() {
     let mut task = begun(&json!({"max_iterations": 4}));
-    // Twelve issues are found anew in every iteration, and only the first is ever mended.
+    // Twelve issues are found again in every iteration, and only the first is ever mended.
     let stubborn = |job: &super::Job<'_>| match job.action.as_str() {
         "diagnose_context" => Some(found("context", &["high"; 12])),
         "verify" => Some(super::verified(

@@ -25,8 +25,8 @@ pub struct ExecutorTrace {
     /// The time limit that it exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<String>,
-    /// Of a try: `false` if its result says that no other try can succeed. Of an action that was given up: also
-    /// `false` if that was the last error that the workflow allows, else `true`.
+    /// For a try: `false` if its result says that no further try can succeed. For an action that was given up: also
+    /// `false` if that was the last error that the workflow allows, otherwise `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recoverable: Option<bool>,
     /// The last lines that it printed, oldest first.
@@ -48,7 +48,7 @@ impl ExecutorTrace {
         }
     }
 
-    /// Whether the executor itself says that no other try can succeed.
+    /// Whether the executor itself says that no further try can succeed.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.recoverable == Some(false)

@@ -53,7 +53,6 @@ pub enum Job {
 /// An action that failed too often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedAction {
-    /// The name of the action.
     pub action: ActionName,
     /// The rule that runs it.
     pub rule: RuleId,

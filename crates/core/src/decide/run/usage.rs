@@ -81,7 +81,7 @@ impl Usage {
         }
     }
 
-    /// Whether a worker has failed so often in a row that it is not tried again, or said that no other try can
+    /// Whether a worker has failed so often in a row that it is not tried again, or said that no further try can
     /// succeed.
     #[must_use]
     pub(super) fn is_given_up(&self, worker: &Worker, tries: u32) -> bool {

@@ -180,7 +180,7 @@ impl<'a> TypeChecker<'a> {
         let types = self.types(range);
         if !types.meets(Types::LIST.or(Types::MAP)) {
             let message =
-                format!("a macro goes through a list or the keys of a map, not through {types}");
+                format!("a macro iterates over a list or the keys of a map, not over {types}");
             self.fault(Code::GuardType, 0, message, "call it on a list".to_owned());
         }
         let is_list = types.meets(Types::LIST) && !types.meets(Types::MAP);
@@ -210,7 +210,7 @@ impl<'a> TypeChecker<'a> {
         match (name, args.as_slice()) {
             (operators::CONDITIONAL, [condition, yes, no]) => {
                 if !condition.meets(Types::BOOL) {
-                    let message = format!("`?` asks for true or false, not {condition}");
+                    let message = format!("`?` needs true or false, not {condition}");
                     self.fault(
                         Code::GuardType,
                         self.offset(name, nth),
@@ -251,7 +251,7 @@ impl<'a> TypeChecker<'a> {
             })
             .collect();
         if callable.is_empty() {
-            let message = format!("`{name}` is not called like this");
+            let message = format!("`{name}` cannot be called like this");
             self.fault(
                 Code::GuardFunction,
                 self.offset(name, nth),
@@ -277,11 +277,11 @@ impl<'a> TypeChecker<'a> {
                 .collect();
             let (message, hint) = match symbol(name) {
                 Some(symbol) => (
-                    format!("`{symbol}` does not go with {}", given.join(" and ")),
+                    format!("`{symbol}` does not work with {}", given.join(" and ")),
                     SAME_TYPE.to_owned(),
                 ),
                 None => (
-                    format!("`{name}` does not go with {}", given.join(" and ")),
+                    format!("`{name}` does not work with {}", given.join(" and ")),
                     usage(&known),
                 ),
             };
@@ -297,7 +297,7 @@ impl<'a> TypeChecker<'a> {
     /// Notes the pattern of a `matches`.
     fn pattern(&mut self, offset: usize, arg: Option<&IdedExpr>) {
         let Some(Expr::Literal(LiteralValue::String(text))) = arg.map(|arg| &arg.expr) else {
-            let message = "the pattern of `matches` is no literal text".to_owned();
+            let message = "the pattern of `matches` is not a string literal".to_owned();
             let hint = "write the pattern itself, for example `matches('^v[0-9]+$')`".to_owned();
             return self.fault(Code::GuardPattern, offset, message, hint);
         };

@@ -64,7 +64,7 @@ pub struct HeldPart {
     pub text: String,
     /// Whether the part holds, or why it cannot be evaluated.
     pub result: Result<bool, Reason>,
-    /// The paths that it read, with their values; `None` if missing. Of a large value only the beginning.
+    /// The paths that it read, with their values; `None` if missing. Only the beginning of a large value.
     pub saw: Vec<(String, Option<Value>)>,
 }
 
@@ -240,7 +240,7 @@ fn add_patterns(
                 Some(pattern) => Ok(pattern.is_match(&text)),
                 None => Err(ExecutionError::function_error(
                     MATCHES,
-                    "the pattern is no literal text",
+                    "the pattern is not a string literal",
                 )),
             }
         },

@@ -39,7 +39,6 @@ pub(super) fn fault(
     })
 }
 
-/// Whether an expression fails.
 fn fails(expression: &IdedExpr, context: &Context<'_, '_>) -> bool {
     Value::resolve(expression, context).is_err()
 }
@@ -106,7 +105,7 @@ impl Finder {
         };
         let Value::List(items) = &range else {
             let message = format!(
-                "a macro goes through a list or a map, not {}",
+                "a macro iterates over a list or a map, not over {}",
                 types_of(&range)
             );
             return Some(self.about(message, &inner.iter_range, &range));
@@ -180,7 +179,7 @@ impl Finder {
                 .map(|value| types_of(value).to_string())
                 .collect();
             format!(
-                "`{}` does not go with {}",
+                "`{}` does not work with {}",
                 symbol(name).unwrap_or(name),
                 kinds.join(" and ")
             )
@@ -201,7 +200,6 @@ impl Finder {
         }
     }
 
-    /// A fault about the value of an expression.
     fn about(&self, message: String, expression: &IdedExpr, value: &Value) -> GuardFault {
         let Some(path) = self.path(expression) else {
             return GuardFault {
@@ -281,7 +279,7 @@ fn words(error: &ExecutionError) -> String {
         | ExecutionError::UnexpectedType { .. }
         | ExecutionError::ValuesNotComparable(..)
         | ExecutionError::UnsupportedBinaryOperator(..) => {
-            "its values do not fit together".to_owned()
+            "its values have incompatible types".to_owned()
         }
         _ => "the expression has no value".to_owned(),
     }
@@ -314,7 +312,7 @@ mod tests {
         for (text, expected) in [
             (
                 "data.issues.exists(i, i.severity.matches('x'))",
-                "`matches` does not go with a number and text: `i.severity` is 3, in a.json at /issues/1/severity",
+                "`matches` does not work with a number and text: `i.severity` is 3, in a.json at /issues/1/severity",
             ),
             (
                 "data.issues.all(i, i.severity != 7)",
@@ -322,7 +320,7 @@ mod tests {
             ),
             (
                 "data.text.filter(t, true).size() == 0",
-                "a macro goes through a list or a map, not text: `data.text` is \"x\", in a.json at /text",
+                "a macro iterates over a list or a map, not over text: `data.text` is \"x\", in a.json at /text",
             ),
             (
                 "data.none.gone == 1",
@@ -330,7 +328,7 @@ mod tests {
             ),
             (
                 "data.n > data.text",
-                "`>` does not go with a number and text: `data.n` is 0, in a.json at /n",
+                "`>` does not work with a number and text: `data.n` is 0, in a.json at /n",
             ),
             (
                 "1 / data.n == 1",
@@ -342,15 +340,15 @@ mod tests {
             ),
             (
                 "data.text || false",
-                "`||` does not go with text and true or false: `data.text` is \"x\", in a.json at /text",
+                "`||` does not work with text and true or false: `data.text` is \"x\", in a.json at /text",
             ),
             (
                 "(data.n == 0 ? data.text : data.n) > 1",
-                "`>` does not go with text and a number",
+                "`>` does not work with text and a number",
             ),
             (
                 "data.map.exists(k, data.map[k].n > 1)",
-                "`>` does not go with text and a number",
+                "`>` does not work with text and a number",
             ),
             (
                 "(data.text ? 1 : 2) == 1",

@@ -20,7 +20,6 @@ pub(super) struct Overload {
     pub target: Option<Types>,
     /// The arguments.
     pub takes: &'static [Types],
-    /// What it yields.
     pub yields: Types,
 }
 
@@ -255,7 +254,7 @@ fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionErr
                 continue;
             }
             _ => {
-                let message = "the list holds something other than numbers";
+                let message = "the list contains something other than numbers";
                 return Err(ExecutionError::function_error("sum", message));
             }
         };
@@ -298,7 +297,7 @@ pub(super) type Regexes = BTreeMap<String, LazyRegex>;
 pub(super) struct LazyRegex(OnceLock<Option<Regex>>);
 
 impl LazyRegex {
-    /// The compiled pattern of this text; `None` if it is no pattern.
+    /// The compiled pattern of this text; `None` if it is not a pattern.
     pub(super) fn compiled(&self, text: &str) -> Option<&Regex> {
         self.0.get_or_init(|| pattern(text).ok()).as_ref()
     }
@@ -437,7 +436,7 @@ mod tests {
             ("e.max()", Err("`max`: the list is empty: `e` is []")),
             (
                 "t.sum()",
-                Err("`sum`: the list holds something other than numbers: `t` is [\"b\",\"a\"]"),
+                Err("`sum`: the list contains something other than numbers: `t` is [\"b\",\"a\"]"),
             ),
             (
                 "big.sum()",

@@ -61,7 +61,7 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
             0
         };
         if depth > MAX_MACRO_DEPTH {
-            let message = format!("macros nest deeper than {MAX_MACRO_DEPTH}");
+            let message = format!("macros are nested deeper than {MAX_MACRO_DEPTH}");
             return Err(GuardError::new(Code::GuardLimit, start + lead, message));
         }
         let start = start + lead;
@@ -170,7 +170,7 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
             b'(' | b'[' | b'{' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    let message = format!("brackets nest deeper than {MAX_DEPTH}");
+                    let message = format!("brackets are nested deeper than {MAX_DEPTH}");
                     return Err(GuardError::new(Code::GuardLimit, at, message));
                 }
             }

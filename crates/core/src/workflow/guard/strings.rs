@@ -24,7 +24,7 @@ pub(super) fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
     at + quotes - 1
 }
 
-/// The offsets of the calls of a function in a text, outside of strings.
+/// The offsets of the calls of a function in a text, outside strings.
 pub(super) fn calls(text: &str, name: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

@@ -54,10 +54,10 @@ const NOT_RUN: [&str; 10] = [
 /// failure.
 const CTEST_SKIP: &str = "SKIP_";
 
-/// What PHPUnit says in the place of the tests of a class that has none.
+/// What PHPUnit says in place of the tests of a class that has none.
 const NO_TESTS: &str = "No tests found";
 
-/// What became of a test.
+/// What happened to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TestOutcome {
     /// It is no test, but a remark of the runner.
@@ -147,7 +147,7 @@ impl CaseMark {
         }
     }
 
-    /// Adds text. Of what a test printed, the end is kept.
+    /// Adds text. Only the end of what a test printed is kept.
     pub(super) fn push(&mut self, text: &str) {
         if self.kind == MarkKind::Output {
             self.text.push_str(text);
@@ -185,7 +185,7 @@ impl CaseMark {
         None
     }
 
-    /// The failure of a suite, outside of its tests.
+    /// The failure of a suite, outside its tests.
     pub(super) fn failed(&self, suite: &str) -> FailedTest {
         Case {
             name: Some(suite.to_owned()),
@@ -219,7 +219,7 @@ impl Case {
         }
     }
 
-    /// Adds a mark. Of two of one kind, the first one is quoted.
+    /// Adds a mark. If there are two of the same kind, the first one is quoted.
     pub(super) fn add(&mut self, mark: CaseMark) {
         match mark.kind {
             MarkKind::Failure => self.worsen(TestOutcome::Failure, mark),
@@ -250,7 +250,7 @@ impl Case {
         said.any(|word| words.contains(&word.as_str()))
     }
 
-    /// What became of the test: the worst that it says.
+    /// What happened to the test: the worst that it says.
     pub(super) fn outcome(&self) -> TestOutcome {
         // A test that is yet to be written, or to pass, fails no run.
         if self
@@ -301,7 +301,6 @@ impl Case {
                     .is_some_and(|mark| mark.text.contains(NO_TESTS)))
     }
 
-    /// The test as one that failed.
     pub(super) fn failed(&self) -> FailedTest {
         self.failed_by(
             self.worst

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// How many bytes of a report are searched for its XML declaration.
 const DECLARATION: usize = 256;
 
-/// Encodings whose bytes mean something else than ASCII says, even where all of them are ASCII.
+/// Encodings whose bytes mean something other than ASCII says, even where all of them are ASCII.
 const STATEFUL: [&str; 6] = ["utf-7", "utf-32", "iso-2022", "hz", "ibm", "cp037"];
 
 /// The letters of windows-1252 from 0x80 to 0x9F; what it leaves open is as in ISO 8859-1.

@@ -18,7 +18,7 @@ pub(super) struct SourceLine {
 }
 
 /// The line of a source file that a text names: the first one in a file that `names`, which are the class and the
-/// file of the test, name too; else the first one in code of the project, and else the first one.
+/// file of the test, name too; otherwise the first one in code of the project, and else the first one.
 pub(super) fn find(text: &str, names: &[&str]) -> Option<SourceLine> {
     let mut found: Vec<SourceLine> = Vec::new();
     let mut at = 0;
@@ -54,7 +54,7 @@ fn is_path(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./\\@+~$#".contains(letter)
 }
 
-/// Whether this may be the path of a source file: it has an extension that is no number.
+/// Whether this may be the path of a source file: it has an extension that is not a number.
 fn is_source(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((stem, extension)) = name.rsplit_once('.') else {

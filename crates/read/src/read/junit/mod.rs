@@ -84,7 +84,6 @@ struct OpenMark {
     depth: usize,
 }
 
-/// Reads a report.
 pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     let text = match encoding::decode(path, bytes) {
         Ok(text) => text,
@@ -312,7 +311,7 @@ impl Report {
         let mut findings = Vec::new();
         for message in &self.warnings {
             let hint =
-                "find out which tests the runner means: their failures count, and are not listed";
+                "find out which tests the runner means: their failures count, but are not listed";
             let finding = Diagnostic::warning(Code::JunitCounts, message.as_str());
             findings.push(finding.at(place.clone()).hint(hint));
         }
@@ -331,7 +330,7 @@ impl Report {
                 (0, listed) => format!("no test ran: of {listed} listed, none counts"),
                 (skipped, _) => format!("no test ran: {skipped} skipped, none executed"),
             };
-            let hint = "run the tests that are meant, and write the report again";
+            let hint = "run the tests that you meant to run, and write the report again";
             findings.push(
                 Diagnostic::note(Code::NoTestRan, message)
                     .at(place)

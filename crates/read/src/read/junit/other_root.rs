@@ -35,7 +35,7 @@ const FORMATS: &[(&str, &str)] = &[
     ("valgrindoutput", "an output of Valgrind"),
 ];
 
-/// What kind of file has this root, as far as it is known. `attributes` are those of the root as written.
+/// What kind of file has this root, if known. `attributes` are those of the root as written.
 pub(super) fn format_of(root: &str, attributes: &str) -> Option<&'static str> {
     if root == "coverage" {
         // Clover says when it was generated, and Cobertura counts branches.

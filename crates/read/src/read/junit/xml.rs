@@ -200,7 +200,7 @@ impl Position {
         }
     }
 
-    /// Only blanks may stand outside of the root.
+    /// Only blanks may stand outside the root.
     fn expect_inside(&mut self, text: &str) -> Result<(), Fault> {
         if self.depth > 0 || text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Ok(());
@@ -223,7 +223,7 @@ impl Position {
         }
         let message = match text.contains('<') {
             true => "the file is not a JUnit report: it has no root element",
-            false => "the file is not a JUnit report: it holds no XML",
+            false => "the file is not a JUnit report: it contains no XML",
         };
         let hint = "write a JUnit XML report";
         Err(Fault {
@@ -252,7 +252,7 @@ impl Position {
         Ok(Cow::Owned(value))
     }
 
-    /// The character that an entity stands for. A number that is no character stands for the replacement character.
+    /// The character that an entity stands for. A number that is not a character stands for the replacement character.
     fn entity(&self, name: &str) -> Result<char, Fault> {
         let number = match name.strip_prefix('#') {
             Some(digits) => match digits.strip_prefix(['x', 'X']) {

@@ -129,7 +129,7 @@ fn boxes(version: RecordVersion, body: &Body, parts: &[Part]) -> Value {
     boxes
 }
 
-/// The fields of some parts. Of several with one name, the first counts.
+/// The fields of some parts. If several have the same name, the first counts.
 fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
     let mut members = Map::new();
     for field in parts

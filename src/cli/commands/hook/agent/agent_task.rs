@@ -6,7 +6,7 @@ use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
 use crate::workflow::Owner;
 use std::path::Path;
 
-/// The task that an agent works on, as far as that is known.
+/// The task that an agent works on, if known.
 pub enum AgentTask {
     /// This one.
     One(Box<Sight>),

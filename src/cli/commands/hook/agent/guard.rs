@@ -55,7 +55,7 @@ fn refused(
         .map(|store| [store.own(""), store.common_directory().join("orch")]);
     if own.into_iter().flatten().any(is_own) {
         return Ok(Some(
-            "orch keeps its own files there; nothing else writes them".to_owned(),
+            "orch keeps its own files there, and nothing else may write them".to_owned(),
         ));
     }
     let root = workspace.reader().root();

@@ -62,7 +62,7 @@ pub struct StopInput {
     /// What every event contains.
     #[serde(flatten)]
     pub session: AgentSession,
-    /// Whether the agent goes on because such a hook blocked it before.
+    /// Whether the agent continues because such a hook blocked it before.
     #[serde(default)]
     pub stop_hook_active: bool,
 }

@@ -1,4 +1,4 @@
-//! How often an agent was kept from stopping, so that it cannot go on for ever.
+//! How often an agent was kept from stopping, so that it cannot continue for ever.
 
 use crate::base::Error;
 use crate::decide::fingerprint;
@@ -52,7 +52,7 @@ impl Stops {
 }
 
 /// Whether the agent may be kept from stopping once more, which is counted then: at most `times` on one fingerprint of
-/// the task, and if a hook has made it go on already (`active`), only if something has changed since. Outside git
+/// the task, and if a hook has made it continue already (`active`), only if something has changed since. Outside git
 /// nothing can be counted, so it may only stop. Returns an error if the count cannot be kept.
 pub fn may_block(
     workspace: &Workspace,
@@ -127,7 +127,7 @@ mod tests {
         assert!(blocks("a", false));
         assert!(
             !blocks("a", true),
-            "it goes on already, and nothing has changed"
+            "it continues already, and nothing has changed"
         );
         assert!(blocks("b", true), "something has changed");
         assert!(!blocks("b", true));
