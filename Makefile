@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo count package test check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
+.PHONY: help demo count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,10 @@ test: ## Run every test
 	$(CARGO) test --workspace --all-targets --no-run
 	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --workspace --all-targets --quiet
 	$(CARGO) test --workspace --doc --quiet
+
+screens: ## Play the stories of tests/screens, keep what they show now, and show what has changed
+	env $(IN_MEMORY) SNAPSHOTS=overwrite $(CARGO) test --quiet --test it -- screens
+	git diff --stat --patch -- tests/screens
 
 # The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)

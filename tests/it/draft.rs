@@ -141,56 +141,6 @@ fn a_draft_names_the_first_places_and_what_is_wrong_beside_them() {
         .says("line 4 (`/why`)");
 }
 
-/// A file that counts is never replaced, and of another nothing is lost that git does not have.
-#[test]
-fn a_draft_takes_the_place_of_a_file_that_does_not_count() {
-    let world = started("plan_review");
-    world.plan_review("t", false, 1);
-    world.orch(&["next", "t"]).succeeds();
-    let (plan, review) = (
-        "tasks/t/planning/plan.json",
-        "tasks/t/review/plan-review.json",
-    );
-    let told = world.orch(&["draft", "t"]).ends(5);
-    let told = told.reports("planning/plan.json already exists, and does not count: ");
-    told.reports("orch draft t plan --force");
-    world.plan("t", 2);
-    world.orch(&["next", "t"]).succeeds();
-    world
-        .orch(&["draft", "t"])
-        .ends(5)
-        .reports("orch draft t plan_review --force");
-    world
-        .orch(&["draft", "t", "plan", "--force"])
-        .ends(5)
-        .reports("already exists, and counts");
-    assert_eq!(world.read(review).matches("TODO").count(), 0);
-    // HEAD has the verdict that is used up.
-    world
-        .orch(&["draft", "t", "plan_review", "--force"])
-        .succeeds()
-        .says(review);
-    assert!(world.read(review).contains("TODO"));
-    assert!(!world.path(&format!("{review}.old")).exists());
-    world.write(review, "half a verdict");
-    let answer = world.orch_json(&["draft", "t", "plan_review", "--force"]);
-    assert_eq!(answer["kept"], format!("{review}.old"));
-    assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
-    world.write(review, "another half");
-    let again = world
-        .orch(&["draft", "t", "plan_review", "--force"])
-        .succeeds();
-    again.reports(&format!("kept as {review}.old.2"));
-    assert_eq!(world.read(&format!("{review}.old")), "half a verdict");
-    world.remove(review);
-    let answer = world.orch_json(&["draft", "t", "plan_review", "--force"]);
-    assert_eq!(
-        (&answer["kept"], &answer["written"]),
-        (&json!(null), &json!(true))
-    );
-    assert_eq!(world.read(plan).matches("TODO").count(), 0);
-}
-
 #[test]
 fn a_draft_that_is_written_counts() {
     let world = started("plan_review");
@@ -210,71 +160,6 @@ fn a_draft_that_is_written_counts() {
         .orch(&["next", "t"])
         .succeeds()
         .says("plan_review -> codegen");
-}
-
-#[test]
-fn a_draft_in_markdown_keeps_the_structure_and_is_not_taken_as_finished() {
-    let world = World::ready();
-    world.write(
-        "orch.toml",
-        "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
-    );
-    world.write("changes/c/design.md", "# Design\n");
-    world.orch(&["new", "c"]).succeeds();
-    world
-        .orch(&["draft", "c"])
-        .succeeds()
-        .says("changes/c/proposal.md");
-    assert_eq!(
-        world.read("changes/c/proposal.md"),
-        "# TODO\n\n## Why\n\nTODO\n\n## What Changes\n\n- TODO\n"
-    );
-    world.orch(&["draft", "c", "tasks"]).succeeds();
-    // The capability of a delta has a name that only the writer knows.
-    world
-        .orch(&["draft", "c", "specs"])
-        .ends(5)
-        .reports("<capability>");
-    let delta = world
-        .orch(&["draft", "c", "specs", "--stdout"])
-        .succeeds()
-        .stdout;
-    assert!(
-        delta.contains("### Requirement: TODO\n") && delta.contains("- **WHEN** TODO\n"),
-        "{delta}"
-    );
-    world.write(
-        "changes/c/specs/cli/spec.md",
-        delta.replace("\nTODO\n", "\nIt MUST.\n\nTODO\n"),
-    );
-    let told = world.orch_json(&["suggest", "c"])["suggestions"][0].clone();
-    assert_eq!(
-        (&told["currentPhase"], &told["kind"]),
-        (&json!("drafting"), &json!("wait")),
-        "{told:#}"
-    );
-}
-
-#[test]
-fn what_there_is_no_draft_of_is_said() {
-    let world = started("planning");
-    world
-        .orch(&["draft", "t", "plam"])
-        .ends(2)
-        .reports("did you mean `plan`?");
-    world
-        .orch(&["draft", "t", "patch"])
-        .ends(5)
-        .reports("made by a program");
-    world
-        .orch(&["draft", "t", "brief"])
-        .ends(5)
-        .reports("no example");
-    world.plan("t", 1);
-    world
-        .orch(&["draft", "t"])
-        .ends(5)
-        .reports("no file is missing");
 }
 
 /// A schema that accepts any text cannot tell a draft from a finished file.

@@ -45,6 +45,8 @@ mod repl;
 mod reports;
 mod run;
 mod schemas;
+#[cfg(all(feature = "api", feature = "board", feature = "mcp", feature = "repl"))]
+mod screens;
 #[cfg(feature = "api")]
 mod serve;
 mod setting;

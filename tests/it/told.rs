@@ -6,8 +6,6 @@ use crate::terminal::Terminal;
 use orch::drive;
 use orch::view::SchemaForm;
 use serde_json::Value;
-use std::io::Write as _;
-use std::process::Stdio;
 
 /// The limit for the prompt of a shipped phase, in bytes.
 const PROMPT: usize = 5_000;
@@ -362,31 +360,6 @@ fn acceptance_lists_every_verdict() {
     );
 }
 
-/// A file that was written at the root of the repository, or of the tasks, is noticed.
-#[test]
-fn a_file_above_its_task_is_worth_a_hint() {
-    for misplaced in ["planning/plan.json", "tasks/planning/plan.json"] {
-        let world = started("planning");
-        world.write(misplaced, "{}");
-        let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
-        let problem = &told["expects"][0]["problems"][0];
-        assert_eq!(problem["code"], "artifact-misplaced", "{told:#}");
-        assert_eq!(
-            problem["hint"],
-            format!("mv {misplaced} tasks/t/planning/plan.json")
-        );
-        world
-            .orch(&["suggest", "t"])
-            .succeeds()
-            .says(&format!("move {misplaced} to"));
-        world
-            .orch(&["status"])
-            .succeeds()
-            .says(&format!("move {misplaced} to"));
-        world.orch(&["prompt", "t"]).succeeds().says(misplaced);
-    }
-}
-
 /// Many open tasks fit into what a client accepts: ten of them, on one line each way.
 #[test]
 fn many_tasks_are_told_in_few_bytes() {
@@ -456,92 +429,6 @@ fn a_brief_answer_says_what_to_do_now() {
     world
         .orch(&["suggest", "t", "--brief", "--for", "agent"])
         .ends(1);
-}
-
-/// The brief is committed with the task, and everybody who needs it reads it.
-#[test]
-fn a_brief_is_a_file_of_the_task_that_prompts_name() {
-    let world = World::ready();
-    world.write(
-        "wanted.md",
-        "# Login\n\nAn empty password must be refused.\n",
-    );
-    world.orch(&["new", "t", "--brief", "wanted.md"]).succeeds();
-    assert!(
-        world
-            .git(&["show", "HEAD:tasks/t/brief.md"])
-            .contains("must be refused")
-    );
-    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
-    assert_eq!(told["inputs"][0]["path"], "tasks/t/brief.md");
-    world
-        .orch(&["prompt", "t"])
-        .succeeds()
-        .says("- `tasks/t/brief.md` (brief)");
-    world.walk_to("t", "accept");
-    world
-        .orch(&["prompt", "t"])
-        .succeeds()
-        .says("- `tasks/t/brief.md` (brief)");
-    world.orch(&["audit"]).succeeds();
-    world.orch(&["new", "u"]).succeeds();
-    let without = world.orch(&["prompt", "u"]).succeeds().stdout;
-    assert!(!without.to_lowercase().contains("brief.md"), "{without}");
-}
-
-#[test]
-fn a_brief_comes_from_stdin_too_and_is_never_overwritten() {
-    let world = World::ready();
-    let mut command = world.orch_command(&["new", "t", "--brief", "-"]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("orch starts");
-    child
-        .stdin
-        .take()
-        .expect("a pipe")
-        .write_all(b"Refuse it.\n")
-        .expect("written");
-    assert!(child.wait().expect("it ends").success());
-    assert_eq!(world.read("tasks/t/brief.md"), "Refuse it.\n");
-    world.write("other.md", "Another.\n");
-    world.write("blank.md", " \n");
-    world.write("tasks/there/brief.md", "Mine.\n");
-    world
-        .orch(&["new", "t", "--brief", "other.md"])
-        .ends(2)
-        .reports("already exists");
-    world
-        .orch(&["new", "there", "--brief", "other.md"])
-        .ends(1)
-        .reports("already exists, with different text");
-    assert_eq!(
-        (
-            world.read("tasks/t/brief.md"),
-            world.read("tasks/there/brief.md")
-        ),
-        ("Refuse it.\n".into(), "Mine.\n".into())
-    );
-    world
-        .orch(&["new", "u", "--brief", "blank.md"])
-        .ends(2)
-        .reports("the brief is empty");
-    world
-        .orch(&["new", "u", "--brief", "none.md"])
-        .ends(2)
-        .reports("cannot read the brief");
-    world
-        .orch(&["new", "u", "--workflow", "openspec", "--brief", "other.md"])
-        .ends(2)
-        .reports("no artifact `brief`");
-    world
-        .orch(&["new", "u", "--edit"])
-        .ends(2)
-        .reports("not a terminal");
-    assert!(!world.path("tasks/u").join("brief.md").exists());
 }
 
 /// At a terminal, the brief is written in the person's editor; one that leaves the text alone creates nothing.
@@ -645,45 +532,6 @@ fn a_problem_is_told_once_and_a_reason_is_short() {
         reason.contains(&format!("fires: {nearest}: ")),
         "{nearest} comes first: {reason}"
     );
-}
-
-#[test]
-fn a_task_that_nobody_has_begun_is_not_to_be_fixed() {
-    let world = World::new();
-    world.write(
-        "orch.toml",
-        "[[root]]\npath = \"items/*.md\"\nworkflow = \"backlog\"\n",
-    );
-    world.write(
-        "items/a.md",
-        "---\nid: a\nstatus: To Do\n---\n\n## Description\n\nWhat is wanted.\n",
-    );
-    let suggested = world.orch(&["suggest", "a"]).succeeds().stdout;
-    assert!(
-        suggested
-            .lines()
-            .next()
-            .is_some_and(|line| line.contains("wait for the status In Progress")),
-        "{suggested}"
-    );
-    let status = world.orch(&["status"]).succeeds().stdout;
-    assert!(
-        status.contains("wait for the status In Progress") && !status.contains("fix"),
-        "{status}"
-    );
-}
-
-#[test]
-fn a_brief_is_not_written_through_a_link() {
-    let world = World::ready();
-    world.write("tasks/z/notes.md", "x\n");
-    std::os::unix::fs::symlink("nowhere", world.path("tasks/z/brief.md")).expect("linked");
-    world.write("wanted.md", "Refuse it.\n");
-    world
-        .orch(&["new", "z", "--brief", "wanted.md"])
-        .ends(2)
-        .reports("brief.md is a symbolic link");
-    assert!(!world.path("tasks/z/state.json").exists() && !world.path("tasks/z/nowhere").exists());
 }
 
 /// The prompts of the shipped actions are as short as those of the phases, in the state that a task begins with.

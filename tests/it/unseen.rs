@@ -14,69 +14,8 @@ fn two_tasks() -> World {
     world
 }
 
-/// The commands that are about all tasks.
-const ABOUT_ALL: [&[&str]; 8] = [
-    &["status"],
-    &["suggest", "--all"],
-    &["suggest", "--json"],
-    &["check"],
-    &["check", "--at", "HEAD"],
-    &["watch", "--once"],
-    &["log", "--all"],
-    &["board", "--html", "-"],
-];
-
 fn told(ended: &Ended) -> String {
     format!("{}{}", ended.stdout, ended.stderr)
-}
-
-#[test]
-fn a_document_with_errors_hides_no_task() {
-    let broken: [(&str, &str); 3] = [
-        (
-            "plan_review.ready && plan_review.ok",
-            "plan_review.reddy && plan_review.ok",
-        ),
-        ("initial = \"planning\"", "initial = \"plannning\""),
-        ("from = \"plan_review\"", "from = \"plan_review"),
-    ];
-    for (from, to) in broken {
-        let world = two_tasks();
-        world.write(WORKFLOW, world.read(WORKFLOW).replacen(from, to, 1));
-        world.git(&["add", "-A"]);
-        let staged = world.orch(&["check", "--staged"]).ends(1).says(WORKFLOW);
-        assert!(
-            staged.stdout.contains("it governs t, u"),
-            "{to}: {staged:?}"
-        );
-        world.commit("Break the rules");
-        world
-            .orch(&["check", "--range", "HEAD~1..HEAD"])
-            .ends(1)
-            .says("it governs t, u");
-        for command in ABOUT_ALL {
-            let ended = world.orch(command).ends(1);
-            let said = told(&ended);
-            for part in [WORKFLOW, "`u`"] {
-                assert!(
-                    said.contains(part) || command[0] == "suggest",
-                    "{to}: {command:?}: {said}"
-                );
-            }
-            assert!(said.contains("has errors"), "{to}: {command:?}: {said}");
-        }
-        let listed = world.orch(&["suggest", "--all", "--json"]).ends(1);
-        let listed: Value = serde_json::from_str(&listed.stdout).expect("JSON");
-        assert_eq!(
-            listed["suggestions"].as_array().map(Vec::len),
-            Some(2),
-            "{listed:#}"
-        );
-        // Repaired, it is as before.
-        world.git(&["checkout", "-q", "HEAD~1", "--", WORKFLOW]);
-        world.orch(&["check", "--staged"]).succeeds();
-        world.orch(&["check"]).succeeds();
-    }
 }
 
 #[test]
@@ -98,56 +37,6 @@ fn what_was_broken_before_does_not_hold_back_work_elsewhere() {
         .orch(&["check", "--staged"])
         .ends(1)
         .says("it governs t, u");
-}
-
-#[test]
-fn a_root_that_shows_nothing_while_git_has_records_is_an_error_everywhere() {
-    type Change = fn(&World);
-    let changes: [(&str, Change); 3] = [
-        ("a misspelled root", |world| {
-            world.write("orch.toml", "[[root]]\npath = \"taskz/*\"\n")
-        }),
-        ("a moved directory", |world| {
-            drop(world.git(&["mv", "tasks", "work"]))
-        }),
-        ("a second root that is misspelled", |world| {
-            world.git(&["mv", "tasks/t", "other"]);
-            world.write(
-                "orch.toml",
-                "[[root]]\npath = \"tasks/*\"\n\n[[root]]\npath = \"othr*\"\n",
-            );
-        }),
-    ];
-    for (what, change) in changes {
-        let world = two_tasks();
-        change(&world);
-        world.git(&["add", "-A"]);
-        for command in [
-            &["status"][..],
-            &["suggest", "--all"],
-            &["check"],
-            &["watch", "--once"],
-            &["check", "--staged"],
-        ] {
-            let ended = world.orch(command).ends(2);
-            assert!(
-                told(&ended).contains("nothing-to-judge"),
-                "{what}: {command:?}: {ended:?}"
-            );
-        }
-        world.git(&["commit", "-q", "-m", what]);
-        for command in [
-            &["check"][..],
-            &["check", "--range", "HEAD~1..HEAD"],
-            &["check", "--commit", "HEAD"],
-        ] {
-            world.orch(command).ends(2).says("nothing-to-judge");
-        }
-        // The commits after it are judged no more than this one.
-        world.write("notes.md", "words\n");
-        world.git(&["add", "-A"]);
-        world.orch(&["check", "--staged"]).ends(2).says("exclude");
-    }
 }
 
 #[test]
@@ -211,45 +100,6 @@ fn a_wildcard_may_begin_a_root_and_an_id_may_be_deep() {
         );
         world.orch(&["check"]).ends(1).says("json-syntax");
     }
-}
-
-#[test]
-fn where_nothing_says_that_there_are_tasks_there_is_nothing_to_judge() {
-    let nowhere = World::without_git();
-    nowhere
-        .orch(&["status"])
-        .succeeds()
-        .reports("not a git repository");
-    for command in [
-        &["suggest"][..],
-        &["check"],
-        &["watch", "--once"],
-        &["log"],
-        &["board", "--html", "-"],
-    ] {
-        let ended = nowhere.orch(command).ends(2);
-        assert!(
-            told(&ended).contains("neither a git repository"),
-            "{command:?}: {ended:?}"
-        );
-    }
-    nowhere.plan("t", 1);
-    nowhere.orch(&["check"]).succeeds();
-    let plain = World::new();
-    plain.write("a", "a\n");
-    plain.git(&["add", "-A"]);
-    plain
-        .orch(&["check", "--staged"])
-        .ends(2)
-        .says("nothing is set up");
-    plain.commit("a");
-    plain
-        .orch(&["check", "--range", "HEAD"])
-        .ends(2)
-        .says("nothing is set up");
-    plain.orch(&["check"]).succeeds();
-    plain.orch(&["check", "--strict"]).ends(2);
-    plain.orch(&["audit", "--strict"]).ends(2);
 }
 
 #[test]
@@ -349,39 +199,4 @@ fn a_commit_at_the_end_of_a_shallow_clone_is_not_fine() {
         .end(command.output().expect("orch runs"))
         .ends(1)
         .says("not-in-clone");
-}
-
-#[test]
-fn a_task_in_error_is_named_with_its_file_and_keeps_no_other_from_moving() {
-    let world = World::ready();
-    for task in ["a", "b", "c"] {
-        world.orch(&["new", task]).succeeds();
-        world.plan(task, 1);
-    }
-    let log = "tasks/b/transcript.jsonl";
-    world.write(log, world.read(log).replace("was created", "was made"));
-    let moved = world.orch(&["next", "*"]).ends(1);
-    for task in ["a", "c"] {
-        assert!(
-            moved
-                .stdout
-                .contains(&format!("{task}: planning -> plan_review")),
-            "{moved:?}"
-        );
-    }
-    assert!(
-        moved.stderr.contains(&format!("{log}:1:1")) && moved.stderr.contains("`b`"),
-        "{moved:?}"
-    );
-    for command in [
-        &["next", "b"][..],
-        &["log", "b"],
-        &["next", "b", "--override", "I say so."],
-    ] {
-        let ended = world.orch(command);
-        assert!(
-            ended.code != 0 && ended.stderr.contains(log),
-            "{command:?}: {ended:?}"
-        );
-    }
 }

@@ -406,26 +406,3 @@ fn init_changes_nothing_the_second_time() {
     world.orch(&["init"]).succeeds().says("already set up");
     assert_eq!(world.dirty(), "");
 }
-
-#[test]
-fn where_nothing_is_to_be_done_it_says_why() {
-    let world = World::ready();
-    world
-        .orch(&["suggest"])
-        .succeeds()
-        .says("There are no tasks yet.");
-    world.orch(&["new", "t"]).succeeds();
-    world
-        .orch(&["suggest", "--for", "human"])
-        .ends(1)
-        .says("No task waits for a person.");
-    world.walk_to("t", "done");
-    world
-        .orch(&["suggest"])
-        .succeeds()
-        .says("1 task, nothing to do: all done.");
-    world
-        .orch(&["suggest", "--for", "agent"])
-        .ends(1)
-        .says("all done");
-}

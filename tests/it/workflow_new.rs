@@ -240,27 +240,6 @@ fn a_text_that_ships_is_not_put_aside() {
         .reports("workflow name");
 }
 
-#[test]
-fn a_configuration_that_cannot_be_read_is_told() {
-    let world = World::ready();
-    let order = |path: &str| world.orch(&["workflow", "new", "w", "--from", path]);
-    order("none.json").ends(2).reports("cannot read none.json");
-    order(".").ends(2).reports("it is not a regular file");
-    world.write("cut.json", "{\"skill_name\": ");
-    order("cut.json")
-        .ends(2)
-        .says("cut.json:1:")
-        .says("json-syntax");
-    world.write("twice.json", "{\"a\": 1, \"a\": 2}");
-    order("twice.json").ends(2).says("twice.json:1:10");
-    world.write("list.json", "[]");
-    order("list.json")
-        .ends(2)
-        .says("the configuration is not an object");
-    world.write("big.json", " ".repeat(9 << 20));
-    order("big.json").ends(2).reports("larger than");
-}
-
 /// The answers of a person who makes a mistake now and then.
 const ANSWERS: [&str; 18] = [
     "",

@@ -355,45 +355,6 @@ fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
 }
 
 #[test]
-fn programs_are_detected_by_their_files() {
-    let world = bare();
-    world
-        .orch(&["init", "--agent"])
-        .ends(2)
-        .reports("orch init --agent NAME (claude, codex");
-    world.write("AGENTS.md", "# Read by many\n");
-    world.orch(&["init", "--agent"]).ends(2);
-    world.write(".claude/settings.json", "{}");
-    world.write(".codex/config.toml", "");
-    world.orch(&["init", "--agent"]).succeeds();
-    assert!(world.path(".mcp.json").is_file() && world.read(".codex/config.toml").contains("orch"));
-    assert!(!world.path("GEMINI.md").exists() && !world.path(".cursor").exists());
-    world
-        .orch(&["init", "--agent", "vim"])
-        .ends(2)
-        .reports("[possible values: detected, claude");
-    world.orch(&["init", "--remove"]).ends(2).reports("--agent");
-}
-
-#[test]
-fn a_repository_without_settings_is_set_up_as_well() {
-    let world = World::new();
-    world
-        .orch(&["init", "--agent", "claude"])
-        .succeeds()
-        .says("created orch.toml")
-        .says("created CLAUDE.md");
-    assert!(world.path("AGENTS.md").is_file());
-    world.commit("Set up orch");
-    world.remove("AGENTS.md");
-    world.orch(&["init", "--agent", "claude"]).succeeds();
-    assert!(
-        !world.path("AGENTS.md").exists(),
-        "what was removed is not written again"
-    );
-}
-
-#[test]
 fn no_link_is_followed_and_a_file_may_stand_for_another() {
     let world = bare();
     world.write("AGENTS.md", "# Agents\n");

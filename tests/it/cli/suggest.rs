@@ -5,41 +5,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 #[test]
-fn for_an_agent_ends_with_one_when_there_is_nothing() {
-    let world = World::ready();
-    world.orch(&["suggest", "--for", "agent"]).ends(1);
-    world.orch(&["suggest"]).succeeds();
-    world.orch(&["new", "t"]).succeeds();
-    world
-        .orch(&["suggest", "--for", "agent"])
-        .succeeds()
-        .says("planning/plan.json");
-    world.walk_to("t", "done");
-    let nothing = world.orch(&["suggest", "--for", "agent", "--json"]).ends(1);
-    let envelope: serde_json::Value = serde_json::from_str(&nothing.stdout).expect("one document");
-    assert_eq!(envelope["suggestions"], serde_json::json!([]));
-}
-
-#[test]
-fn finished_tasks_are_left_out_unless_named() {
-    let world = started("planning");
-    world.orch(&["new", "u"]).succeeds();
-    world.walk_to("t", "done");
-    let all = world.orch_json(&["suggest"]);
-    let ids: Vec<_> = all["suggestions"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|one| &one["task"])
-        .collect();
-    assert_eq!(ids, ["u"]);
-    assert_eq!(
-        world.orch_json(&["suggest", "t"])["suggestions"][0]["kind"],
-        "done"
-    );
-}
-
-#[test]
 fn the_most_urgent_comes_first() {
     let world = World::ready();
     for id in ["a-waits", "b-due", "c-gap", "d-broken"] {

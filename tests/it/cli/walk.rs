@@ -82,35 +82,6 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
 }
 
 #[test]
-fn a_failing_test_goes_back_once_and_a_new_patch_comes_forward_again() {
-    let world = started("test");
-    world.tests("t", 1, 1);
-    world
-        .orch(&["next", "t"])
-        .succeeds()
-        .says("test -> codegen")
-        .says("git revert");
-    world.orch(&["next", "t"]).ends(3);
-    world.orch(&["next", "t"]).ends(3);
-    world.patch("t", 2);
-    world
-        .orch(&["next", "t"])
-        .succeeds()
-        .says("codegen -> review");
-    world.code_review("t", true, 2);
-    world.orch(&["next", "t"]).succeeds().says("review -> test");
-    world.orch(&["next", "t"]).ends(3);
-    world.tests("t", 0, 2);
-    world.orch(&["next", "t"]).succeeds().says("test -> accept");
-    world.plan("t", 2);
-    world
-        .orch(&["next", "t"])
-        .succeeds()
-        .says("accept -> plan_review");
-    assert_eq!(world.dirty(), "");
-}
-
-#[test]
 fn a_clone_says_what_the_original_says() {
     let world = started("test");
     world.tests("t", 1, 1);
