@@ -312,10 +312,10 @@ fn phases(
 }
 
 fn artifacts(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
-    let Ok(judged) = workspace.look(task) else {
+    let Ok(sight) = workspace.look(task) else {
         return Vec::new();
     };
-    let artifacts = judged.workflow().artifacts.iter();
+    let artifacts = sight.workflow().artifacts.iter();
     artifacts
         .map(|artifact| CompletionCandidate::new(artifact.name.as_str()))
         .collect()
@@ -324,12 +324,12 @@ fn artifacts(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> 
 /// What may be typed after the task: the keys of its question, each with its values where these are known, or the
 /// actions to pick from.
 fn answers(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
-    let Ok(judged) = workspace.look(task) else {
+    let Ok(sight) = workspace.look(task) else {
         return Vec::new();
     };
-    let texts: Vec<String> = match drive::standstill(&judged) {
+    let texts: Vec<String> = match drive::standstill(&sight) {
         Some(Standstill::Question(_)) => {
-            let question = question(&workspace.reader().subject(&judged));
+            let question = question(&workspace.reader().subject(&sight));
             question
                 .iter()
                 .flat_map(|question| &question.fields)

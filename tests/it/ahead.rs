@@ -39,7 +39,7 @@ fn begun(world: &World) -> Watching {
 fn moved(watching: &mut Watching) -> Vec<TaskId> {
     let effects = watching.go_on().expect("a part");
     let moved = effects.into_iter().filter_map(|effect| match effect {
-        WatchEffect::Moved(applied) => Some(applied.judged.task.id),
+        WatchEffect::Moved(applied) => Some(applied.sight.task.id),
         _ => None,
     });
     moved.collect()

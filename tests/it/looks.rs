@@ -419,8 +419,8 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
             panic!("nothing moved in scene {number}")
         };
         let again = workspace.look(&task).expect("a look");
-        assert_eq!(told(&applied.judged), told(&again), "scene {number}");
-        assert_eq!(applied.judged.recorded, again.recorded, "scene {number}");
+        assert_eq!(told(&applied.sight), told(&again), "scene {number}");
+        assert_eq!(applied.sight.recorded, again.recorded, "scene {number}");
     }
     let order = orch::apply::Order::Rollback {
         to: Some("planning".to_owned()),
@@ -431,7 +431,7 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
         .give(&task, &order, false)
         .expect("rolled back");
     assert_eq!(
-        told(&applied.judged),
+        told(&applied.sight),
         told(&workspace.look(&task).expect("a look"))
     );
 }

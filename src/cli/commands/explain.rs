@@ -25,11 +25,11 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         report::named(&workspace, &args.tasks)?
     };
-    let judged = tasks
+    let sights = tasks
         .iter()
         .map(|task| workspace.look(task))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut explanations = report::explanations(&workspace, &judged)?;
+    let mut explanations = report::explanations(&workspace, &sights)?;
     if context.global.json {
         ui.document(&explanations)?;
     } else {

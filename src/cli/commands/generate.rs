@@ -55,9 +55,9 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
             .authority()
             .refuse_agent(&["orch", "generate", task.id.as_str(), "--trust-once"])?;
     }
-    let judged = workspace.look(&task)?;
-    judged.require_tracked()?;
-    let shown = shown(&judged)?;
+    let sight = workspace.look(&task)?;
+    sight.require_tracked()?;
+    let shown = shown(&sight)?;
     // Whatever would keep the tasks out is found before an executor is started.
     let now = || context.caller.clock.now();
     let placeholder = members(&Value::Null, 0);
@@ -76,7 +76,7 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
         .system()
         .schema(SCHEMA)
         .unwrap_or_default();
-    let subject = workspace.reader().subject(&judged);
+    let subject = workspace.reader().subject(&sight);
     let commission = Commission {
         executor: Some(&args.tool),
         prompt: generation_prompt(&subject, AGENT, args.count, &args.tool, &shown, schema),
@@ -104,7 +104,7 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
         report::applied(&workspace, context, ui, &applied, false)?;
         return Ok(ExitCode::Fine);
     }
-    writer.renew_suggestion(&applied.judged)?;
+    writer.renew_suggestion(&applied.sight)?;
     let transitions = report::transition_lines(&applied);
     ui.document(&GenerationAnswer {
         task: task.id.to_string(),
@@ -116,8 +116,8 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
 }
 
 /// What the executor is shown of the state. Returns an error if the task is no loop, or has no list yet.
-fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
-    let (workflow, id) = (judged.workflow(), &judged.task.id);
+fn shown(sight: &Sight) -> Result<Vec<(String, Value)>, Error> {
+    let (workflow, id) = (sight.workflow(), &sight.task.id);
     if workflow.name.as_str() != WORKFLOW {
         let message = format!(
             "`{id}` is not a loop: its workflow is `{}`, not `{WORKFLOW}`",
@@ -125,7 +125,7 @@ fn shown(judged: &Sight) -> Result<Vec<(String, Value)>, Error> {
         );
         return Err(Error::new(Code::NotEnabled, message));
     }
-    let data = judged
+    let data = sight
         .state()
         .map(|state| Value::Object(data_of(workflow, state)))
         .unwrap_or_default();

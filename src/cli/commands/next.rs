@@ -52,21 +52,21 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     };
     // Only a named phase is resolved before the step, which looks at the task itself.
     let names_phase = args.expect.is_some() || (args.to.is_some() && args.reason.is_none());
-    let judged = names_phase.then(|| workspace.look(&task)).transpose()?;
+    let sight = names_phase.then(|| workspace.look(&task)).transpose()?;
     let phase_of = |name: Option<&str>| {
-        judged
+        sight
             .as_ref()
             .zip(name)
-            .map(|(judged, name)| phase(judged, name))
+            .map(|(sight, name)| phase(sight, name))
     };
     let expected = phase_of(args.expect.as_deref()).transpose()?;
-    if let Some((judged, expected)) = judged.as_ref().zip(expected.as_ref())
-        && is_in(judged, expected)
+    if let Some((sight, expected)) = sight.as_ref().zip(expected.as_ref())
+        && is_in(sight, expected)
     {
         report::nothing(
             context,
             ui,
-            &judged.decision,
+            &sight.decision,
             &format!("{} is already in {expected}", task.id),
         )?;
         return Ok(ExitCode::Fine);
@@ -128,7 +128,7 @@ fn several(
     for outcome in outcomes {
         match outcome {
             TaskOutcome::Applied(applied) => done.push(*applied),
-            TaskOutcome::Nothing(judged) => problems.extend(in_error(&judged.decision)),
+            TaskOutcome::Nothing(sight) => problems.extend(in_error(&sight.decision)),
         }
     }
     problems.iter().for_each(|problem| ui.finding(problem));
@@ -158,8 +158,8 @@ fn in_error(decision: &Decision) -> Option<Diagnostic> {
 }
 
 /// The phase with this name or alias. Returns an error that lists the phases if there is none.
-fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
-    let workflow = judged.workflow();
+fn phase(sight: &Sight, name: &str) -> Result<PhaseId, Failure> {
+    let workflow = sight.workflow();
     if let Some(phase) = workflow.phase_named(name) {
         return Ok(phase.id.clone());
     }
@@ -170,7 +170,7 @@ fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
         .collect();
     let message = format!(
         "workflow `{}` has no phase `{name}`",
-        judged.decision.workflow
+        sight.decision.workflow
     );
     let meant = nearest(name, known.iter().copied());
     let meant = meant
@@ -209,25 +209,25 @@ fn decided(
             report::applied(workspace, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
-        Some(TaskOutcome::Nothing(judged)) => {
-            judged.require_tracked()?;
+        Some(TaskOutcome::Nothing(sight)) => {
+            sight.require_tracked()?;
             // Another process, such as a watch, was faster.
             if let Some(wanted) =
-                wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted))
+                wanted.filter(|wanted| args.expect.is_some() && is_in(&sight, wanted))
             {
                 let text = format!("{} is already in {wanted}", task.id);
-                report::nothing(context, ui, &judged.decision, &text)?;
+                report::nothing(context, ui, &sight.decision, &text)?;
                 return Ok(ExitCode::Fine);
             }
-            refused(&judged.decision, wanted, context, ui)
+            refused(&sight.decision, wanted, context, ui)
         }
         None => Ok(ExitCode::Nothing),
     }
 }
 
 /// Whether the record of the task says that it is in this phase.
-fn is_in(judged: &Sight, phase: &PhaseId) -> bool {
-    !judged.untracked && judged.decision.phase.as_ref() == Some(phase)
+fn is_in(sight: &Sight, phase: &PhaseId) -> bool {
+    !sight.untracked && sight.decision.phase.as_ref() == Some(phase)
 }
 
 /// Returns the error, or prints the reason, why no transition was applied.

@@ -35,8 +35,8 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         SchemaShown::Compact => SchemaForm::Compact,
         SchemaShown::Full => SchemaForm::Full,
     };
-    let judged = workspace.look(&task)?;
-    let text = drive::prompt(&workspace, &judged, None, form);
+    let sight = workspace.look(&task)?;
+    let text = drive::prompt(&workspace, &sight, None, form);
     if context.global.json {
         ui.document(&view::PromptAnswer {
             task: task.id.to_string(),
@@ -45,5 +45,5 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     } else {
         context.page(ui, &text)?;
     }
-    Ok(report::exit_for(&judged))
+    Ok(report::exit_for(&sight))
 }

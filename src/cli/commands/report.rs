@@ -46,7 +46,7 @@ fn meant_of(
     let is_meant = |task: &TaskRef| {
         workspace
             .look(task)
-            .is_ok_and(|judged| judged.decision.is_done() == done)
+            .is_ok_and(|sight| sight.decision.is_done() == done)
     };
     Ok(workspace
         .finder()
@@ -208,10 +208,10 @@ pub(super) fn exit_of(
 }
 
 /// The exit code of an answer about one task: `No` if it is in error.
-pub(super) fn exit_for(judged: &Sight) -> ExitCode {
+pub(super) fn exit_for(sight: &Sight) -> ExitCode {
     exit_of(
         &[],
-        iter::once(duty(judged.workflow(), &judged.decision, None).kind),
+        iter::once(duty(sight.workflow(), &sight.decision, None).kind),
     )
 }
 
@@ -232,10 +232,10 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
 /// The explanations of evaluated tasks. Returns an error if git cannot be read.
 pub(super) fn explanations(
     workspace: &Workspace,
-    judged: &[Sight],
+    sights: &[Sight],
 ) -> Result<Explanations, Failure> {
-    let commits = workspace.reader().committed(judged)?.into_iter();
-    let explained = judged.iter().zip(commits);
+    let commits = workspace.reader().committed(sights)?.into_iter();
+    let explained = sights.iter().zip(commits);
     Ok(Explanations {
         repository: workspace.reader().repository()?,
         explanations: explained
@@ -270,7 +270,7 @@ pub(super) fn applied_to_several(
     dry_run: bool,
 ) -> Result<(), Failure> {
     for one in applied.iter().filter(|_| !dry_run) {
-        context.writer(workspace).renew_suggestion(&one.judged)?;
+        context.writer(workspace).renew_suggestion(&one.sight)?;
     }
     let lines: Vec<TransitionLine> = applied.iter().flat_map(transition_lines).collect();
     let notes = applied.iter().flat_map(|one| one.notes.iter().cloned());
@@ -285,8 +285,8 @@ pub(super) fn applied_to_several(
         .collect();
     let mut workflows = HashSet::new();
     for one in applied.iter().filter(|one| !one.steps.is_empty()) {
-        if workflows.insert(&one.judged.workflow().name) {
-            notes.extend(workspace.reader().uncommitted_workflow(&one.judged)?);
+        if workflows.insert(&one.sight.workflow().name) {
+            notes.extend(workspace.reader().uncommitted_workflow(&one.sight)?);
         }
     }
     notes.iter().for_each(|note| ui.finding(note));
@@ -307,9 +307,9 @@ pub(super) fn applied_to_several(
         return Ok(());
     }
     for one in applied {
-        let subject = workspace.reader().subject(&one.judged);
+        let subject = workspace.reader().subject(&one.sight);
         let next = DutyView::of(&subject);
-        ui.status(&format!("{}: {}", one.judged.task.id, next.reason));
+        ui.status(&format!("{}: {}", one.sight.task.id, next.reason));
     }
     if applied.is_empty() {
         ui.status("nothing is due");
@@ -329,9 +329,7 @@ pub(super) fn controlled(
         Controlled::Sent(_) => ("sent", Vec::new()),
         Controlled::Done(applied) => {
             if let Some(applied) = applied {
-                context
-                    .writer(workspace)
-                    .renew_suggestion(&applied.judged)?;
+                context.writer(workspace).renew_suggestion(&applied.sight)?;
             }
             (
                 "done",
@@ -339,12 +337,12 @@ pub(super) fn controlled(
             )
         }
         Controlled::Nothing => {
-            let judged = workspace.look(task)?;
+            let sight = workspace.look(task)?;
             nothing(
                 context,
                 ui,
-                &judged.decision,
-                &nothing_to_control(workspace, &judged, request),
+                &sight.decision,
+                &nothing_to_control(workspace, &sight, request),
             )?;
             return Ok(ExitCode::Nothing);
         }
@@ -378,12 +376,12 @@ pub(super) fn controlled(
 
 /// The lines to print for the transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
-    let workflow = applied.judged.workflow();
+    let workflow = applied.sight.workflow();
     let lines = applied.steps.iter().map(|step| {
         let commit = step.commit.map(|commit| commit.to_string());
         TransitionLine::of(&AppliedView {
-            task: &applied.judged.task.id,
-            place: &applied.judged.task.place,
+            task: &applied.sight.task.id,
+            place: &applied.sight.task.place,
             workflow,
             transition: &step.transition,
             entry: step.entry.as_deref(),
@@ -405,17 +403,17 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 }
 
 /// Why a request about a run was not sent, and where it can be.
-fn nothing_to_control(workspace: &Workspace, judged: &Sight, request: &str) -> String {
-    let task = judged.task.id.as_str();
-    if let Some(root) = work_tree_of_run(workspace, &judged.task.id) {
+fn nothing_to_control(workspace: &Workspace, sight: &Sight, request: &str) -> String {
+    let task = sight.task.id.as_str();
+    if let Some(root) = work_tree_of_run(workspace, &sight.task.id) {
         let there = command(&["orch", "-C", &root.to_string_lossy(), request, task]);
         return format!("the run of `{task}` is in another work tree: {there}");
     }
-    let phase = judged
+    let phase = sight
         .decision
         .phase
         .as_ref()
-        .and_then(|phase| judged.workflow().phase(phase));
+        .and_then(|phase| sight.workflow().phase(phase));
     let next = match phase {
         Some(phase) if phase.terminal => {
             format!(
@@ -495,8 +493,8 @@ pub(super) fn carry_out(
             if matches!(order, Order::Approve { .. } | Order::Reject { .. })
                 && error.code() == Code::NothingToApply =>
         {
-            let judged = workspace.look(&task)?;
-            nothing(context, ui, &judged.decision, &error.to_string())?;
+            let sight = workspace.look(&task)?;
+            nothing(context, ui, &sight.decision, &error.to_string())?;
             error.hint().iter().for_each(|hint| ui.hint(hint));
             Ok(ExitCode::Nothing)
         }

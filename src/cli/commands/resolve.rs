@@ -203,7 +203,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
         },
         sides: settlement.phases.to_vec(),
         current_phase: settlement
-            .judged
+            .sight
             .decision
             .phase
             .as_ref()
@@ -219,8 +219,8 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
 }
 
 fn split_row(task: &TaskRef, which: NewIdFor<'_>, split: &SplitRecord) -> Resolution {
-    let phase = |judged: &Sight| judged.decision.phase.as_ref().map(ToString::to_string);
-    let sides = [&split.kept, &split.moved].map(|judged| phase(judged).unwrap_or_default());
+    let phase = |sight: &Sight| sight.decision.phase.as_ref().map(ToString::to_string);
+    let sides = [&split.kept, &split.moved].map(|sight| phase(sight).unwrap_or_default());
     let (id, moved) = (&task.id, &split.moved.task.id);
     let [kept_as, moved_as] = &split.created_as;
     Resolution {

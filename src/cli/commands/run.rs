@@ -94,7 +94,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
 
 /// The lines of the steps that a run would record.
 fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
-    let (task, workflow) = (&end.judged.task, end.judged.workflow());
+    let (task, workflow) = (&end.sight.task, end.sight.workflow());
     let (id, place) = (&task.id, &task.place);
     let line = |transition| {
         let (entry, commit, shares_commit) = (None, None, false);
@@ -207,17 +207,17 @@ impl Attendant for RunTerminal<'_> {
 
     fn answers(
         &mut self,
-        judged: &Sight,
+        sight: &Sight,
         fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
     ) -> Option<Vec<Asked>> {
         let is_here = self.ui.interactive && !self.context.global.json;
-        if let Some(notice) = TaskNotice::of(judged).filter(|_| is_here)
-            && self.notifier.came_to(self.writer, judged, notice)
+        if let Some(notice) = TaskNotice::of(sight).filter(|_| is_here)
+            && self.notifier.came_to(self.writer, sight, notice)
         {
             self.ui.bell();
         }
         if is_here {
-            ask::ask(judged, fits, self.ui)
+            ask::ask(sight, fits, self.ui)
         } else {
             None
         }
@@ -241,7 +241,7 @@ fn finish(
     goes_on: bool,
 ) -> Result<ExitCode, Failure> {
     let options: Vec<Vec<String>> = end
-        .judged
+        .sight
         .decision
         .options
         .iter()
@@ -250,9 +250,9 @@ fn finish(
     let report = RunReport {
         repository: workspace.reader().repository()?,
         task: TaskView::of(
-            &end.judged.decision,
-            end.judged.title(),
-            &end.judged.observed.facts.shown(),
+            &end.sight.decision,
+            end.sight.title(),
+            &end.sight.observed.facts.shown(),
         ),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then_some(end.ending),
@@ -270,7 +270,7 @@ fn finish(
     } else {
         ui.answer(&report.text(ui.paint))?;
         if end.ending == Ending::Paused && !goes_on {
-            let resume = crate::base::command(&["orch", "resume", end.judged.task.id.as_str()]);
+            let resume = crate::base::command(&["orch", "resume", end.sight.task.id.as_str()]);
             ui.status(&format!("  {resume}  (continue the run)"));
         }
         if matches!(
@@ -278,7 +278,7 @@ fn finish(
             Ending::Waiting | Ending::Stalled | Ending::Failed
         ) && !goes_on
         {
-            for option in report::offered(context, &end.judged.decision) {
+            for option in report::offered(context, &end.sight.decision) {
                 ui.status(&format!(
                     "  {}  ({})",
                     crate::base::command(&option.argv),

@@ -104,8 +104,8 @@ fn once(
                 }
                 (_, ExitCode::Usage) => ExitCode::Usage,
                 (WatchEffect::Trouble(found), _) if found.is_error() => ExitCode::No,
-                (WatchEffect::Stands(judged), ExitCode::Fine) => report::exit_for(judged),
-                (WatchEffect::Moved(applied), ExitCode::Fine) => report::exit_for(&applied.judged),
+                (WatchEffect::Stands(sight), ExitCode::Fine) => report::exit_for(sight),
+                (WatchEffect::Moved(applied), ExitCode::Fine) => report::exit_for(&applied.sight),
                 (_, code) => code,
             };
             give_word(&mut notifier, watching.workspace(), &effect, context, ui);
@@ -187,10 +187,10 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
             });
             moved
                 .chain(applied.notes.iter().map(finding))
-                .chain([stands(workspace, &applied.judged)])
+                .chain([stands(workspace, &applied.sight)])
                 .collect()
         }
-        WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
+        WatchEffect::Stands(sight) => vec![stands(workspace, &sight)],
         WatchEffect::Ready | WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
         WatchEffect::Gone(task) => vec![Happening::Gone {
             task: task.to_string(),
@@ -215,8 +215,8 @@ pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happ
 }
 
 /// The suggestion for a task now.
-fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
+fn stands(workspace: &Workspace, sight: &Sight) -> Happening {
     Happening::Suggestion {
-        suggestion: Box::new(Suggestion::of(&workspace.reader().subject(judged))),
+        suggestion: Box::new(Suggestion::of(&workspace.reader().subject(sight))),
     }
 }

@@ -44,7 +44,7 @@ pub enum TaskOutcome {
 #[derive(Clone)]
 pub struct Applied {
     /// The task after the last transition.
-    pub judged: Sight,
+    pub sight: Sight,
     /// The steps, in order.
     pub steps: Vec<AppliedStep>,
     /// Further findings for the user.
@@ -91,7 +91,7 @@ impl Applied {
         {
             let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
             tracing::info!(
-                task = %self.judged.task.id,
+                task = %self.sight.task.id,
                 from = from.map(|phase| phase.as_str()),
                 to = %transition.to,
                 rule = rule.map(|rule| rule.as_str()),
@@ -115,16 +115,16 @@ pub struct Wanted {
 
 /// A look at a task, and the steps and records that follow from it.
 pub struct Foreseen {
-    pub judged: Sight,
+    pub sight: Sight,
     pub settled: Settled,
     /// The record after each of the steps, if it was already made.
     pub(super) records: Option<Vec<RecordFiles>>,
 }
 
 impl Foreseen {
-    fn of(judged: Sight, settled: Settled) -> Self {
+    fn of(sight: Sight, settled: Settled) -> Self {
         Self {
-            judged,
+            sight,
             settled,
             records: None,
         }
@@ -134,7 +134,7 @@ impl Foreseen {
     pub(super) fn take_records(&mut self, records: Records<'_>) -> Result<Vec<RecordFiles>, Error> {
         let made = self.records.take();
         made.map_or_else(
-            || records.record_files(&self.judged, &self.settled.steps),
+            || records.record_files(&self.sight, &self.settled.steps),
             Ok,
         )
     }
@@ -143,7 +143,7 @@ impl Foreseen {
 impl From<Foreseen> for Wanted {
     fn from(foreseen: Foreseen) -> Self {
         Self {
-            task: foreseen.judged.task.clone(),
+            task: foreseen.sight.task.clone(),
             seen: Some(foreseen),
         }
     }
@@ -171,7 +171,7 @@ impl Wanted {
         let seen = self.seen?;
         Some(
             Foreseen {
-                judged: seen.judged.under(before, now)?,
+                sight: seen.sight.under(before, now)?,
                 ..seen
             }
             .into(),
@@ -179,15 +179,15 @@ impl Wanted {
     }
 
     /// A task with the result of a look.
-    pub(crate) fn seen(judged: Sight, settled: Settled) -> Self {
-        Foreseen::of(judged, settled).into()
+    pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
+        Foreseen::of(sight, settled).into()
     }
 
     /// The same, with the records of its steps, if they can be made. If not, the error is reported when they are applied.
     pub(crate) fn with_records(mut self, records: Records<'_>) -> Self {
         if self.is_due()
             && let Some(seen) = &mut self.seen
-            && is_enough(&seen.judged, &seen.settled)
+            && is_enough(&seen.sight, &seen.settled)
         {
             seen.records = seen.take_records(records).ok();
         }
@@ -223,19 +223,19 @@ impl Advance<'_> {
         tasks: &[TaskRef],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.apply(tasks, plan.dry_run, &|judged| self.steps_due(judged, plan))
+        self.apply(tasks, plan.dry_run, &|sight| self.steps_due(sight, plan))
     }
 
     /// What [`Advance::tasks`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
     /// it cannot be made.
-    pub fn foresee(&self, judged: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
-        let settled = self.steps_due(&judged, plan)?;
-        Ok(Wanted::seen(judged, settled))
+    pub fn foresee(&self, sight: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
+        let settled = self.steps_due(&sight, plan)?;
+        Ok(Wanted::seen(sight, settled))
     }
 
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
-    fn steps_due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
-        let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
+    fn steps_due(&self, sight: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
+        let (workflow, facts) = (sight.workflow(), &sight.observed.facts);
         let stamp = if plan.own {
             self.authority.caller.own_stamp()
         } else {
@@ -243,28 +243,28 @@ impl Advance<'_> {
         };
         let taken = std::cell::Cell::new(false);
         let is_held =
-            |transition: &Transition| self.holds.is_some_and(|holds| holds(judged, transition));
+            |transition: &Transition| self.holds.is_some_and(|holds| holds(sight, transition));
         let may = |transition: &Transition| {
             (plan.may)(transition) && !is_held(transition) && !(plan.once && taken.replace(true))
         };
-        if !judged.untracked {
-            let first = judged.decision.clone();
-            let settled = settle_from(first, workflow, &judged.recorded, facts, &stamp, &may);
+        if !sight.untracked {
+            let first = sight.decision.clone();
+            let settled = settle_from(first, workflow, &sight.recorded, facts, &stamp, &may);
             self.reader.costs.evaluated(settled.steps.len());
             return Ok(settled);
         }
         // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
         let is_unknown = matches!(
-            judged.decision.verdict,
+            sight.decision.verdict,
             Verdict::Error {
                 code: Code::UnknownPhase
             }
         );
-        let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
-        if !usable || is_unknown || !(plan.adopt)(&judged.task.id) {
-            return Ok(self.reader.settled(judged, Vec::new()));
+        let usable = matches!(sight.recorded, Recorded::New | Recorded::Known(_));
+        if !usable || is_unknown || !(plan.adopt)(&sight.task.id) {
+            return Ok(self.reader.settled(sight, Vec::new()));
         }
-        let created = creation(judged, true, None, &stamp)?;
+        let created = creation(sight, true, None, &stamp)?;
         let recorded = Recorded::Known(Box::new(created.state.clone()));
         let mut settled = settle(workflow, &recorded, facts, &stamp, &may);
         self.reader.costs.evaluated(1 + settled.steps.len());
@@ -282,9 +282,9 @@ impl Advance<'_> {
     ) -> Result<Vec<TaskOutcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
-            let judged = self.reader.look(task)?;
-            let settled = steps_of(&judged)?;
-            wanted.push(Wanted::seen(judged, settled));
+            let sight = self.reader.look(task)?;
+            let settled = steps_of(&sight)?;
+            wanted.push(Wanted::seen(sight, settled));
         }
         if dry_run || !wanted.iter().any(Wanted::is_due) {
             return Ok(wanted.into_iter().filter_map(Wanted::uncommitted).collect());
@@ -298,7 +298,7 @@ impl Advance<'_> {
         wanted: &mut [Wanted],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.carry_out(wanted, &|judged| self.steps_due(judged, plan))
+        self.carry_out(wanted, &|sight| self.steps_due(sight, plan))
     }
 
     /// Applies the steps of each task under the lock. An earlier look is used if it is still current; after
@@ -333,14 +333,13 @@ impl Advance<'_> {
         steps_of: &Steps<'_>,
     ) -> Result<(), Error> {
         let look = Look::under(self.reader, head.cloned()).whole();
-        let stands =
-            |Foreseen {
-                 judged, settled, ..
-             }: &Foreseen| { is_enough(judged, settled) && look.still_stands(judged) };
+        let stands = |Foreseen { sight, settled, .. }: &Foreseen| {
+            is_enough(sight, settled) && look.still_stands(sight)
+        };
         if !wanted.seen.as_ref().is_some_and(stands) {
-            let judged = look.at(&wanted.task)?;
-            let settled = steps_of(&judged)?;
-            wanted.seen = Some(Foreseen::of(judged, settled));
+            let sight = look.at(&wanted.task)?;
+            let settled = steps_of(&sight)?;
+            wanted.seen = Some(Foreseen::of(sight, settled));
         }
         Ok(())
     }
@@ -360,26 +359,26 @@ impl Advance<'_> {
             };
             let last = seen.take_records(self.records)?.pop();
             let Foreseen {
-                judged,
+                sight,
                 settled: Settled { steps, decision },
                 ..
             } = seen;
             let Some(last) = last else {
-                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
+                outcomes.push(TaskOutcome::Nothing(Box::new(sight)));
                 continue;
             };
-            let workflow = judged.workflow();
+            let workflow = sight.workflow();
             self.records.refuse_data(workflow, &steps)?;
-            if judged.state().is_some_and(|state| state.original.is_some()) {
+            if sight.state().is_some_and(|state| state.original.is_some()) {
                 // No commit keeps the file that the record replaces.
                 self.records
-                    .keep_copy(&judged.task.state_path(), "original")?;
+                    .keep_copy(&sight.task.state_path(), "original")?;
             }
-            let stamps = self.records.write_record(&judged.task, &last)?;
+            let stamps = self.records.write_record(&sight.task, &last)?;
             let (commit, head) = (None, head.clone());
-            let judged = Look::after(
+            let sight = Look::after(
                 &self.reader,
-                judged,
+                sight,
                 last.placed(decision, commit, head, &stamps),
             );
             let steps = steps
@@ -387,7 +386,7 @@ impl Advance<'_> {
                 .map(|step| AppliedStep::new(step, None))
                 .collect();
             let applied = Applied {
-                judged,
+                sight,
                 steps,
                 notes: Vec::new(),
             };
@@ -402,19 +401,19 @@ impl Wanted {
     /// The outcome without applying anything; `None` for a task without a look.
     pub fn uncommitted(self) -> Option<TaskOutcome> {
         let Foreseen {
-            judged,
+            sight,
             settled: Settled { steps, .. },
             ..
         } = self.seen?;
         if steps.is_empty() {
-            return Some(TaskOutcome::Nothing(Box::new(judged)));
+            return Some(TaskOutcome::Nothing(Box::new(sight)));
         }
         let steps = steps
             .into_iter()
             .map(|step| AppliedStep::new(step, None))
             .collect();
         Some(TaskOutcome::Applied(Box::new(Applied {
-            judged,
+            sight,
             steps,
             notes: Vec::new(),
         })))
@@ -422,8 +421,8 @@ impl Wanted {
 }
 
 /// Whether a look has read what its steps follow from: all of a log, of which it may have read no more than the end.
-fn is_enough(judged: &Sight, settled: &Settled) -> bool {
-    settled.steps.is_empty() || judged.observed.log.end().is_none()
+fn is_enough(sight: &Sight, settled: &Settled) -> bool {
+    settled.steps.is_empty() || sight.observed.log.end().is_none()
 }
 
 /// Takes the lock among writers outside git: a kernel lock on the root directory.

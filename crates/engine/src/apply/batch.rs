@@ -139,7 +139,7 @@ impl Advance<'_> {
             };
             left = others;
             let Some(Foreseen {
-                judged,
+                sight,
                 settled: Settled { steps, decision },
                 ..
             }) = one.seen.take()
@@ -151,10 +151,10 @@ impl Advance<'_> {
             } else {
                 records.pop_front()
             }) else {
-                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
+                outcomes.push(TaskOutcome::Nothing(Box::new(sight)));
                 continue;
             };
-            let mut notes = left_staged(&committed.left_staged, &judged.task);
+            let mut notes = left_staged(&committed.left_staged, &sight.task);
             let made = steps.into_iter().map(|step| AppliedStep {
                 shares_commit: has_several,
                 ..AppliedStep::new(step, next())
@@ -168,10 +168,10 @@ impl Advance<'_> {
                     .iter()
                     .map(|problem| unfinished_note(problem)),
             );
-            let judged = Look::after(self.reader, judged, placed);
-            notes.extend(self.reader.filtered(&judged).unwrap_or_default());
+            let sight = Look::after(self.reader, sight, placed);
+            notes.extend(self.reader.filtered(&sight).unwrap_or_default());
             let applied = Applied {
-                judged,
+                sight,
                 steps: made,
                 notes,
             };

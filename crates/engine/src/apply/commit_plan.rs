@@ -14,7 +14,7 @@ use std::mem::take;
 
 /// The steps of one task, and what records them.
 pub(super) struct TaskCommit<'s> {
-    judged: &'s Sight,
+    sight: &'s Sight,
     pub(super) steps: &'s [Step],
     /// The evidence that HEAD lacks.
     writes: Vec<Write>,
@@ -34,22 +34,22 @@ impl Advance<'_> {
         store: &Store,
         seen: &'s mut Foreseen,
     ) -> Result<TaskCommit<'s>, Error> {
-        let judged = &seen.judged;
-        refuse_link(self.reader, judged)?;
-        self.records.make_directory(&judged.task)?;
-        refuse_unread(judged)?;
+        let sight = &seen.sight;
+        refuse_link(self.reader, sight)?;
+        self.records.make_directory(&sight.task)?;
+        refuse_unread(sight)?;
         self.records
-            .refuse_data(judged.workflow(), &seen.settled.steps)?;
-        refuse_sparse(store, judged)?;
-        refuse_ignored(store, judged, &judged.task.transcript_path())?;
+            .refuse_data(sight.workflow(), &seen.settled.steps)?;
+        refuse_sparse(store, sight)?;
+        refuse_ignored(store, sight, &sight.task.transcript_path())?;
         let mut earlier = seen.take_records(self.records)?;
-        let (judged, steps) = (&seen.judged, seen.settled.steps.as_slice());
+        let (sight, steps) = (&seen.sight, seen.settled.steps.as_slice());
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };
-        let (writes, removes) = evidence(store, judged)?;
+        let (writes, removes) = evidence(store, sight)?;
         Ok(TaskCommit {
-            judged,
+            sight,
             steps,
             writes,
             removes,
@@ -72,14 +72,14 @@ impl Advance<'_> {
         // With one commit for all, there are more messages than changes.
         let (mut messages, mut changes) = (Vec::new(), Vec::new());
         for task in tasks {
-            let judged = task.judged;
+            let sight = task.sight;
             let (mut writes, mut removes) = (take(&mut task.writes), take(&mut task.removes));
             let records = task.earlier.iter().chain([&task.record]);
             for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
                 messages.push(message(
                     &self.reader.settings,
-                    judged,
-                    &judged.task,
+                    sight,
+                    &sight.task,
                     step,
                     sign_off.as_deref(),
                 ));
@@ -88,7 +88,7 @@ impl Advance<'_> {
                 }
                 // The first commit of the task takes the evidence, and leaves none for the next.
                 let (mut writes, removes) = (take(&mut writes), take(&mut removes));
-                writes.extend(record_writes(store, judged, &judged.task, record));
+                writes.extend(record_writes(store, sight, &sight.task, record));
                 changes.push((writes, removes));
             }
         }
@@ -129,7 +129,7 @@ pub(super) fn sign_off(settings: &Settings, store: &Store) -> Result<Option<Stri
 /// The message of the commit that records a step; `place` is the task after the step.
 pub(super) fn message<'m>(
     settings: &'m Settings,
-    judged: &'m Sight,
+    sight: &'m Sight,
     place: &'m TaskRef,
     step: &'m Step,
     sign_off: Option<&'m str>,
@@ -137,8 +137,8 @@ pub(super) fn message<'m>(
     Message {
         task: &place.id,
         transition: &step.transition,
-        workflow: &judged.workflow().name,
-        workflow_digest: judged.workflow().digest,
+        workflow: &sight.workflow().name,
+        workflow_digest: sight.workflow().digest,
         subject: &settings.config.git.subject,
         sign_off,
     }
@@ -147,11 +147,11 @@ pub(super) fn message<'m>(
 /// The two files of a record, as they are written; `place` is the task after the commit.
 pub(super) fn record_writes(
     store: &Store,
-    judged: &Sight,
+    sight: &Sight,
     place: &TaskRef,
     record: &RecordFiles,
 ) -> [Write; 2] {
-    let (task, observed) = (&judged.task, &judged.observed);
+    let (task, observed) = (&sight.task, &sight.observed);
     let state = observed
         .state
         .as_ref()
@@ -180,27 +180,27 @@ fn originals(
     sign_off: Option<&str>,
 ) -> Result<Option<(String, Vec<Write>)>, Error> {
     let (mut writes, mut ids) = (Vec::new(), Vec::new());
-    for TaskCommit { judged, .. } in tasks {
-        let Some(original) = judged.state().and_then(|state| state.original.as_ref()) else {
+    for TaskCommit { sight, .. } in tasks {
+        let Some(original) = sight.state().and_then(|state| state.original.as_ref()) else {
             continue;
         };
-        let (path, file) = (judged.task.state_path(), judged.observed.state.as_ref());
+        let (path, file) = (sight.task.state_path(), sight.observed.state.as_ref());
         let is_held = store
-            .source_at(judged.head_commit())
+            .source_at(sight.head_commit())
             .holds(&path, original.digest, false)?;
         if let Some(file) = file.filter(|_| !is_held) {
             writes.push(Write::evidence(path, file.bytes.clone(), false));
-            ids.push(&judged.task.id);
+            ids.push(&sight.task.id);
         }
     }
     Ok((!writes.is_empty()).then(|| (kept_message(&ids, sign_off), writes)))
 }
 
 /// Every declared file of the task as evaluated, and the deletion of those that no longer exist.
-fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
-    let head = store.source_at(judged.head_commit());
+fn evidence(store: &Store, sight: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let head = store.source_at(sight.head_commit());
     let mut writes = Vec::new();
-    for file in judged.observed.files.iter().filter(|file| file.commit) {
+    for file in sight.observed.files.iter().filter(|file| file.commit) {
         if !head.holds(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if store.format().blob(&blob) != file.digest {
@@ -212,15 +212,15 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
         }
     }
     let mut removes = Vec::new();
-    for entry in head.list_task(&judged.task.place)? {
+    for entry in head.list_task(&sight.task.place)? {
         let Ok(path) = RepoPath::new(&entry.path) else {
             continue;
         };
-        let Some(below) = judged.task.place.name(&path) else {
+        let Some(below) = sight.task.place.name(&path) else {
             continue;
         };
-        let is_there = judged.observed.files.iter().any(|file| file.path == path);
-        if judged.compiled.matcher.matches_committed(below) && !is_there {
+        let is_there = sight.observed.files.iter().any(|file| file.path == path);
+        if sight.compiled.matcher.matches_committed(below) && !is_there {
             removes.push(path);
         }
     }
@@ -230,23 +230,23 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
         store.left_out(&removes)?.into_iter().next()
     } {
         // The file was not deleted: git left it out of the work tree.
-        return Err(left_out(store, &file.path, judged.task.directory()));
+        return Err(left_out(store, &file.path, sight.task.directory()));
     }
     Ok((writes, removes))
 }
 
 /// Refuses a task whose state or log is not checked out, because both are written in place.
-fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
-    let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
+fn refuse_sparse(store: &Store, sight: &Sight) -> Result<(), Error> {
+    let (state, transcript) = (sight.task.state_path(), sight.task.transcript_path());
     let known = [
-        (state, judged.observed.state.is_some()),
-        (transcript, judged.observed.log.is_there()),
+        (state, sight.observed.state.is_some()),
+        (transcript, sight.observed.log.is_there()),
     ];
     match known
         .iter()
         .find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err())
     {
-        Some((path, _)) => Err(left_out(store, path, judged.task.directory())),
+        Some((path, _)) => Err(left_out(store, path, sight.task.directory())),
         None => Ok(()),
     }
 }
@@ -270,46 +270,43 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
 }
 
 /// Refuses an unreadable file: it cannot be evidence, and must not be committed as deleted either.
-pub(super) fn refuse_unread(judged: &Sight) -> Result<(), Error> {
+pub(super) fn refuse_unread(sight: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
-        let hint = Hint::run(&["orch", "check", judged.task.id.as_str()]);
+        let hint = Hint::run(&["orch", "check", sight.task.id.as_str()]);
         Err(Error::new(code, message).with_hint(hint))
     };
-    if let Some(path) = judged.observed.nested.first() {
+    if let Some(path) = sight.observed.nested.first() {
         let message =
             format!("{path} is a separate repository, so the transition cannot commit its files");
         let hint = "move it out of the task, or remove its .git";
         return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
-    if let Some(path) = judged.observed.unread.first() {
+    if let Some(path) = sight.observed.unread.first() {
         return refuse(Code::EvidenceUnreadable, path);
     }
-    if let Some(problem) = judged
+    if let Some(problem) = sight
         .observed
         .state
         .as_ref()
         .and_then(|state| state.problems.first())
     {
         // The state is written in place, and only a regular file can be replaced.
-        let message = format!("{}: {}", judged.task.state_path(), problem.message);
+        let message = format!("{}: {}", sight.task.state_path(), problem.message);
         let hint = "remove it, and run the command again; orch writes it from the log";
         return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
     }
-    if judged.observed.log == ObservedLog::Unreadable {
-        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
+    if sight.observed.log == ObservedLog::Unreadable {
+        return refuse(Code::TranscriptUnreadable, &sight.task.transcript_path());
     }
     Ok(())
 }
 
 /// Refuses a transition whose evidence git ignores. It is never added by force.
-fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
-    match ignored(
-        (store, judged.head_commit()),
-        &judged.observed,
-        log,
-        |path| store.is_ignored(path),
-    )?
+fn refuse_ignored(store: &Store, sight: &Sight, log: &RepoPath) -> Result<(), Error> {
+    match ignored((store, sight.head_commit()), &sight.observed, log, |path| {
+        store.is_ignored(path)
+    })?
     .first()
     {
         None => Ok(()),

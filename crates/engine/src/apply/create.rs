@@ -79,9 +79,9 @@ impl Create<'_> {
             .transpose()?;
         let mut renewed = None;
         if adopted {
-            let judged = self.reader.look(&task)?;
-            refuse_existing(&judged)?;
-            refuse_misplaced(&judged)?;
+            let sight = self.reader.look(&task)?;
+            refuse_existing(&sight)?;
+            refuse_misplaced(&sight)?;
             renewed = self.renew_log_ids(&task)?;
         }
         let file = if adopted {
@@ -104,13 +104,13 @@ impl Create<'_> {
         let note = RefCell::new(None);
         let outcomes = self
             .advance
-            .apply(std::slice::from_ref(&task), false, &|judged| {
-                refuse_existing(judged)?;
-                note.replace(imported(judged));
+            .apply(std::slice::from_ref(&task), false, &|sight| {
+                refuse_existing(sight)?;
+                note.replace(imported(sight));
                 Ok(self.reader.settled(
-                    judged,
+                    sight,
                     vec![creation(
-                        judged,
+                        sight,
                         adopted,
                         new.title,
                         &self.authority.stamp(),
@@ -218,17 +218,17 @@ impl Create<'_> {
 /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
 /// Returns an error if its state cannot be used.
 pub(crate) fn creation(
-    judged: &Sight,
+    sight: &Sight,
     adopted: bool,
     title: Option<&str>,
     stamp: &Stamp,
 ) -> Result<Step, Error> {
-    let workflow = judged.workflow();
+    let workflow = sight.workflow();
     let unusable = |finding: &&Diagnostic| finding.code == Code::OtherObjectFormat;
-    if let Some(finding) = judged.decision.diagnostics.iter().find(unusable) {
+    if let Some(finding) = sight.decision.diagnostics.iter().find(unusable) {
         return Err(finding.clone().into());
     }
-    let mut state = match &judged.recorded {
+    let mut state = match &sight.recorded {
         Recorded::Known(foreign) => (**foreign).clone(),
         Recorded::New => initial_state(workflow),
         Recorded::Broken(faults)
@@ -237,35 +237,35 @@ pub(crate) fn creation(
             return Err(fault.clone().into());
         }
         Recorded::Lost | Recorded::Broken(_) => {
-            let own = judged
+            let own = sight
                 .decision
                 .diagnostics
                 .iter()
                 .find(|finding| finding.is_error());
-            let recover = || Hint::run(&["orch", "recover", judged.task.id.as_str()]);
+            let recover = || Hint::run(&["orch", "recover", sight.task.id.as_str()]);
             let hint = own
                 .and_then(|finding| finding.hint.clone())
                 .unwrap_or_else(recover);
-            return Err(judged.unusable(hint));
+            return Err(sight.unusable(hint));
         }
     };
     if let Some(title) = title {
         state.title = Some(title.to_owned());
     }
-    refuse_unknown_phase(judged, &state)?;
+    refuse_unknown_phase(sight, &state)?;
     let reason = match (&state.original, adopted) {
         (Some(original), _) if original.is_mapped => "the state of an older tool was imported",
         (_, true) => "the task was adopted",
         (_, false) => "the task was created",
     };
     let transition = decide::adopt(workflow, &state, reason);
-    let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
+    let state = decide::apply(workflow, &state, &sight.observed.facts, &transition, stamp);
     Ok(Step { transition, state })
 }
 
 /// The note about the file that the first step imports, if it imports one.
-fn imported(judged: &Sight) -> Option<Diagnostic> {
-    let original = judged.state()?.original.as_ref()?;
+fn imported(sight: &Sight) -> Option<Diagnostic> {
+    let original = sight.state()?.original.as_ref()?;
     let what = if original.is_mapped {
         "imported the state of an older tool"
     } else {
@@ -279,26 +279,26 @@ fn imported(judged: &Sight) -> Option<Diagnostic> {
         &original.digest.short(),
     ]);
     let note =
-        Diagnostic::note(Code::StateImported, message).at(Place::file(&judged.task.state_path()));
+        Diagnostic::note(Code::StateImported, message).at(Place::file(&sight.task.state_path()));
     Some(note.hint(hint))
 }
 
 /// Returns an error if the task has a record on this branch.
-fn refuse_existing(judged: &Sight) -> Result<(), Error> {
-    if judged.untracked {
+fn refuse_existing(sight: &Sight) -> Result<(), Error> {
+    if sight.untracked {
         return Ok(());
     }
-    let message = format!("task `{}` already exists", judged.task.id);
+    let message = format!("task `{}` already exists", sight.task.id);
     // Its directory is gone or was moved, so no other command knows the task.
-    let hint = match judged.recorded {
+    let hint = match sight.recorded {
         Recorded::Lost => Hint::run(&[
             "git",
             "restore",
             "--source=HEAD",
             "--",
-            judged.task.directory().as_str(),
+            sight.task.directory().as_str(),
         ]),
-        _ => Hint::run(&["orch", "status"]).or(&["orch", "suggest", judged.task.id.as_str()]),
+        _ => Hint::run(&["orch", "status"]).or(&["orch", "suggest", sight.task.id.as_str()]),
     };
     Err(Diagnostic::error(Code::TaskExists, message)
         .hint(hint)
@@ -306,8 +306,8 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
 }
 
 /// Returns an error if the directory holds the record of another task.
-pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
-    match &judged.recorded {
+pub(super) fn refuse_misplaced(sight: &Sight) -> Result<(), Error> {
+    match &sight.recorded {
         Recorded::Broken(faults)
             if let Some(fault) = faults
                 .iter()
@@ -320,8 +320,8 @@ pub(super) fn refuse_misplaced(judged: &Sight) -> Result<(), Error> {
 }
 
 /// Returns an error if a state names a phase that its workflow does not have: adopting a task never moves it.
-pub(super) fn refuse_unknown_phase(judged: &Sight, state: &State) -> Result<(), Error> {
-    let workflow = judged.workflow();
+pub(super) fn refuse_unknown_phase(sight: &Sight, state: &State) -> Result<(), Error> {
+    let workflow = sight.workflow();
     let unknown = state
         .phase
         .as_deref()
@@ -332,7 +332,7 @@ pub(super) fn refuse_unknown_phase(judged: &Sight, state: &State) -> Result<(), 
         .iter()
         .map(|phase| phase.id.as_str())
         .collect();
-    let message = format!("{} names the phase `{name}`", judged.task.state_path());
+    let message = format!("{} names the phase `{name}`", sight.task.state_path());
     let message = format!(
         "{message}, which workflow `{}` does not have",
         workflow.name

@@ -197,13 +197,13 @@ impl Order {
     /// by then, unless it is only tried.
     fn transition<'f>(
         &self,
-        judged: &'f Sight,
+        sight: &'f Sight,
         state: &State,
         stamp: &Stamp,
         taken: Option<&TakenBack>,
         is_trial: bool,
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
-        let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
+        let (workflow, facts) = (sight.workflow(), &sight.observed.facts);
         if let Some(ruling) = self.ruling() {
             let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
             let is_said = ruled
@@ -272,20 +272,18 @@ impl Orders<'_> {
         let taken = RefCell::new(None);
         let outcomes = self
             .advance
-            .apply(std::slice::from_ref(task), dry_run, &|judged| {
-                let state = usable_state(judged)?;
+            .apply(std::slice::from_ref(task), dry_run, &|sight| {
+                let state = usable_state(sight)?;
                 let undone = if matches!(order, Order::Undo { .. }) {
-                    Some(self.last_order(judged)?)
+                    Some(self.last_order(sight)?)
                 } else {
                     None
                 };
                 let (transition, facts) =
-                    order.transition(judged, &state, &stamp, undone.as_ref(), dry_run)?;
-                let state = decide::apply(judged.workflow(), &state, &facts, &transition, &stamp);
+                    order.transition(sight, &state, &stamp, undone.as_ref(), dry_run)?;
+                let state = decide::apply(sight.workflow(), &state, &facts, &transition, &stamp);
                 taken.replace(undone);
-                Ok(self
-                    .reader
-                    .settled(judged, vec![Step { transition, state }]))
+                Ok(self.reader.settled(sight, vec![Step { transition, state }]))
             });
         let applied = outcomes.and_then(first_applied).map(|mut applied| {
             applied
@@ -307,23 +305,23 @@ impl Orders<'_> {
     }
 
     /// The last order of a task, which can be taken back. Returns an error that says why there is none.
-    fn last_order(&self, judged: &Sight) -> Result<TakenBack, Error> {
+    fn last_order(&self, sight: &Sight) -> Result<TakenBack, Error> {
         let whole;
-        let log = match judged.observed.log.whole() {
+        let log = match sight.observed.log.whole() {
             Some(log) => log,
             None => {
-                whole = bytes_at(&self.reader.root, &judged.task.transcript_path())?;
+                whole = bytes_at(&self.reader.root, &sight.task.transcript_path())?;
                 &whole
             }
         };
         let (log, _) = EventLog::parse(log);
-        let last = log.last_order(judged.workflow(), &log.heads(), &mut FoldCache::default());
+        let last = log.last_order(sight.workflow(), &log.heads(), &mut FoldCache::default());
         last.map_err(|why| {
-            let message = format!("nothing of `{}` can be taken back: {why}", judged.task.id);
+            let message = format!("nothing of `{}` can be taken back: {why}", sight.task.id);
             let hint = Hint::from("see ")
-                .command(&["orch", "log", judged.task.id.as_str()])
+                .command(&["orch", "log", sight.task.id.as_str()])
                 .text("; to go back: ")
-                .command(&["orch", "rollback", judged.task.id.as_str(), "--reason", WHY])
+                .command(&["orch", "rollback", sight.task.id.as_str(), "--reason", WHY])
                 .or(&["git", "revert", "COMMIT"]);
             Error::new(Code::NothingToUndo, message).with_hint(hint)
         })
@@ -362,40 +360,39 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
 
 /// The recorded state of a task that an order can act on. Returns an error if the task is untracked or its
 /// record cannot be used.
-pub(super) fn usable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
-    judged.require_workflow()?;
-    if let Some(found) = of_another_file(&judged.observed.facts) {
+pub(super) fn usable_state(sight: &Sight) -> Result<Cow<'_, State>, Error> {
+    sight.require_workflow()?;
+    if let Some(found) = of_another_file(&sight.observed.facts) {
         return Err(found.into());
     }
-    movable_state(judged)
+    movable_state(sight)
 }
 
 /// The same, for a step that only gives the task another place.
-pub(super) fn movable_state(judged: &Sight) -> Result<Cow<'_, State>, Error> {
-    let task = judged.task.id.as_str();
-    judged.require_tracked()?;
-    match &judged.recorded {
+pub(super) fn movable_state(sight: &Sight) -> Result<Cow<'_, State>, Error> {
+    let task = sight.task.id.as_str();
+    sight.require_tracked()?;
+    match &sight.recorded {
         Recorded::Known(state) => {
             // A finished task is done in any format, but no step can follow.
-            let format = judged.workflow().digest.format();
+            let format = sight.workflow().digest.format();
             if state.is_of_another_format(format) {
-                return Err(other_format(&judged.observed.facts, format).into());
+                return Err(other_format(&sight.observed.facts, format).into());
             }
-            if let Some(found) = unknown_in_record(judged.workflow(), state, &judged.observed.facts)
-            {
+            if let Some(found) = unknown_in_record(sight.workflow(), state, &sight.observed.facts) {
                 return Err(found.into());
             }
             Ok(Cow::Borrowed(state))
         }
-        Recorded::New => Ok(Cow::Owned(initial_state(judged.workflow()))),
+        Recorded::New => Ok(Cow::Owned(initial_state(sight.workflow()))),
         Recorded::Lost | Recorded::Broken(_) => {
-            let way_out = judged
+            let way_out = sight
                 .decision
                 .options
                 .first()
                 .map(|choice| Hint::run(&choice.argv));
             let hint = way_out.unwrap_or_else(|| Hint::run(&["orch", "recover", task]));
-            Err(judged.unusable(hint))
+            Err(sight.unusable(hint))
         }
     }
 }

@@ -43,8 +43,8 @@ impl Records<'_> {
 }
 
 /// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
-pub(crate) fn refuse_link(reader: &Reader, judged: &Sight) -> Result<(), Error> {
-    let directory = judged.task.directory();
+pub(crate) fn refuse_link(reader: &Reader, sight: &Sight) -> Result<(), Error> {
+    let directory = sight.task.directory();
     if !reader.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
         return Ok(());
     }

@@ -54,15 +54,15 @@ impl Records<'_> {
     /// if the log does not fold to that state.
     pub(super) fn record_files(
         &self,
-        judged: &Sight,
+        sight: &Sight,
         steps: &[Step],
     ) -> Result<Vec<RecordFiles>, Error> {
-        let workflow = judged.workflow();
-        let log = log_before(judged.observed.log.whole().unwrap_or_default());
-        if let (false, Some(known)) = (steps.is_empty(), judged.state()) {
-            self.refuse_other_state(&judged.task, known, &log)?;
+        let workflow = sight.workflow();
+        let log = log_before(sight.observed.log.whole().unwrap_or_default());
+        if let (false, Some(known)) = (steps.is_empty(), sight.state()) {
+            self.refuse_other_state(&sight.task, known, &log)?;
         }
-        self.record_after(workflow, judged.state(), log, steps)
+        self.record_after(workflow, sight.state(), log, steps)
     }
 
     /// The record after each step that follows `log`. `known` is a state of the task that need not be folded
@@ -149,17 +149,17 @@ impl Records<'_> {
     }
 
     /// Writes `state.json` again if it is not the fold of the log. Returns an error if it cannot be written.
-    pub(crate) fn renew_state(&self, judged: &Sight) -> Result<(), Error> {
-        let (workflow, Some(state)) = (judged.workflow(), judged.state()) else {
+    pub(crate) fn renew_state(&self, sight: &Sight) -> Result<(), Error> {
+        let (workflow, Some(state)) = (sight.workflow(), sight.state()) else {
             return Ok(());
         };
-        if judged.untracked || !judged.is_state_stale() {
+        if sight.untracked || !sight.is_state_stale() {
             return Ok(());
         }
-        let log = judged.observed.log.whole().unwrap_or_default();
+        let log = sight.observed.log.whole().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
         let root = &self.reader.root;
-        durable::write_atomic(root, &judged.task.state_path().under(root), &text).map(drop)
+        durable::write_atomic(root, &sight.task.state_path().under(root), &text).map(drop)
     }
 
     /// Returns an error if the log does not fold to this state. A look trusts a state with the right seal and

@@ -37,12 +37,12 @@ impl Recover<'_> {
     /// Commits nothing and makes no transition: it restores what was recorded before. Returns an error if the
     /// record is conflicted, nothing is left to recover from, or a file cannot be written.
     pub fn task(&self, task: &TaskRef) -> Result<Recovered, Error> {
-        let judged = Look::begin(self.reader)?.whole().at(task)?;
-        refuse_misplaced(&judged)?;
-        if let Some(foreign) = judged.state().filter(|state| state.foreign) {
-            refuse_unknown_phase(&judged, foreign)?;
+        let sight = Look::begin(self.reader)?.whole().at(task)?;
+        refuse_misplaced(&sight)?;
+        if let Some(foreign) = sight.state().filter(|state| state.foreign) {
+            refuse_unknown_phase(&sight, foreign)?;
         }
-        if judged.state().is_some() && !judged.is_state_stale() {
+        if sight.state().is_some() && !sight.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
         let unmerged = self.conflicts.unmerged()?;
@@ -50,7 +50,7 @@ impl Recover<'_> {
             .iter()
             .any(|one| self.conflicts.task_of_record(&one.path).as_ref() == Some(task));
         let is_in_conflict = is_unmerged || self.conflicts.log_sides(task, &unmerged)?.is_some();
-        if is_in_conflict || (judged.state().is_none() && self.conflicts.has_several_heads(task)?) {
+        if is_in_conflict || (sight.state().is_none() && self.conflicts.has_several_heads(task)?) {
             let message = format!(
                 "two branches moved `{}`, and recovering would lose one of them",
                 task.id
@@ -58,14 +58,14 @@ impl Recover<'_> {
             let hint = Hint::run(&["orch", "resolve", task.id.as_str()]);
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
-        if judged.state().is_some() {
+        if sight.state().is_some() {
             self.keep_broken(&task.state_path())?;
-            self.records.renew_state(&judged)?;
+            self.records.renew_state(&sight)?;
             return Ok(Recovered::FromTranscript);
         }
         let (log, from) = self.whole_log(task)?;
         let files = if log.is_empty() {
-            Some(self.record_from_files(task, &judged)?)
+            Some(self.record_from_files(task, &sight)?)
         } else {
             None
         };
@@ -129,7 +129,7 @@ impl Recover<'_> {
 
     /// The record that follows from the task's files. Returns an error if there is none, or not a complete
     /// one.
-    fn record_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<RecordFiles, Error> {
+    fn record_from_files(&self, task: &TaskRef, sight: &Sight) -> Result<RecordFiles, Error> {
         let lost = |message: String| -> Result<RecordFiles, Error> {
             let path = task.state_path();
             let hint = Hint::from(format!(
@@ -143,8 +143,8 @@ impl Recover<'_> {
             task.id
         );
         let stamp = self.authority.caller.own_stamp();
-        let workflow = judged.workflow();
-        let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
+        let workflow = sight.workflow();
+        let Some(state) = rebuild_from_files(workflow, &sight.observed.facts, &stamp) else {
             return lost(no_event);
         };
         if let Some(why) = self.records.refused_data(workflow, &state) {

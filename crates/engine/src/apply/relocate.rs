@@ -60,12 +60,12 @@ impl Relocate<'_> {
     ) -> Result<Applied, Error> {
         to.why().map_or(Ok(()), decide::refuse_placeholder)?;
         let place = self.new_home(task, to)?;
-        let judged = Look::begin(self.reader)?.whole().at(task)?;
-        let step = self.relocation(&judged, &place, to, &self.authority.stamp())?;
+        let sight = Look::begin(self.reader)?.whole().at(task)?;
+        let step = self.relocation(&sight, &place, to, &self.authority.stamp())?;
         if dry_run {
             let steps = vec![AppliedStep::new(step, None)];
             return Ok(Applied {
-                judged,
+                sight,
                 steps,
                 notes: Vec::new(),
             });
@@ -188,22 +188,21 @@ impl Relocate<'_> {
     /// The step that records the move.
     fn relocation(
         &self,
-        judged: &Sight,
+        sight: &Sight,
         place: &TaskRef,
         to: Relocation<'_>,
         stamp: &Stamp,
     ) -> Result<Step, Error> {
-        let state = movable_state(judged)?;
-        if let (Relocation::Rename(_), Some(found)) = (to, of_another_file(&judged.observed.facts))
-        {
+        let state = movable_state(sight)?;
+        if let (Relocation::Rename(_), Some(found)) = (to, of_another_file(&sight.observed.facts)) {
             return Err(found.into());
         }
-        let transition = decide::rename(judged.workflow(), &state, &place.id, to.why())?;
+        let transition = decide::rename(sight.workflow(), &state, &place.id, to.why())?;
         let facts = Facts {
             task: place.id.clone(),
-            ..judged.observed.facts.clone()
+            ..sight.observed.facts.clone()
         };
-        let state = decide::apply(judged.workflow(), &state, &facts, &transition, stamp);
+        let state = decide::apply(sight.workflow(), &state, &facts, &transition, stamp);
         Ok(Step { transition, state })
     }
 
@@ -217,30 +216,30 @@ impl Relocate<'_> {
         let store = self.reader.repository_or_refuse()?;
         let mut transaction = attempts.begin(store)?;
         let head = transaction.head().clone();
-        let judged = Look::under(self.reader, Some(head)).whole().at(task)?;
-        refuse_link(self.reader, &judged)?;
-        refuse_unread(&judged)?;
+        let sight = Look::under(self.reader, Some(head)).whole().at(task)?;
+        refuse_link(self.reader, &sight)?;
+        refuse_unread(&sight)?;
         refuse_staged(store, task)?;
-        let step = self.relocation(&judged, place, to, stamp)?;
+        let step = self.relocation(&sight, place, to, stamp)?;
         let steps = [step];
-        let Some(record) = self.records.record_files(&judged, &steps)?.pop() else {
+        let Some(record) = self.records.record_files(&sight, &steps)?.pop() else {
             return Err(Error::moved());
         };
-        let files = self.files_of_record(&judged)?;
-        let moves = task.moves_to(place, &committed_files(store, &judged, files)?)?;
+        let files = self.files_of_record(&sight)?;
+        let moves = task.moves_to(place, &committed_files(store, &sight, files)?)?;
         let [step] = steps;
         let sign_off = sign_off(&self.reader.settings, store)?;
         let planned = PlannedCommit {
             message: message(
                 &self.reader.settings,
-                &judged,
+                &sight,
                 place,
                 &step,
                 sign_off.as_deref(),
             )
             .text(),
             // In the work tree the record is written before the directory moves.
-            writes: record_writes(store, &judged, place, &record).into(),
+            writes: record_writes(store, &sight, place, &record).into(),
             removes: Vec::new(),
             moves,
         };
@@ -257,13 +256,13 @@ impl Relocate<'_> {
         stamp: &Stamp,
     ) -> Result<Applied, Error> {
         let _lock = lock_directory(&self.reader.root, self.wait)?;
-        let judged = Look::begin(self.reader)?.whole().at(task)?;
-        refuse_link(self.reader, &judged)?;
-        let steps = [self.relocation(&judged, place, to, stamp)?];
-        if let Some(record) = self.records.record_files(&judged, &steps)?.pop() {
+        let sight = Look::begin(self.reader)?.whole().at(task)?;
+        refuse_link(self.reader, &sight)?;
+        let steps = [self.relocation(&sight, place, to, stamp)?];
+        if let Some(record) = self.records.record_files(&sight, &steps)?.pop() {
             self.records.write_record(task, &record)?;
         }
-        for MovedPath { from, to } in task.moves_to(place, &self.files_of_record(&judged)?)? {
+        for MovedPath { from, to } in task.moves_to(place, &self.files_of_record(&sight)?)? {
             let [from, to] = [from, to].map(|path| path.under(&self.reader.root));
             durable::move_path(&self.reader.root, &from, &to)?;
         }
@@ -273,11 +272,11 @@ impl Relocate<'_> {
 
     /// The names of the files that are the task, in the work tree. One that is gone stays where it is, and so does that
     /// of another task under the same id.
-    fn files_of_record(&self, judged: &Sight) -> Result<Vec<String>, Error> {
-        if judged.observed.facts.own_file != OwnFile::AsRecorded {
+    fn files_of_record(&self, sight: &Sight) -> Result<Vec<String>, Error> {
+        if sight.observed.facts.own_file != OwnFile::AsRecorded {
             return Ok(Vec::new());
         }
-        let task = &judged.task;
+        let task = &sight.task;
         let entries = self
             .reader
             .snapshot(|snapshot| snapshot.source.list_task(&task.place))?;
@@ -291,9 +290,9 @@ impl Relocate<'_> {
         step: Step,
         commit: Option<Digest>,
     ) -> Result<Applied, Error> {
-        let judged = self.reader.look(place)?;
+        let sight = self.reader.look(place)?;
         Ok(Applied {
-            judged,
+            sight,
             steps: vec![AppliedStep::new(step, commit)],
             notes: Vec::new(),
         })
@@ -302,14 +301,14 @@ impl Relocate<'_> {
 
 /// The names of the files that are the task in HEAD. Returns an error if one that is here is not among them: it
 /// would be left behind.
-fn committed_files(store: &Store, judged: &Sight, here: Vec<String>) -> Result<Vec<String>, Error> {
-    if judged.observed.facts.own_file != OwnFile::AsRecorded {
+fn committed_files(store: &Store, sight: &Sight, here: Vec<String>) -> Result<Vec<String>, Error> {
+    if sight.observed.facts.own_file != OwnFile::AsRecorded {
         return Ok(here);
     }
-    let task = &judged.task;
+    let task = &sight.task;
     let committed = task.own_files(
         &store
-            .source_at(judged.head_commit())
+            .source_at(sight.head_commit())
             .list_task(&task.place)?,
     );
     match here.iter().find(|name| !committed.contains(name)) {

@@ -59,7 +59,7 @@ pub enum ResolvedBy {
 /// A record that was resolved.
 pub struct Settlement {
     /// The task after resolving.
-    pub judged: Sight,
+    pub sight: Sight,
     /// How it was resolved.
     pub how: ResolvedBy,
     /// The phases of our side and of theirs.
@@ -198,10 +198,10 @@ impl Resolve<'_> {
             }
             (None, None) => return Ok(None),
         };
-        let judged = Look::begin(self.reader)?.whole().at(task)?;
-        let left = self.left_over(&judged)?;
+        let sight = Look::begin(self.reader)?.whole().at(task)?;
+        let left = self.left_over(&sight)?;
         let settlement = Settlement {
-            judged,
+            sight,
             how,
             phases,
             staged: pending,
@@ -243,7 +243,7 @@ impl Resolve<'_> {
     fn united_log(
         &self,
         task: &TaskRef,
-        judged: &Sight,
+        sight: &Sight,
         sides: Option<LogSides>,
     ) -> Result<UnitedLog, Error> {
         let lines = match &sides {
@@ -287,7 +287,7 @@ impl Resolve<'_> {
                     .workflow(last.workflow.name.as_str())?
                     .usable()?,
             ),
-            None => Arc::clone(&judged.compiled),
+            None => Arc::clone(&sight.compiled),
         };
         Ok(UnitedLog {
             lines,
@@ -335,8 +335,8 @@ impl Resolve<'_> {
         if !pending {
             let outcomes = self
                 .advance
-                .apply(std::slice::from_ref(task), false, &|judged| {
-                    Ok(self.reader.settled(judged, vec![step.clone()]))
+                .apply(std::slice::from_ref(task), false, &|sight| {
+                    Ok(self.reader.settled(sight, vec![step.clone()]))
                 })?;
             return Ok(outcomes.into_iter().find_map(|outcome| match outcome {
                 TaskOutcome::Applied(applied) => applied.steps.last().and_then(|step| step.commit),
@@ -365,10 +365,10 @@ impl Resolve<'_> {
     }
 
     /// The findings about every other file of a task that is still in conflict.
-    fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
+    fn left_over(&self, sight: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
         for one in self.conflicts.unmerged()? {
-            if !judged.task.place.owns(&one.path) {
+            if !sight.task.place.owns(&one.path) {
                 continue;
             }
             let bytes = bytes_at(&self.reader.root, &one.path)?;
@@ -379,7 +379,7 @@ impl Resolve<'_> {
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let conflicted = judged
+        let conflicted = sight
             .decision
             .diagnostics
             .iter()

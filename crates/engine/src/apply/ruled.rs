@@ -35,23 +35,19 @@ impl Orders<'_> {
         let Some(ruling) = order.ruling() else {
             return Ok(None);
         };
-        let judged = self.reader.look(task)?;
-        refuse_link(self.reader, &judged)?;
-        let state = usable_state(&judged)?;
-        let facts = &judged.observed.facts;
-        let ruled = decide::rule_on(judged.workflow(), &state, facts, ruling, stamp)?;
+        let sight = self.reader.look(task)?;
+        refuse_link(self.reader, &sight)?;
+        let state = usable_state(&sight)?;
+        let facts = &sight.observed.facts;
+        let ruled = decide::rule_on(sight.workflow(), &state, facts, ruling, stamp)?;
         let Some(draft) = ruled.draft else {
             return Ok(None);
         };
         let path = task.file(&draft.path)?;
         let file = path.under(&self.reader.root);
         self.refuse_other(&path)?;
-        let before = judged
-            .observed
-            .files
-            .iter()
-            .find(|known| known.path == path);
-        let kept = before.filter(|before| !self.is_in_head(&judged, &path, before.digest));
+        let before = sight.observed.files.iter().find(|known| known.path == path);
+        let kept = before.filter(|before| !self.is_in_head(&sight, &path, before.digest));
         let kept = kept
             .map(|before| self.keep(&path, &before.bytes))
             .transpose()?;
@@ -104,9 +100,9 @@ impl Orders<'_> {
         }
     }
 
-    fn is_in_head(&self, judged: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
+    fn is_in_head(&self, sight: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
         let store = self.reader.store.as_ref();
-        let held = store.map(|store| store.source_at(judged.head_commit()).blob_at(path));
+        let held = store.map(|store| store.source_at(sight.head_commit()).blob_at(path));
         held.is_some_and(|held| held.is_ok_and(|held| held == Some(blob)))
     }
 

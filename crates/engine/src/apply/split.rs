@@ -269,10 +269,10 @@ impl Separate<'_> {
         let state = state.map_err(|error| Error::new(Code::CreatedTwice, error.to_string()))?;
         let state = state.map(Arc::unwrap_or_clone).unwrap_or_default();
         let transition = decide::rename(&workflow.workflow, &state, &place.id, None)?;
-        let judged = Look::begin(self.reader)?.whole().at(task)?;
+        let sight = Look::begin(self.reader)?.whole().at(task)?;
         let facts = Facts {
             task: place.id.clone(),
-            ..judged.observed.facts.clone()
+            ..sight.observed.facts.clone()
         };
         let next = decide::apply(
             &workflow.workflow,

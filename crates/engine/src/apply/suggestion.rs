@@ -8,14 +8,14 @@ use crate::view::{Repository, Suggestions, pretty};
 impl Writer<'_> {
     /// Updates a task's `suggestion.json` if it exists, so that it does not describe an earlier phase.
     /// Returns an error if it cannot be written.
-    pub fn renew_suggestion(&self, judged: &Sight) -> Result<(), Error> {
-        let exists = judged
+    pub fn renew_suggestion(&self, sight: &Sight) -> Result<(), Error> {
+        let exists = sight
             .task
             .suggestion_path()
             .under(&self.workspace.reader.root)
             .is_file();
         if exists {
-            self.write_suggestion(judged)
+            self.write_suggestion(sight)
         } else {
             Ok(())
         }
@@ -23,24 +23,24 @@ impl Writer<'_> {
 
     /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it cannot be
     /// written although the task is there.
-    pub fn write_suggestion(&self, judged: &Sight) -> Result<(), Error> {
-        if judged.untracked {
+    pub fn write_suggestion(&self, sight: &Sight) -> Result<(), Error> {
+        if sight.untracked {
             return Ok(());
         }
-        let path = judged.task.suggestion_path();
+        let path = sight.task.suggestion_path();
         if let Some(store) = &self.workspace.reader.store
             && !store.is_ignored(&path)?
         {
             return Ok(());
         }
-        let subject = self.workspace.reader.subject(judged);
+        let subject = self.workspace.reader.subject(sight);
         // The commit of HEAD changes without the task, but a copy must not.
         let repository = Repository {
             head: None,
             ..self
                 .workspace
                 .reader
-                .repository_under(judged.key.head.clone())
+                .repository_under(sight.key.head.clone())
         };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
         let target = path.under(&self.workspace.reader.root);

@@ -39,11 +39,11 @@ impl Asked {
 }
 
 /// What a person is asked about a task now; `None` if there is no question.
-pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
-    if let Verdict::Choose(actions) = &judged.decision.verdict {
+pub fn standstill(sight: &Sight) -> Option<Standstill<'_>> {
+    if let Verdict::Choose(actions) = &sight.decision.verdict {
         return Some(Standstill::Pick(actions.clone()));
     }
-    judged.decision.question.as_ref().map(Standstill::Question)
+    sight.decision.question.as_ref().map(Standstill::Question)
 }
 
 /// Records a person's answer, if the task is still at the revision that the answer rests on. Returns an error if it is
@@ -54,29 +54,29 @@ pub fn answer(
     (answers, expected): (&[Asked], Option<u64>),
     dry_run: bool,
 ) -> Result<Applied, Error> {
-    let judged = writer.workspace.look(task)?;
-    judged.require_tracked()?;
-    require_revision(&judged, expected)?;
-    if standstill(&judged).is_none() {
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    require_revision(&sight, expected)?;
+    if standstill(&sight).is_none() {
         let message = format!(
             "there is no question about `{}` now: {}",
-            task.id, judged.decision.reason
+            task.id, sight.decision.reason
         );
         let hint = Hint::run(&["orch", "suggest", task.id.as_str()]);
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
     let outcomes = writer
         .advance()
-        .apply(std::slice::from_ref(task), dry_run, &|judged| {
-            require_revision(judged, expected)?;
-            own_step(writer, judged, |judged| answered(writer, judged, answers))
+        .apply(std::slice::from_ref(task), dry_run, &|sight| {
+            require_revision(sight, expected)?;
+            own_step(writer, sight, |sight| answered(writer, sight, answers))
         })?;
     first_applied(outcomes)
 }
 
 /// Returns an error if the state cannot be read, or has another revision than the one that is expected.
-fn require_revision(judged: &Sight, expected: Option<u64>) -> Result<(), Error> {
-    let (rev, id) = (state_of(judged)?.rev, &judged.task.id);
+fn require_revision(sight: &Sight, expected: Option<u64>) -> Result<(), Error> {
+    let (rev, id) = (state_of(sight)?.rev, &sight.task.id);
     match expected.filter(|expected| *expected != rev) {
         None => Ok(()),
         Some(expected) => {
@@ -98,9 +98,9 @@ pub fn extend_list(
     dry_run: bool,
 ) -> Result<Applied, Error> {
     let pointer = format!("/{}", key.replace('.', "/"));
-    let extended = |judged: &Sight| {
-        let state = judged.state().ok_or("the state cannot be read")?;
-        let workflow = judged.workflow();
+    let extended = |sight: &Sight| {
+        let state = sight.state().ok_or("the state cannot be read")?;
+        let workflow = sight.workflow();
         let data = Value::Object(data_of(workflow, state));
         let list = data.pointer(&pointer).and_then(Value::as_array);
         let mut list = list
@@ -108,13 +108,13 @@ pub fn extend_list(
             .ok_or_else(|| format!("there is no list `{key}`"))?;
         list.extend_from_slice(items);
         let updates = patch(&Map::from_iter([(key.to_owned(), Value::Array(list))]))?;
-        decide::answer(workflow, state, &judged.observed.facts, &updates, reason)
+        decide::answer(workflow, state, &sight.observed.facts, &updates, reason)
     };
     let outcomes = writer
         .advance()
-        .apply(std::slice::from_ref(task), dry_run, &|judged| {
-            judged.require_tracked()?;
-            own_step(writer, judged, extended)
+        .apply(std::slice::from_ref(task), dry_run, &|sight| {
+            sight.require_tracked()?;
+            own_step(writer, sight, extended)
         })?;
     first_applied(outcomes)
 }
@@ -122,27 +122,27 @@ pub fn extend_list(
 /// A step that the caller orders. If it is refused, the error has the exit code for "no".
 pub(super) fn own_step(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     make: impl Fn(&Sight) -> Result<Transition, Reason>,
 ) -> Result<Settled, Error> {
     let refuse = |message: Reason| {
-        let hint = Hint::run(&["orch", "suggest", judged.task.id.as_str()]);
+        let hint = Hint::run(&["orch", "suggest", sight.task.id.as_str()]);
         Error::new(Code::Refused, message.as_str()).with_hint(hint)
     };
-    let workflow = judged.workflow();
-    let state = state_of(judged)?;
-    let transition = make(judged).map_err(refuse)?;
+    let workflow = sight.workflow();
+    let state = state_of(sight)?;
+    let transition = make(sight).map_err(refuse)?;
     let next = decide::apply(
         workflow,
         state,
-        &judged.observed.facts,
+        &sight.observed.facts,
         &transition,
         &writer.stamp(),
     );
     match writer.records().refused_data(workflow, &next) {
         Some(why) => Err(refuse(why.into())),
         None => Ok(writer.workspace.reader.settled(
-            judged,
+            sight,
             vec![Step {
                 transition,
                 state: next,
@@ -155,18 +155,18 @@ pub(super) fn own_step(
 /// value is parsed as JSON if possible, and is a string otherwise.
 pub(super) fn answered(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     answers: &[Asked],
 ) -> Result<Transition, Reason> {
-    let workflow = judged.workflow();
-    let state = judged.state().ok_or("the state cannot be read")?;
-    let facts = &judged.observed.facts;
+    let workflow = sight.workflow();
+    let state = sight.state().ok_or("the state cannot be read")?;
+    let facts = &sight.observed.facts;
     let said: Vec<String> = answers
         .iter()
         .map(|answer| format!("{}={}", answer.key, answer.value))
         .collect();
     let reason = format!("answered: {}", said.join(", "));
-    if let (Verdict::Choose(_), [answer]) = (&judged.decision.verdict, answers)
+    if let (Verdict::Choose(_), [answer]) = (&sight.decision.verdict, answers)
         && answer.key == "action"
     {
         let action = ActionName::new(answer.value.trim()).map_err(|error| error.to_string())?;

@@ -23,7 +23,7 @@ pub trait Attendant {
     /// would be refused.
     fn answers(
         &mut self,
-        judged: &Sight,
+        sight: &Sight,
         fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
     ) -> Option<Vec<Asked>>;
 
@@ -52,9 +52,9 @@ pub fn run_attended(
         attendant.rests();
         let mut end = ended?;
         let asks = end.ending == Ending::Waiting && options.mode != Some(Mode::Auto);
-        let judged = &end.judged;
-        let fits = |answers: &[Asked]| answered(writer, judged, answers).map(drop);
-        let Some(answers) = asks.then(|| attendant.answers(judged, &fits)).flatten() else {
+        let sight = &end.sight;
+        let fits = |answers: &[Asked]| answered(writer, sight, answers).map(drop);
+        let Some(answers) = asks.then(|| attendant.answers(sight, &fits)).flatten() else {
             return Ok(end);
         };
         if overrule(writer, &mut end)? {

@@ -26,13 +26,13 @@ pub(super) struct Incomplete {
 /// What keeps a transition waiting for files of the same run. `known` are the sets that have been quiet long enough.
 pub(super) fn incomplete(
     workspace: &Workspace,
-    judged: &Sight,
+    sight: &Sight,
     transition: &Transition,
     known: &FileSets,
 ) -> Option<Incomplete> {
     let mut found: Option<Incomplete> = None;
     for evidence in &transition.evidence {
-        let artifact = judged.workflow().artifact(&evidence.artifact);
+        let artifact = sight.workflow().artifact(&evidence.artifact);
         let Some((artifact, completion)) =
             artifact.and_then(|artifact| Some((artifact, artifact.complete.as_ref()?)))
         else {
@@ -44,7 +44,7 @@ pub(super) fn incomplete(
             .map_or(artifact.name.as_str(), String::as_str);
         match completion {
             Completion::Marker(marker) => {
-                let path = judged.task.file(marker).ok();
+                let path = sight.task.file(marker).ok();
                 let is_there = path.is_some_and(|path| {
                     FileStamp::at(&path.under(workspace.reader.root())).is_some()
                 });
@@ -79,11 +79,11 @@ pub(super) fn incomplete(
 /// What keeps the transition waiting that is due for a task.
 pub(super) fn incomplete_now(
     workspace: &Workspace,
-    judged: &Sight,
+    sight: &Sight,
     known: &FileSets,
 ) -> Option<Incomplete> {
-    match &judged.decision.verdict {
-        Verdict::Transition(due) => incomplete(workspace, judged, due, known),
+    match &sight.decision.verdict {
+        Verdict::Transition(due) => incomplete(workspace, sight, due, known),
         _ => None,
     }
 }

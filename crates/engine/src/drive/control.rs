@@ -64,14 +64,14 @@ fn end_run(
     request: ControlRequest,
     by: &str,
 ) -> Result<Option<Controlled>, Error> {
-    let judged = writer.workspace.look(task)?;
-    judged.require_tracked()?;
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
     let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
     let (options, stop) = (RunOptions::default(), StopFlag::default());
     let preset = Some(super::driver::requested_by(request, by));
     let end = take_up(
         writer,
-        &judged,
+        &sight,
         (&options, &stop, preset),
         &mut |happened| match happened {
             Happened::Applied(applied) => {
@@ -84,7 +84,7 @@ fn end_run(
     )?;
     Ok(end.map(|end| {
         let applied = Applied {
-            judged: end.judged,
+            sight: end.sight,
             steps,
             notes,
         };
@@ -115,20 +115,20 @@ fn answer_signal(
     task: &TaskRef,
     signal: Signal,
 ) -> Result<Option<Applied>, Error> {
-    let judged = writer.workspace.look(task)?;
-    judged.require_tracked()?;
-    let workflow = judged.workflow();
-    let facts = &judged.observed.facts;
-    if decide::signalled(workflow, state_of(&judged)?, facts, signal).is_none() {
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    let workflow = sight.workflow();
+    let facts = &sight.observed.facts;
+    if decide::signalled(workflow, state_of(&sight)?, facts, signal).is_none() {
         return Ok(None);
     }
     let outcomes = writer
         .advance()
-        .apply(std::slice::from_ref(task), false, &|judged| {
-            own_step(writer, judged, |judged| {
-                let workflow = judged.workflow();
-                let state = judged.state().ok_or("the state cannot be read")?;
-                decide::signalled(workflow, state, &judged.observed.facts, signal).unwrap_or_else(
+        .apply(std::slice::from_ref(task), false, &|sight| {
+            own_step(writer, sight, |sight| {
+                let workflow = sight.workflow();
+                let state = sight.state().ok_or("the state cannot be read")?;
+                decide::signalled(workflow, state, &sight.observed.facts, signal).unwrap_or_else(
                     || Err("no rule applies to the signal any more".to_owned().into()),
                 )
             })

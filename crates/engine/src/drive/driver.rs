@@ -43,7 +43,7 @@ pub(super) struct Drive<'a> {
     /// The workflow of the last evaluation.
     pub compiled: Arc<UsableWorkflow>,
     /// The last evaluation, as long as nothing has happened that could change it.
-    pub judged: Option<Sight>,
+    pub sight: Option<Sight>,
     /// The files of the settings that changed while executors worked, as they were reported.
     pub changed_settings: Vec<RepoPath>,
     /// The error that ended the run.
@@ -93,13 +93,13 @@ pub fn run(
         trust: options.trust || is_given,
         ..options
     };
-    let judged = writer.workspace.look(task)?;
-    judged.require_tracked()?;
-    state_of(&judged)?;
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    state_of(&sight)?;
     if let Some(executor) = refuse_idle(
         writer,
-        &judged,
-        &look_ahead(writer, &judged, options)?,
+        &sight,
+        &look_ahead(writer, &sight, options)?,
         options,
     )? {
         refuse_untrusted(writer, &executor.command, options)?;
@@ -114,7 +114,7 @@ pub fn run(
             other => other?,
         }
     }
-    take_up(writer, &judged, (options, stop, None), tell)?
+    take_up(writer, &sight, (options, stop, None), tell)?
         .ok_or_else(|| Error::busy(format!("another process runs task `{}`", task.id)))
 }
 
@@ -122,14 +122,14 @@ pub fn run(
 /// process drives it. With a preset request it only records what is finished, and ends.
 pub(super) fn take_up(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     (options, stop, preset): (&RunOptions, &StopFlag, Option<(ControlRequest, String)>),
     tell: &mut Tell<'_>,
 ) -> Result<Option<RunEnd>, Error> {
-    let workflow = judged.workflow();
+    let workflow = sight.workflow();
     let mut budget = budget(workflow, options);
-    let files = writer.workspace.reader.run_files(&judged.task);
-    let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
+    let files = writer.workspace.reader.run_files(&sight.task);
+    let (now, known_mode) = (writer.now(), state_of(sight)?.run.mode);
     let mode = |old: Option<Mode>| {
         options
             .mode
@@ -185,14 +185,14 @@ pub(super) fn take_up(
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
     super::leftovers::end_left(&files);
-    tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run started");
+    tracing::info!(task = %sight.task.id, run = run.id, resumed = was_interrupted, "run started");
     tell(&Happened::Begun {
         run: &run.id,
         resumed: was_interrupted,
     });
     let drive = Drive {
         writer,
-        task: &judged.task,
+        task: &sight.task,
         options,
         files: &files,
         stop,
@@ -204,8 +204,8 @@ pub(super) fn take_up(
         turn,
         performing: None,
         was_running: false,
-        compiled: Arc::clone(&judged.compiled),
-        judged: None,
+        compiled: Arc::clone(&sight.compiled),
+        sight: None,
         changed_settings: Vec::new(),
         fault: None,
         is_held: false,
@@ -243,7 +243,7 @@ impl Drive<'_> {
             RunEffect::Record(command) => self.record(command, tell),
             RunEffect::Perform => {
                 self.worked_from = self
-                    .judged
+                    .sight
                     .as_ref()
                     .and_then(Sight::state)
                     .map(|state| state.rev);
@@ -252,7 +252,7 @@ impl Drive<'_> {
                 self.step(RunEvent::Performed(tried), tell)
             }
             RunEffect::Wait(time, following) => {
-                self.judged = None;
+                self.sight = None;
                 self.wait(time);
                 self.step(RunEvent::Waited(*following), tell)
             }
@@ -320,17 +320,17 @@ impl Drive<'_> {
     }
 
     fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
-        let judged = match self
-            .judged
+        let sight = match self
+            .sight
             .take()
             .map_or_else(|| self.writer.workspace.look(self.task), Ok)
         {
-            Ok(judged) => own(judged),
+            Ok(sight) => own(sight),
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
-        self.tell_decided(&judged, tell);
-        let judged = match self.completed(judged, tell) {
-            Ok(Ok(judged)) => judged,
+        self.tell_decided(&sight, tell);
+        let sight = match self.completed(sight, tell) {
+            Ok(Ok(sight)) => sight,
             Ok(Err(why)) => {
                 let blocker = Blocker {
                     retry: RetryPolicy::Never(Ending::Waiting),
@@ -341,12 +341,12 @@ impl Drive<'_> {
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
         let has = |agent: &str| command_for(self.writer, [agent], self.options).is_some();
-        let effect = match case(&judged, &has) {
+        let effect = match case(&sight, &has) {
             Ok(case) => self.step(RunEvent::Judged(&case), tell),
             Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell),
         };
-        self.compiled = Arc::clone(&judged.compiled);
-        self.judged = Some(judged);
+        self.compiled = Arc::clone(&sight.compiled);
+        self.sight = Some(sight);
         effect
     }
 
@@ -354,11 +354,11 @@ impl Drive<'_> {
     /// request to the run ends the wait. Returns an error if the task cannot be read again.
     fn completed(
         &mut self,
-        mut judged: Sight,
+        mut sight: Sight,
         tell: &mut Tell<'_>,
     ) -> Result<Result<Sight, String>, Error> {
         let mut told = String::new();
-        while let Some(found) = incomplete_now(self.writer.workspace, &judged, &self.complete) {
+        while let Some(found) = incomplete_now(self.writer.workspace, &sight, &self.complete) {
             let Some(quiet) = found.quiet else {
                 return Ok(Err(found.why));
             };
@@ -374,16 +374,16 @@ impl Drive<'_> {
                 if self.requested().is_some() {
                     break;
                 }
-                judged = own(self.writer.workspace.look(self.task)?);
+                sight = own(self.writer.workspace.look(self.task)?);
             }
             self.complete = found.sets;
         }
-        Ok(Ok(judged))
+        Ok(Ok(sight))
     }
 
     /// Reports which steps people have taken while an executor worked.
-    fn tell_decided(&mut self, judged: &Sight, tell: &mut Tell<'_>) {
-        let (Some(from), Some(state)) = (self.worked_from.take(), judged.state()) else {
+    fn tell_decided(&mut self, sight: &Sight, tell: &mut Tell<'_>) {
+        let (Some(from), Some(state)) = (self.worked_from.take(), sight.state()) else {
             return;
         };
         let is_by_person =
@@ -543,13 +543,13 @@ impl Drive<'_> {
         if let Some(error) = self.fault.take() {
             return Err(error);
         }
-        let judged = own(self.writer.workspace.look(self.task)?);
+        let sight = own(self.writer.workspace.look(self.task)?);
         // Only a copy: the run's result does not depend on it.
-        let _ = self.writer.renew_suggestion(&judged);
+        let _ = self.writer.renew_suggestion(&sight);
         Ok(RunEnd {
             ending,
             reason,
-            judged,
+            sight,
             run: self.id,
             turns: (self.machine.usage.turns, self.machine.budget.turns),
             cost: self.machine.usage.cost,
@@ -571,34 +571,34 @@ pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest
 }
 
 /// An evaluation without its runner, because that is this process.
-pub(super) fn own(judged: Sight) -> Sight {
+pub(super) fn own(sight: Sight) -> Sight {
     Sight {
         runner: None,
-        ..judged
+        ..sight
     }
 }
 
 /// An evaluated task as input of the run machine, or why nothing can be decided about it.
 pub(super) fn case<'a>(
-    judged: &'a Sight,
+    sight: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
 ) -> Result<JudgedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker {
         retry: RetryPolicy::Never(ending),
         why,
     };
-    if let Err(error) = judged.require_tracked() {
+    if let Err(error) = sight.require_tracked() {
         return Err(never(Ending::Waiting, error.to_string()));
     }
-    match &judged.recorded {
+    match &sight.recorded {
         Recorded::Known(state) => Ok(JudgedTask {
-            workflow: judged.workflow(),
+            workflow: sight.workflow(),
             state,
-            facts: &judged.observed.facts,
-            decision: &judged.decision,
+            facts: &sight.observed.facts,
+            decision: &sight.decision,
             has_executor,
         }),
-        _ => Err(never(Ending::Error, judged.decision.reason.clone())),
+        _ => Err(never(Ending::Error, sight.decision.reason.clone())),
     }
 }
 

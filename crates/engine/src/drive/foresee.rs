@@ -18,12 +18,12 @@ pub fn foresee_run(
     options: &RunOptions,
 ) -> Result<RunEnd, Error> {
     let options = &continued(writer, task, options)?;
-    let judged = writer.workspace.look(task)?;
-    judged.require_tracked()?;
-    let ahead = look_ahead(writer, &judged, options)?;
-    refuse_idle(writer, &judged, &ahead, options)?;
-    let budget = budget(judged.workflow(), options);
-    Ok(told(judged, ahead, budget.turns))
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    let ahead = look_ahead(writer, &sight, options)?;
+    refuse_idle(writer, &sight, &ahead, options)?;
+    let budget = budget(sight.workflow(), options);
+    Ok(told(sight, ahead, budget.turns))
 }
 
 /// What comes before the first executor of a run, or before its end.
@@ -40,20 +40,20 @@ pub(super) struct RunAhead {
 /// record of its last run cannot be read.
 pub(super) fn look_ahead(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     options: &RunOptions,
 ) -> Result<RunAhead, Error> {
-    let budget = budget(judged.workflow(), options);
+    let budget = budget(sight.workflow(), options);
     let mode = options
         .mode
-        .or(state_of(judged)?.run.mode)
+        .or(state_of(sight)?.run.mode)
         .unwrap_or(Mode::Interactive);
-    let last = writer.workspace.reader.run_files(&judged.task).last()?;
+    let last = writer.workspace.reader.run_files(&sight.task).last()?;
     let mut usage = last
         .filter(|last| last.goes_on())
         .map(|last| last.usage)
         .unwrap_or_default();
-    let mut ahead = judged.clone();
+    let mut ahead = sight.clone();
     let mut foreseen = Vec::new();
     for command in [RunCommand::Start, RunCommand::Begin(mode)] {
         go(writer, &mut ahead, &command, &mut foreseen);
@@ -104,7 +104,7 @@ fn go(
 }
 
 fn told(
-    judged: Sight,
+    sight: Sight,
     RunAhead {
         due,
         foreseen,
@@ -125,7 +125,7 @@ fn told(
         ),
         NextStep::Apply => (
             Ending::Waiting,
-            format!("a transition is due: {}", judged.decision.reason),
+            format!("a transition is due: {}", sight.decision.reason),
         ),
     };
     let due = (!matches!(due, NextStep::End(..))).then_some(due);
@@ -133,7 +133,7 @@ fn told(
     RunEnd {
         ending,
         reason,
-        judged,
+        sight,
         run,
         turns,
         cost: usage.cost,

@@ -27,14 +27,14 @@ pub(super) struct KnownTask {
 
 impl KnownTask {
     /// What is kept of a look, and of the event that the task has come to.
-    pub(super) fn of(judged: &Sight, notice: Option<Option<TaskNotice>>) -> Self {
+    pub(super) fn of(sight: &Sight, notice: Option<Option<TaskNotice>>) -> Self {
         Self {
-            task: judged.task.clone(),
-            key: judged.key.kept(),
-            print: fingerprint(judged),
-            on_code: judged.rests_on_code().then(|| Arc::clone(&judged.compiled)),
-            on_more: judged.rests_on_more(),
-            required: judged.workflow().required_files().cloned().collect(),
+            task: sight.task.clone(),
+            key: sight.key.kept(),
+            print: fingerprint(sight),
+            on_code: sight.rests_on_code().then(|| Arc::clone(&sight.compiled)),
+            on_more: sight.rests_on_more(),
+            required: sight.workflow().required_files().cloned().collect(),
             notice,
         }
     }
@@ -140,6 +140,6 @@ fn stamp_digest(stamp: &FileStamp) -> Digest {
 }
 
 /// A digest of the decision.
-pub(super) fn fingerprint(judged: &Sight) -> Digest {
-    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
+pub(super) fn fingerprint(sight: &Sight) -> Digest {
+    Digest::of_blob(format!("{:?} {:?}", sight.decision, sight.untracked).as_bytes())
 }

@@ -75,14 +75,8 @@ impl Mandate {
                     .as_ref()
                     .is_some_and(|rule| watch.apply.allows(rule))
         };
-        let waits = |judged: &Sight, transition: &Transition| {
-            incomplete(
-                workspace,
-                judged,
-                transition,
-                &self.complete_of(&judged.task),
-            )
-            .is_some()
+        let waits = |sight: &Sight, transition: &Transition| {
+            incomplete(workspace, sight, transition, &self.complete_of(&sight.task)).is_some()
         };
         let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
         let (once, own, dry_run) = (false, true, self.only_reads());

@@ -140,7 +140,7 @@ pub struct RunEnd {
     /// The reason for people.
     pub reason: String,
     /// The task after the run.
-    pub judged: Sight,
+    pub sight: Sight,
     /// The id of the run; empty for a dry run.
     pub run: String,
     /// The number of turns used, and its maximum.
@@ -196,12 +196,12 @@ fn continued(
 /// The next step of a run of an evaluated task, after this usage.
 fn first_step(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     (usage, budget, mode): (&Usage, &Budget, Mode),
     options: &RunOptions,
 ) -> NextStep {
     let has = |agent: &str| command_for(writer, [agent], options).is_some();
-    match driver::case(judged, &has) {
+    match driver::case(sight, &has) {
         Ok(case) => next(&case, usage, budget, mode),
         Err(blocker) => NextStep::End(Ending::Error, blocker.why),
     }
@@ -211,18 +211,18 @@ fn first_step(
 /// recorded. A run with unrecorded work needs no executor.
 fn refuse_idle(
     writer: &Writer<'_>,
-    judged: &Sight,
+    sight: &Sight,
     ahead: &RunAhead,
     options: &RunOptions,
 ) -> Result<Option<ExecutorConfig>, Error> {
-    let last = writer.workspace.reader.run_files(&judged.task).last()?;
+    let last = writer.workspace.reader.run_files(&sight.task).last()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(None);
     }
     let NextStep::Perform(work) = &ahead.due else {
         return Ok(None);
     };
-    let (executor, _) = executor_for(writer, judged.workflow(), work, options)?;
+    let (executor, _) = executor_for(writer, sight.workflow(), work, options)?;
     let program = executor.command.first().map_or("", String::as_str);
     let path = writer.caller.path.as_deref().map(std::ffi::OsStr::new);
     match unstartable(program, &writer.workspace.reader.root, path) {
@@ -322,10 +322,10 @@ fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
     }
 }
 
-fn state_of(judged: &Sight) -> Result<&State, Error> {
-    judged
+fn state_of(sight: &Sight) -> Result<&State, Error> {
+    sight
         .state()
-        .ok_or_else(|| judged.unusable(Hint::run(&["orch", "recover", judged.task.id.as_str()])))
+        .ok_or_else(|| sight.unusable(Hint::run(&["orch", "recover", sight.task.id.as_str()])))
 }
 
 /// The error for an executor that cannot be started, because of the configuration or the command line.

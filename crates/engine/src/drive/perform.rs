@@ -25,18 +25,18 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Drive<'_> {
     /// Starts an executor for the current work, and waits for its end.
     pub(super) fn perform(&mut self, tell: &mut Tell<'_>) -> Returned {
-        let (Some(work), Some(judged)) = (self.machine.doing.clone(), self.judged.take()) else {
+        let (Some(work), Some(sight)) = (self.machine.doing.clone(), self.sight.take()) else {
             return not_started("there is no work to do".to_owned());
         };
         let name = self.work_name().unwrap_or_default();
         let saving = self.begin_save();
-        let (executor, guard) = (self.executor(&judged, &work, &name), self.guard_turn());
+        let (executor, guard) = (self.executor(&sight, &work, &name), self.guard_turn());
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),
         };
-        let outputs = self.writer.workspace.reader.outputs_now(&judged);
+        let outputs = self.writer.workspace.reader.outputs_now(&sight);
         (self.written, self.was_overwritten) = (self.files.record(), false);
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
@@ -72,7 +72,7 @@ impl Drive<'_> {
             Ok(performed) => {
                 notes(&performed, &name, tell);
                 self.tell_overreach(&guard, &work, tell);
-                self.see_writer(&judged, outputs, &work);
+                self.see_writer(&sight, outputs, &work);
                 self.returned(&name, performed, trace, tell)
             }
             Err(error) => self.refuse_start(error),
@@ -80,7 +80,7 @@ impl Drive<'_> {
     }
 
     /// Keeps that the executor has written what changed in its turn. A failure is logged: the turn counts all the same.
-    fn see_writer(&self, judged: &Sight, before: Result<Option<OutputsNow>, Error>, work: &Work) {
+    fn see_writer(&self, sight: &Sight, before: Result<Option<OutputsNow>, Error>, work: &Work) {
         let executor = self
             .performing
             .as_ref()
@@ -98,7 +98,7 @@ impl Drive<'_> {
         let workspace = self.writer.workspace;
         let seen = before.and_then(|before| {
             before.map_or(Ok(()), |before| {
-                workspace.reader.see_turn(judged, &before, &writer)
+                workspace.reader.see_turn(sight, &before, &writer)
             })
         });
         if let Err(error) = seen {
@@ -115,15 +115,15 @@ impl Drive<'_> {
         tried
     }
 
-    fn executor(&self, judged: &Sight, work: &Work, name: &str) -> Result<Executor, Error> {
-        let workflow = judged.workflow();
+    fn executor(&self, sight: &Sight, work: &Work, name: &str) -> Result<Executor, Error> {
+        let workflow = sight.workflow();
         let (config, mut times) = executor_for(self.writer, workflow, work, self.options)?;
         refuse_untrusted(self.writer, &config.command, self.options)?;
         let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;
         // The executor reads the state from its file.
-        self.writer.records().renew_state(judged)?;
+        self.writer.records().renew_state(sight)?;
         let result = self.files.result(name);
         let program = LimitedProgram {
             argv: config.command,
@@ -134,7 +134,7 @@ impl Drive<'_> {
                 (work.name(), work.attempt),
                 &result,
             ),
-            input: self.prompt(judged, work),
+            input: self.prompt(sight, work),
             times,
             grace: config.grace,
         };
@@ -279,11 +279,11 @@ impl Drive<'_> {
             let message = format!("`{work}` of a killed run had finished; its result is used");
             tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
         }
-        let judged = match self.writer.workspace.look(self.task) {
-            Ok(judged) => judged,
+        let sight = match self.writer.workspace.look(self.task) {
+            Ok(sight) => sight,
             Err(error) => return self.block(RunEffect::LookBack, error, tell),
         };
-        match case(&judged, &|_| false) {
+        match case(&sight, &|_| false) {
             Ok(case) => {
                 let left = Leftover {
                     was_running: self.was_running,
@@ -296,11 +296,11 @@ impl Drive<'_> {
     }
 
     /// The text on the standard input of an executor.
-    fn prompt(&self, judged: &Sight, work: &Work) -> String {
+    fn prompt(&self, sight: &Sight, work: &Work) -> String {
         let action = work.action().map(|name| (name, work.attempt));
         super::prompt(
             self.writer.workspace,
-            judged,
+            sight,
             action,
             view::SchemaForm::Compact,
         )

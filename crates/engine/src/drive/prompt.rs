@@ -12,12 +12,12 @@ use serde_json::Value;
 #[must_use]
 pub fn prompt(
     workspace: &Workspace,
-    judged: &Sight,
+    sight: &Sight,
     action: Option<(&ActionName, u32)>,
     form: SchemaForm,
 ) -> String {
-    let subject = workspace.reader.subject(judged);
-    let due = match &judged.decision.verdict {
+    let subject = workspace.reader.subject(sight);
+    let due = match &sight.decision.verdict {
         Verdict::Run(action) => Some((action, 1)),
         _ => None,
     };
@@ -27,13 +27,13 @@ pub fn prompt(
     let Some((action, attempt)) = found else {
         return view::prompt(&subject, form);
     };
-    let shown = shown(subject.workflow, action, judged);
-    view::action_prompt(&subject, action, &shown, &judged.task.state_path(), attempt)
+    let shown = shown(subject.workflow, action, sight);
+    view::action_prompt(&subject, action, &shown, &sight.task.state_path(), attempt)
 }
 
 /// The parts of the state that a prompt shows, each with its JSON pointer.
-fn shown(workflow: &Workflow, action: &Action, judged: &Sight) -> Vec<(String, Value)> {
-    let Some(state) = judged.state() else {
+fn shown(workflow: &Workflow, action: &Action, sight: &Sight) -> Vec<(String, Value)> {
+    let Some(state) = sight.state() else {
         return Vec::new();
     };
     let mut whole = decide::document(state, &workflow.phase_key);

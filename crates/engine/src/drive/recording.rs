@@ -30,26 +30,26 @@ impl Drive<'_> {
         }
         let (writer, started) = (self.writer, self.performing.clone());
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
-        let steps_of = |judged: &Sight| -> Result<Settled, Error> {
+        let steps_of = |sight: &Sight| -> Result<Settled, Error> {
             // Files behind a symbolic link belong to no task.
-            refuse_link(&writer.workspace.reader, judged)?;
-            let made = match case(judged, &|_| false) {
+            refuse_link(&writer.workspace.reader, sight)?;
+            let made = match case(sight, &|_| false) {
                 Ok(_) => {
-                    steps_for(writer, &command, judged, started.as_ref()).map_err(Unmade::Refused)
+                    steps_for(writer, &command, sight, started.as_ref()).map_err(Unmade::Refused)
                 }
                 Err(blocker) => Err(Unmade::Blocked(blocker)),
             };
             let (steps, why) =
                 made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
-            Ok(writer.workspace.reader.settled(judged, steps))
+            Ok(writer.workspace.reader.settled(sight, steps))
         };
         let mut wanted = Wanted::unseen(self.task);
         // The last evaluation counts if nothing has changed by the time the lock is held.
-        if let Some(judged) = self.judged.take()
-            && let Ok(settled) = steps_of(&judged)
+        if let Some(sight) = self.sight.take()
+            && let Ok(settled) = steps_of(&sight)
         {
-            wanted = Wanted::seen(judged, settled);
+            wanted = Wanted::seen(sight, settled);
         }
         let outcomes = writer
             .advance()
@@ -88,11 +88,11 @@ impl Drive<'_> {
         for outcome in outcomes {
             if let TaskOutcome::Applied(applied) = outcome {
                 let applied = Applied {
-                    judged: own(applied.judged),
+                    sight: own(applied.sight),
                     ..*applied
                 };
                 tell(&Happened::Applied(&applied));
-                if let Err(error) = self.writer.renew_suggestion(&applied.judged) {
+                if let Err(error) = self.writer.renew_suggestion(&applied.sight) {
                     let message = format!("cannot update suggestion.json: {error}");
                     tell(&Happened::Note(&Diagnostic::warning(
                         Code::SuggestionUnwritten,
@@ -101,7 +101,7 @@ impl Drive<'_> {
                 }
                 noted = RecordOutcome::Done;
                 // With a note, the files may differ from what was recorded.
-                self.judged = applied.notes.is_empty().then_some(applied.judged);
+                self.sight = applied.notes.is_empty().then_some(applied.sight);
             }
         }
         noted
@@ -127,21 +127,21 @@ impl Drive<'_> {
 pub(super) fn steps_for(
     writer: &Writer<'_>,
     command: &RunCommand,
-    judged: &Sight,
+    sight: &Sight,
     started: Option<&(Timestamp, String)>,
 ) -> Result<Vec<Step>, Reason> {
-    let workflow = judged.workflow();
-    let state = judged.state().ok_or("the state cannot be read")?;
+    let workflow = sight.workflow();
+    let state = sight.state().ok_or("the state cannot be read")?;
     let recorder = Recorder {
         own: writer.caller.own_stamp(),
         caller: writer.stamp(),
         refuses: &|state| writer.records().refused_data(workflow, state),
-        earlier: &|seq| logged(judged, seq),
-        is_there: &|path| is_there(writer.workspace.reader.root(), judged, path),
+        earlier: &|seq| logged(sight, seq),
+        is_there: &|path| is_there(writer.workspace.reader.root(), sight, path),
         started: started.cloned(),
-        digest: &|path| digest_of(writer, judged, path),
+        digest: &|path| digest_of(writer, sight, path),
     };
-    let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
+    let steps = command.steps(workflow, state, &sight.observed.facts, &recorder)?;
     let asked = if matches!(command, RunCommand::Moves { .. }) {
         1 + steps.len()
     } else {
@@ -152,19 +152,19 @@ pub(super) fn steps_for(
 }
 
 /// The steps with a number that the log of a task has; `None` if not all of the log was read.
-fn logged(judged: &Sight, seq: u64) -> Option<Vec<Arc<HistoryEntry>>> {
-    let (log, _) = EventLog::parse(judged.observed.log.whole()?);
+fn logged(sight: &Sight, seq: u64) -> Option<Vec<Arc<HistoryEntry>>> {
+    let (log, _) = EventLog::parse(sight.observed.log.whole()?);
     let events = log.events().filter(|event| event.entry.seq == seq);
     Some(events.map(|event| Arc::clone(&event.entry)).collect())
 }
 
 /// Whether a file that an executor names exists, relative to the task or to the repository.
-fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
-    place_of(root, judged, path).is_some()
+fn is_there(root: &Path, sight: &Sight, path: &str) -> bool {
+    place_of(root, sight, path).is_some()
 }
 
-fn place_of(root: &Path, judged: &Sight, path: &str) -> Option<RepoPath> {
-    let below_task = judged.task.place.path(path);
+fn place_of(root: &Path, sight: &Sight, path: &str) -> Option<RepoPath> {
+    let below_task = sight.task.place.path(path);
     let mut found = [below_task.ok(), RepoPath::new(path).ok()]
         .into_iter()
         .flatten();
@@ -173,10 +173,10 @@ fn place_of(root: &Path, judged: &Sight, path: &str) -> Option<RepoPath> {
 
 /// The blob id of a file that an executor names. An artifact has been read already; another file is read unless
 /// it is larger than an artifact may be.
-fn digest_of(writer: &Writer<'_>, judged: &Sight, path: &str) -> Option<Digest> {
+fn digest_of(writer: &Writer<'_>, sight: &Sight, path: &str) -> Option<Digest> {
     let workspace = writer.workspace;
-    let path = place_of(workspace.reader.root(), judged, path)?;
-    if let Some(file) = judged.observed.files.iter().find(|file| file.path == path) {
+    let path = place_of(workspace.reader.root(), sight, path)?;
+    if let Some(file) = sight.observed.files.iter().find(|file| file.path == path) {
         return Some(file.digest);
     }
     let place = path.under(workspace.reader.root());
@@ -191,7 +191,7 @@ fn digest_of(writer: &Writer<'_>, judged: &Sight, path: &str) -> Option<Digest> 
         .store()
         .and_then(|store| store.clean(&path, &bytes).ok());
     Some(
-        judged
+        sight
             .workflow()
             .digest
             .format()

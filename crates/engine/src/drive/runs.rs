@@ -86,18 +86,18 @@ pub fn work_tree_of_run(workspace: &Workspace, task: &TaskId) -> Option<PathBuf>
 /// Updates the end of a waiting run with what others have done since: another ending, or another phase of the
 /// task. Returns whether there was anything. Returns an error if the task or the record cannot be read.
 pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
-    let files = writer.workspace.reader.run_files(&end.judged.task);
-    let judged = writer.workspace.look(&end.judged.task)?;
-    let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
+    let files = writer.workspace.reader.run_files(&end.sight.task);
+    let sight = writer.workspace.look(&end.sight.task)?;
+    let is_elsewhere = sight.decision.phase != end.sight.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);
     match run.as_ref().and_then(RunState::ended) {
         Some((ending, why)) if ending != end.ending => {
             (end.ending, end.reason) = (ending, why.to_owned())
         }
-        _ if is_elsewhere => end.reason = judged.decision.reason.clone(),
+        _ if is_elsewhere => end.reason = sight.decision.reason.clone(),
         _ => return Ok(false),
     }
-    end.judged = judged;
+    end.sight = sight;
     Ok(true)
 }
 
@@ -114,7 +114,7 @@ pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option
     Ok(Some(RunEnd {
         ending,
         reason: why.to_owned(),
-        judged: own(writer.workspace.look(task)?),
+        sight: own(writer.workspace.look(task)?),
         run: last.id.clone(),
         turns: (last.usage.turns, last.max_turns),
         cost: last.usage.cost,

@@ -314,18 +314,18 @@ impl Watching {
     }
 
     /// Notes whether the transition that is due for a task waits for more files, and tells it once.
-    fn note_incomplete(&mut self, judged: &Sight, effects: &mut Vec<WatchEffect>) {
-        let directory = judged.task.directory();
+    fn note_incomplete(&mut self, sight: &Sight, effects: &mut Vec<WatchEffect>) {
+        let directory = sight.task.directory();
         let before = self.incomplete.remove(directory);
         if self.mandate.complete.is_none() {
             return;
         }
-        let known = self.mandate.complete_of(&judged.task);
-        let Some(found) = incomplete_now(&self.workspace, judged, &known) else {
+        let known = self.mandate.complete_of(&sight.task);
+        let Some(found) = incomplete_now(&self.workspace, sight, &known) else {
             return;
         };
         if before.is_none_or(|(_, before)| before.why != found.why) {
-            let (tasks, message) = (vec![judged.task.id.clone()], found.why.clone());
+            let (tasks, message) = (vec![sight.task.id.clone()], found.why.clone());
             effects.push(WatchEffect::Held {
                 tasks,
                 message,
@@ -333,7 +333,7 @@ impl Watching {
             });
         }
         self.incomplete
-            .insert(directory.clone(), (judged.task.clone(), found));
+            .insert(directory.clone(), (sight.task.clone(), found));
     }
 
     /// Whether nothing of a task has changed since the last look.
@@ -525,15 +525,15 @@ impl Watching {
     /// Keeps tasks for the next batch, and reports their current state.
     fn wait(&mut self, due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         for Wanted { task, seen } in due {
-            let Some(judged) = seen.map(|seen| seen.judged) else {
+            let Some(sight) = seen.map(|seen| seen.sight) else {
                 continue;
             };
             let known = self.known.get(task.directory());
-            let is_same = known.is_some_and(|known| known.print == fingerprint(&judged));
+            let is_same = known.is_some_and(|known| known.print == fingerprint(&sight));
             if !is_same || !self.waiting.contains_key(task.directory()) {
                 self.waits += 1;
             }
-            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            self.tell(TaskOutcome::Nothing(Box::new(sight)), effects);
             self.waiting.insert(task.directory().clone(), task);
         }
     }
@@ -660,8 +660,8 @@ impl Watching {
             });
         }
         for Wanted { task, seen } in due {
-            if let Some(judged) = seen.map(|seen| seen.judged) {
-                self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            if let Some(sight) = seen.map(|seen| seen.sight) {
+                self.tell(TaskOutcome::Nothing(Box::new(sight)), effects);
             }
             self.held.insert(task.directory().clone(), task);
         }
@@ -692,74 +692,71 @@ impl Watching {
     }
 
     fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
-        let judged = match &outcome {
-            TaskOutcome::Applied(applied) => &applied.judged,
-            TaskOutcome::Nothing(judged) => judged,
+        let sight = match &outcome {
+            TaskOutcome::Applied(applied) => &applied.sight,
+            TaskOutcome::Nothing(sight) => sight,
         };
-        self.held.remove(judged.task.directory());
-        self.waiting.remove(judged.task.directory());
-        self.note_incomplete(judged, effects);
+        self.held.remove(sight.task.directory());
+        self.waiting.remove(sight.task.directory());
+        self.note_incomplete(sight, effects);
         if self.held.is_empty() {
             self.told = None;
         }
-        let before = self.known.get(judged.task.directory());
+        let before = self.known.get(sight.task.directory());
         let last = before.and_then(|known| known.notice);
         // Without `[[notify]]` nobody wants to know.
         let is_wanted =
             !self.mandate.only_reads() && !self.workspace.settings().config().notify.is_empty();
         // The process that runs the task tells its events itself.
-        let is_running = judged.runner == Some(Runner::Running);
+        let is_running = sight.runner == Some(Runner::Running);
         let now = if is_running {
             last.flatten()
         } else {
-            TaskNotice::of(judged)
+            TaskNotice::of(sight)
         };
         let notice = is_wanted.then_some(now);
         let came_to = notice.filter(|_| notice != last && !is_running);
         let at_start = last.is_none() && (!self.begun || before.is_some());
-        let known = KnownTask::of(judged, notice);
+        let known = KnownTask::of(sight, notice);
         let print = known.print;
-        let before = self.known.insert(judged.task.directory().clone(), known);
+        let before = self.known.insert(sight.task.directory().clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
             self.head = self.head_after(applied);
         }
         if is_new && self.begun {
-            let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
-            let verdict = judged.decision.verdict.name();
+            let (task, phase) = (&sight.task.id, sight.decision.phase.as_ref());
+            let verdict = sight.decision.verdict.name();
             tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the decision changed");
         }
         // Nothing is written for an untracked task.
         if is_new
             && !self.mandate.only_reads()
-            && !judged.untracked
-            && let Err(error) = self
-                .mandate
-                .writer(&self.workspace)
-                .write_suggestion(judged)
+            && !sight.untracked
+            && let Err(error) = self.mandate.writer(&self.workspace).write_suggestion(sight)
         {
             // The next watch tries again.
             self.workspace.drop_known();
             effects.push(trouble(&error));
         }
-        let id = came_to.map(|_| judged.task.id.clone());
+        let id = came_to.map(|_| sight.task.id.clone());
         let event = came_to.flatten();
-        let sight = match outcome {
+        let noticed = match outcome {
             TaskOutcome::Applied(applied) => {
-                let sight = event.map(|_| Box::new(applied.judged.clone()));
+                let noticed = event.map(|_| Box::new(applied.sight.clone()));
                 effects.push(WatchEffect::Moved(applied));
-                sight
+                noticed
             }
-            TaskOutcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
-                let sight = event.map(|_| judged.clone());
-                effects.push(WatchEffect::Stands(judged));
-                sight
+            TaskOutcome::Nothing(sight) if is_new && (self.begun || is_trouble(&sight)) => {
+                let noticed = event.map(|_| sight.clone());
+                effects.push(WatchEffect::Stands(sight));
+                noticed
             }
-            TaskOutcome::Nothing(judged) => Some(judged),
+            TaskOutcome::Nothing(sight) => Some(sight),
         };
         effects.extend(id.map(|task| WatchEffect::CameTo {
             task,
-            notice: event.zip(sight),
+            notice: event.zip(noticed),
             at_start,
         }));
     }
@@ -772,8 +769,8 @@ fn sort_unique(tasks: &mut Vec<TaskRef>) {
 }
 
 /// Whether someone must repair the task, so that it is reported even at the start.
-fn is_trouble(judged: &Sight) -> bool {
-    decide::trouble(&judged.decision.verdict).is_some()
+fn is_trouble(sight: &Sight) -> bool {
+    decide::trouble(&sight.decision.verdict).is_some()
 }
 
 /// Whether a change at `path` can create or remove a task in `directory`.

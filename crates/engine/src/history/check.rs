@@ -107,13 +107,13 @@ impl<'w> Checker<'w> {
         let found = |reader: &Reader, task: &TaskRef, looked: Result<Sight, Error>| {
             let mut may_be_cut = false;
             let found = match looked {
-                Ok(judged) => {
-                    let log = judged.observed.log.whole();
+                Ok(sight) => {
+                    let log = sight.observed.log.whole();
                     may_be_cut = log.is_some_and(|log| !has_later_version(log));
-                    let mut found = findings_of(&judged);
+                    let mut found = findings_of(&sight);
                     if reader.reads_work_dir() {
-                        found.extend(reader.ignored_evidence(&judged)?);
-                        found.extend(reader.filtered(&judged)?);
+                        found.extend(reader.ignored_evidence(&sight)?);
+                        found.extend(reader.filtered(&sight)?);
                     }
                     found
                 }
@@ -624,7 +624,7 @@ impl<'w> Checker<'w> {
         is_recorded: bool,
     ) -> Vec<Diagnostic> {
         let findings_in = |snapshot: &Snapshot<'_>| {
-            let judged = snapshot
+            let sight = snapshot
                 .search()
                 .task_at(task.directory())
                 .and_then(|present| {
@@ -632,8 +632,8 @@ impl<'w> Checker<'w> {
                         .map(|_| Look::back(&self.workspace.reader, task, snapshot))
                         .transpose()
                 });
-            match judged {
-                Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
+            match sight {
+                Ok(sight) => sight.map_or_else(Vec::new, |sight| findings_of(&sight)),
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             }
         };
@@ -721,9 +721,9 @@ fn unmerged_finding(path: &RepoPath) -> Diagnostic {
 }
 
 /// The findings about one task: its diagnostics, and its verdict if that is a problem. Waiting is no problem.
-fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
-    let mut found = judged.decision.diagnostics.clone();
-    let decision = &judged.decision;
+fn findings_of(sight: &Sight) -> Vec<Diagnostic> {
+    let mut found = sight.decision.diagnostics.clone();
+    let decision = &sight.decision;
     let code = trouble(&decision.verdict)
         .filter(|code| !found.iter().any(|finding| finding.code == *code));
     if let Some(code) = code {
@@ -732,7 +732,7 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
             format!("task `{}`: {}", decision.task, decision.reason),
         );
         let place = match &decision.rule {
-            Some(rule) if code == Code::GuardError => judged
+            Some(rule) if code == Code::GuardError => sight
                 .workflow()
                 .rules
                 .iter()
@@ -742,7 +742,7 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
         };
         finding.place = place.or_else(|| {
             Some(Place {
-                path: judged.observed.facts.shown().to_string(),
+                path: sight.observed.facts.shown().to_string(),
                 ..Place::default()
             })
         });

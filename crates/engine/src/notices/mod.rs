@@ -121,7 +121,7 @@ impl Notifier {
         if writer.workspace.settings().config().notify.is_empty() {
             return false;
         }
-        let of_task = TaskNotice::of(&end.judged);
+        let of_task = TaskNotice::of(&end.sight);
         let run = EndedRun {
             id: end.run.clone(),
             ending: end.ending,
@@ -130,7 +130,7 @@ impl Notifier {
             max_turns: end.turns.1,
             cost: end.cost,
         };
-        let mut sight = end.judged.clone();
+        let mut sight = end.sight.clone();
         if end.ending == Ending::Stalled {
             sight.runner = Some(Runner::Stalled(end.reason.clone()));
         }

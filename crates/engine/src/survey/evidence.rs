@@ -10,10 +10,10 @@ use std::borrow::Cow;
 impl Reader {
     /// A finding for each declared artifact that git ignores, because no transition could commit it. Returns
     /// an error if git cannot be read.
-    pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
+    pub fn ignored_evidence(&self, sight: &Sight) -> Result<Vec<Diagnostic>, Error> {
         self.ignored_files(
-            (&judged.task, &judged.observed),
-            judged.head_commit(),
+            (&sight.task, &sight.observed),
+            sight.head_commit(),
             &LookBasis::default(),
         )
     }
@@ -45,20 +45,20 @@ impl Reader {
     /// A finding for each of orch's own files that a git filter would alter. orch commits them unfiltered, so
     /// that every clone can read them, and git then shows them as modified. Returns an error if a filter
     /// fails.
-    pub fn filtered(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
+    pub fn filtered(&self, sight: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
             return Ok(Vec::new());
         };
-        let state = judged
+        let state = sight
             .observed
             .state
             .as_ref()
             .map(|file| file.bytes.as_slice());
         // If the end of a log was enough, it is already known that nothing changes it.
-        let transcript = judged.observed.log.whole();
+        let transcript = sight.observed.log.whole();
         let files = [
-            (judged.task.state_path(), state),
-            (judged.task.transcript_path(), transcript),
+            (sight.task.state_path(), state),
+            (sight.task.transcript_path(), transcript),
         ];
         let mut found = Vec::new();
         for (path, bytes) in files {

@@ -535,7 +535,7 @@ impl Look<'_> {
         (task, recorded): (&TaskRef, &Recorded),
         (last_run, basis): (&LastRun, &LookBasis),
         ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
-        judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
+        sight: impl FnOnce(&Circumstances<'_>) -> Judgement,
     ) -> (Judgement, Option<Error>) {
         let fault: RefCell<Option<Error>> = RefCell::default();
         let remembered = |path: &RepoPath, blob: Digest| {
@@ -595,7 +595,7 @@ impl Look<'_> {
             head: &head,
             ignored: &ignored,
         };
-        let found = judged(&circumstances);
+        let found = sight(&circumstances);
         (found, fault.into_inner())
     }
 
@@ -622,18 +622,15 @@ impl Look<'_> {
 
 impl Reader {
     /// The steps of an evaluated task, with the decision after the last of them.
-    pub(crate) fn settled(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
+    pub(crate) fn settled(&self, sight: &Sight, steps: Vec<Step>) -> Settled {
         let decision = match steps.last() {
-            None => judged.decision.clone(),
+            None => sight.decision.clone(),
             Some(last) => {
-                let facts = super::code::facts_after(
-                    judged.workflow(),
-                    &judged.observed.facts,
-                    &last.state,
-                );
+                let facts =
+                    super::code::facts_after(sight.workflow(), &sight.observed.facts, &last.state);
                 let recorded = Recorded::Known(Box::new(last.state.clone()));
                 self.costs.evaluated(1);
-                evaluate(judged.workflow(), &recorded, &facts)
+                evaluate(sight.workflow(), &recorded, &facts)
             }
         };
         Settled { steps, decision }

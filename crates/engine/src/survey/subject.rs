@@ -47,17 +47,17 @@ impl Reader {
     }
 
     /// The subject of a view.
-    pub fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
-        self.settings.subject(judged)
+    pub fn subject<'a>(&'a self, sight: &'a Sight) -> Subject<'a> {
+        self.settings.subject(sight)
     }
 
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
     /// all. Returns an error if git cannot read the history.
-    pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
+    pub fn committed(&self, sights: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
-            return Ok(vec![None; judged.len()]);
+            return Ok(vec![None; sights.len()]);
         };
-        let logs: Vec<RepoPath> = judged
+        let logs: Vec<RepoPath> = sights
             .iter()
             .map(|one| one.task.transcript_path())
             .collect();
@@ -66,9 +66,9 @@ impl Reader {
             At::Commit(commit) => Some(commit),
         };
         let Some(from) = from else {
-            return Ok(vec![None; judged.len()]);
+            return Ok(vec![None; sights.len()]);
         };
-        let found = judged.iter().zip(store.last_changes(from, &logs)?);
+        let found = sights.iter().zip(store.last_changes(from, &logs)?);
         Ok(found
             .map(|(one, commit)| commit.filter(|_| one.is_committed))
             .collect())
@@ -77,36 +77,32 @@ impl Reader {
 
 impl Settings {
     /// The subject of a view about a task that was evaluated with these settings.
-    pub(super) fn subject<'a>(&'a self, judged: &'a Sight) -> Subject<'a> {
+    pub(super) fn subject<'a>(&'a self, sight: &'a Sight) -> Subject<'a> {
         Subject {
-            decision: &judged.decision,
-            workflow: judged.workflow(),
+            decision: &sight.decision,
+            workflow: sight.workflow(),
             system: &self.system,
-            title: judged.title(),
-            place: &judged.task.place,
-            path: judged.observed.facts.shown(),
-            unmoved_since: judged.state().and_then(|state| state.updated_at),
+            title: sight.title(),
+            place: &sight.task.place,
+            path: sight.observed.facts.shown(),
+            unmoved_since: sight.state().and_then(|state| state.updated_at),
             system_dir: self.has_own_texts.then(|| self.config.system.as_str()),
-            issue_places: issue_places(judged),
-            runner: judged.runner.as_ref(),
+            issue_places: issue_places(sight),
+            runner: sight.runner.as_ref(),
         }
     }
 }
 
 /// The place in its file of each issue that the decision quotes.
-fn issue_places(judged: &Sight) -> Vec<Place> {
+fn issue_places(sight: &Sight) -> Vec<Place> {
     let place = |issue: &QuotedIssue| -> Option<Place> {
-        let path = judged.task.place.path(&issue.path).ok()?;
-        let file = judged
-            .observed
-            .files
-            .iter()
-            .find(|file| file.path == path)?;
-        let format = judged.workflow().artifact(&issue.artifact)?.format;
+        let path = sight.task.place.path(&issue.path).ok()?;
+        let file = sight.observed.files.iter().find(|file| file.path == path)?;
+        let format = sight.workflow().artifact(&issue.artifact)?.format;
         let text = std::str::from_utf8(&file.bytes).ok()?;
         Some(locate(format, &path, text, issue.pointer.as_deref()?, None))
     };
-    let issues = judged
+    let issues = sight
         .decision
         .sent_back
         .iter()

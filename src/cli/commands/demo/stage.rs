@@ -179,8 +179,8 @@ impl<'a> Stage<'a> {
         }
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
-        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
-        let explanations = report::explanations(&workspace, std::slice::from_ref(&judged))?;
+        let sight = workspace.look(&workspace.finder().task(TASK)?)?;
+        let explanations = report::explanations(&workspace, std::slice::from_ref(&sight))?;
         let text = explanations.text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
         let mut lines = text.lines().skip_while(ours);
@@ -253,8 +253,8 @@ impl<'a> Stage<'a> {
     /// Writes a report of the task, with the `of` map that `orch suggest` prints for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
-        if let Some(expected) = judged
+        let sight = workspace.look(&workspace.finder().task(TASK)?)?;
+        if let Some(expected) = sight
             .decision
             .expects
             .iter()
@@ -308,8 +308,8 @@ impl<'a> Stage<'a> {
     }
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
-        let judged = workspace.look(&workspace.finder().task(TASK)?)?;
-        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.reader().subject(&judged));
+        let sight = workspace.look(&workspace.finder().task(TASK)?)?;
+        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.reader().subject(&sight));
         let phase = task.current_phase.unwrap_or_default();
         self.say(
             &self

@@ -40,9 +40,9 @@ impl Background {
             let mut missed = 0;
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 let is_shown = match &effect {
-                    WatchEffect::Stands(judged) => outlet.board.stands(workspace, judged, paint),
+                    WatchEffect::Stands(sight) => outlet.board.stands(workspace, sight, paint),
                     WatchEffect::Moved(applied) => {
-                        outlet.board.stands(workspace, &applied.judged, paint)
+                        outlet.board.stands(workspace, &applied.sight, paint)
                     }
                     WatchEffect::Gone(task) => outlet.board.is_gone(task),
                     _ => false,

@@ -27,11 +27,11 @@ impl Board {
     }
 
     /// Shows where a task stands now. Returns whether it is the one that is shown.
-    pub(super) fn stands(&self, workspace: &Workspace, judged: &Sight, paint: Paint) -> bool {
+    pub(super) fn stands(&self, workspace: &Workspace, sight: &Sight, paint: Paint) -> bool {
         let mut shown = locked(&self.0);
-        let is_shown = shown.task.as_ref() == Some(&judged.task.id);
+        let is_shown = shown.task.as_ref() == Some(&sight.task.id);
         if is_shown {
-            shown.text = line(workspace, judged, paint);
+            shown.text = line(workspace, sight, paint);
         }
         is_shown
     }
@@ -48,8 +48,8 @@ impl Board {
 }
 
 /// Where a task stands.
-pub(super) fn line(workspace: &Workspace, judged: &Sight, paint: Paint) -> String {
-    standing(&Suggestion::of(&workspace.reader().subject(judged)), paint)
+pub(super) fn line(workspace: &Workspace, sight: &Sight, paint: Paint) -> String {
+    standing(&Suggestion::of(&workspace.reader().subject(sight)), paint)
 }
 
 /// What is shown of a task that does not exist.

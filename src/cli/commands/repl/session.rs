@@ -173,10 +173,10 @@ impl<'c> Session<'c> {
         let Ok(task) = report::meant(&workspace, self.context, name) else {
             return Ok(());
         };
-        let Ok(judged) = workspace.look(&task) else {
+        let Ok(sight) = workspace.look(&task) else {
             return Ok(());
         };
-        let suggestion = Suggestion::of(&workspace.reader().subject(&judged));
+        let suggestion = Suggestion::of(&workspace.reader().subject(&sight));
         Ok(self
             .ui
             .answer(&next_step(&suggestion, self.ui.paint, self.ui.width))?)
@@ -193,10 +193,10 @@ impl<'c> Session<'c> {
 
     fn stands(&self, task: &TaskId) -> Option<String> {
         let workspace = self.workspace().ok()?;
-        let judged = workspace
+        let sight = workspace
             .look(&workspace.finder().task(task.as_str()).ok()?)
             .ok()?;
-        Some(line(&workspace, &judged, self.ui.paint_status))
+        Some(line(&workspace, &sight, self.ui.paint_status))
     }
 
     /// The repository as it is now: its settings may have changed since the last line.

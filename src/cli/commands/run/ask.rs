@@ -9,15 +9,15 @@ use crate::survey::Sight;
 /// Prompts for answers, and again for each one that does not fit; `None` if there is no question, or if the person ends
 /// the run.
 pub(super) fn ask(
-    judged: &Sight,
+    sight: &Sight,
     fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
     ui: &Ui,
 ) -> Option<Vec<Asked>> {
-    match drive::standstill(judged)? {
+    match drive::standstill(sight)? {
         Standstill::Pick(actions) => {
-            ui.problem(&judged.decision.reason);
+            ui.problem(&sight.decision.reason);
             for (at, action) in actions.iter().enumerate() {
-                let workflow = judged.workflow();
+                let workflow = sight.workflow();
                 let title = workflow
                     .action(action)
                     .and_then(|action| action.title.as_deref());
