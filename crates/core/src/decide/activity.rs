@@ -183,7 +183,7 @@ pub fn signalled(
     let Outcome::To(to) = &rule.outcome else {
         return None;
     };
-    let fired = judge.lead(rule, to, &scope);
+    let fired = judge.rules().lead(rule, to, &scope);
     Some(match fired.verdict {
         super::Verdict::Transition(transition)
         | super::Verdict::Handover {

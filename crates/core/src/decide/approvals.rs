@@ -6,6 +6,7 @@
 use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::order::{refused, why_after, with_why};
+use super::ruling::Rulings;
 use super::{
     ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind,
     PersonRuling, Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
@@ -143,13 +144,14 @@ fn place(
     false
 }
 
-impl Judge<'_> {
+impl Rulings<'_> {
     /// What people said of the phase; `None` if it does not ask for several approvals.
     pub(super) fn approvals(&self) -> Option<Approvals> {
-        let asked = self.phase.approvals.as_ref()?;
+        let asked = self.judge.phase.approvals.as_ref()?;
         let said = self
+            .judge
             .state
-            .actor(&self.phase.id)
+            .actor(&self.judge.phase.id)
             .map(|actor| actor.approvals.as_slice())
             .unwrap_or_default();
         let mut found = Approvals {
@@ -165,14 +167,20 @@ impl Judge<'_> {
             let person = one.person.clone();
             match (self.still_stands(one), one.ruling) {
                 (false, _) => found.stale.push(person),
-                (true, Ruling::Approve) if has_written(self.phase, self.seen, &person) => {
+                (true, Ruling::Approve)
+                    if has_written(self.judge.phase, self.judge.seen, &person) =>
+                {
                     found.writers.push(person);
                 }
                 (true, Ruling::Approve) => found.approved.push(person),
                 (true, Ruling::Reject) => found.rejected.push(person),
             }
         }
-        let taken = assigned(&asked.teams, &found.approved, &self.facts.inputs.teams);
+        let taken = assigned(
+            &asked.teams,
+            &found.approved,
+            &self.judge.facts.inputs.teams,
+        );
         for team in &asked.teams {
             let side = if taken.contains(&team) {
                 &mut found.teams
@@ -191,12 +199,12 @@ impl Judge<'_> {
     /// Whether all that a person judged is as it was; of code, the change of the task.
     fn still_stands(&self, said: &Approving) -> bool {
         said.on.iter().all(|(artifact, digest)| {
-            let seen = self.seen_of(artifact);
+            let seen = self.judge.seen_of(artifact);
             let Some(derived) = seen.map(|seen| &seen.derived) else {
                 return false;
             };
             match derived.tree {
-                Some(_) => self.is_same_change(artifact, *digest),
+                Some(_) => self.judge.grounds().is_same_change(artifact, *digest),
                 None => derived.digest == Some(*digest),
             }
         })
@@ -220,8 +228,9 @@ impl Judge<'_> {
         };
         let (transition, text) = self.saying(&said, why.as_deref(), stamp.at)?;
         let known = self
+            .judge
             .state
-            .actor(&self.phase.id)
+            .actor(&self.judge.phase.id)
             .map(|actor| actor.approvals.as_slice())
             .unwrap_or_default();
         let is_said = known.iter().any(|known| {
@@ -232,11 +241,11 @@ impl Judge<'_> {
                 "{} did so already, and all that it rests on is as it was",
                 said.person
             );
-            let argv = ["orch", "status", self.facts.task.as_str()];
+            let argv = ["orch", "status", self.judge.facts.task.as_str()];
             return Err(refused(Code::NothingToApply, message, Hint::run(&argv)));
         }
         let draft = Draft {
-            path: said.path(&self.phase.id),
+            path: said.path(&self.judge.phase.id),
             text,
             facts: None,
         };
@@ -256,7 +265,7 @@ impl Judge<'_> {
     ) -> Result<(Transition, String), Error> {
         let detail = Detail::Approve(said.clone());
         let reason = with_why(detail.words(), why)?;
-        let mut evidence = self.evidence(&self.approved_on());
+        let mut evidence = self.judge.evidence(&self.approved_on());
         let of: serde_json::Map<String, Value> = evidence
             .iter()
             .map(|one| {
@@ -270,9 +279,9 @@ impl Judge<'_> {
             "ruling": said.ruling, "person": said.person, "reason": reason, "at": at.to_string(), "of": of,
         });
         let text = format!("{file:#}\n");
-        let digest = self.workflow.digest.format().blob(text.as_bytes());
+        let digest = self.judge.workflow.digest.format().blob(text.as_bytes());
         if let Ok(artifact) = ArtifactName::new("approval") {
-            let files = vec![(said.path(&self.phase.id), digest)];
+            let files = vec![(said.path(&self.judge.phase.id), digest)];
             evidence.push(Evidence {
                 artifact,
                 files,
@@ -281,7 +290,7 @@ impl Judge<'_> {
                 committed: true,
             });
         }
-        let here = self.phase.id.clone();
+        let here = self.judge.phase.id.clone();
         let transition = Transition::new(Some(here.clone()), here, Kind::Approve, &reason);
         Ok((
             Transition {
@@ -296,12 +305,23 @@ impl Judge<'_> {
 
     /// What a person judges in the phase: what it needs and reads, and what earlier phases have made.
     fn approved_on(&self) -> Vec<ArtifactName> {
-        let before = self.workflow.position(&self.phase.id).unwrap_or_default();
-        let made = self.workflow.phases[..before]
+        let before = self
+            .judge
+            .workflow
+            .position(&self.judge.phase.id)
+            .unwrap_or_default();
+        let made = self.judge.workflow.phases[..before]
             .iter()
             .flat_map(|phase| &phase.produces);
         let mut names: Vec<ArtifactName> = Vec::new();
-        for name in self.phase.needs.iter().chain(&self.phase.reads).chain(made) {
+        for name in self
+            .judge
+            .phase
+            .needs
+            .iter()
+            .chain(&self.judge.phase.reads)
+            .chain(made)
+        {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -334,6 +354,7 @@ pub(super) fn said_again(
     };
     let why = why_after(&entry.reason, &Detail::Approve(said.clone()).words());
     judge
+        .rulings()
         .saying(said, why, entry.at)
         .map(|(transition, _)| transition)
         .map_err(|error| error.to_string())

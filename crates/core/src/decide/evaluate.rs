@@ -461,9 +461,10 @@ impl Judge<'_> {
         if self.phase.terminal || !self.broken_needs(&self.phase.needs, &[]).is_empty() {
             return None;
         }
-        match self.decisive(&self.scope())?.verdict {
+        match self.rules().decisive(&self.scope())?.verdict {
             Verdict::Transition(due)
-                if self.required_and_missing().is_none() && self.dependence_of(&due).is_none() =>
+                if self.required_and_missing().is_none()
+                    && self.grounds().dependence_of(&due).is_none() =>
             {
                 Some((*due, false))
             }
@@ -474,8 +475,10 @@ impl Judge<'_> {
 
     /// The phase that the task would enter if its verdict were by somebody else; `None` if that keeps it from nothing.
     pub(super) fn held_by_writer(&self) -> Option<PhaseId> {
-        match self.decisive(&self.scope())?.verdict {
-            Verdict::Transition(due) if self.dependence_of(&due).is_some() => Some(due.to),
+        match self.rules().decisive(&self.scope())?.verdict {
+            Verdict::Transition(due) if self.grounds().dependence_of(&due).is_some() => {
+                Some(due.to)
+            }
             _ => None,
         }
     }
@@ -505,7 +508,7 @@ impl Judge<'_> {
             tried: Vec::new(),
             inputs: self.inputs(sent_back.as_ref()),
             sent_back,
-            grounds: self.grounds(),
+            grounds: self.grounds().all(),
             evidence: Vec::new(),
             expects: Vec::new(),
             moves: Vec::new(),
@@ -521,22 +524,22 @@ impl Judge<'_> {
             return decision;
         }
         self.note_lost(&mut decision);
-        let found = self.ground_findings(&decision.grounds);
+        let found = self.grounds().ground_findings(&decision.grounds);
         decision.diagnostics.extend(found);
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
-            if let Some(handover) = self.handover_besides(&scope) {
+            if let Some(handover) = self.rules().handover_besides(&scope) {
                 decision.reason = format!("{}; {handover}", decision.reason);
             }
             return decision;
         }
-        let fired = self.try_rules(&scope, &mut decision);
+        let fired = self.rules().try_rules(&scope, &mut decision);
         match fired {
             Some(fired) => self.conclude(fired, &mut decision),
             None => expect::nothing_fired(self, &mut decision),
         }
-        self.tell_fallen(&mut decision);
+        self.grounds().tell_fallen(&mut decision);
         decision
     }
 
@@ -547,7 +550,7 @@ impl Judge<'_> {
         let mut remarks = if self.phase.terminal {
             Vec::new()
         } else {
-            self.remarks_on_writers()
+            self.grounds().remarks_on_writers()
         };
         let Some(guard) = &self.phase.remarks else {
             return remarks;
@@ -661,7 +664,7 @@ impl Judge<'_> {
         {
             return self.shallow(decision);
         }
-        let last_consistent = match self.first_fallen(&unmet) {
+        let last_consistent = match self.grounds().first_fallen(&unmet) {
             Some(phase) => Some(phase),
             None => self.last_consistent(),
         };
@@ -827,7 +830,7 @@ impl Judge<'_> {
                 if let Some(path) = self.required_and_missing() {
                     return wait_for_required(path, decision);
                 }
-                if let Some(dependence) = self.dependence_of(&transition) {
+                if let Some(dependence) = self.grounds().dependence_of(&transition) {
                     decision.diagnostics.push(dependence.finding(self));
                     decision.reason = dependence.reason(&self.facts.inputs);
                     for one in &mut decision.moves {

@@ -35,7 +35,10 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if !missing.is_empty() {
         reasons.push(format!("{} missing", are(&missing)));
     }
-    let asked = judge.approvals().filter(|approvals| !approvals.suffice());
+    let asked = judge
+        .rulings()
+        .approvals()
+        .filter(|approvals| !approvals.suffice());
     if let Some(approvals) = &asked {
         reasons.push(format!(
             "`{}` waits for people: {}",
@@ -369,7 +372,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         decision
             .options
             .push(choice("rollback", argv, Owner::Human, effect));
-        judge.rulings(decision);
+        judge.ruling_options(decision);
         if judge.waits_for_ruling(decision) {
             let argv = ["orch", "approve", task, "--override", WHY];
             let effect = "approve although its evidence no longer stands";
@@ -380,14 +383,14 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         return;
     }
     if judge.waits_for_ruling(decision) {
-        judge.rulings(decision);
+        judge.ruling_options(decision);
         if !decision.options.is_empty() {
             return;
         }
     }
     judge.prompt_option(decision);
     if matches!(decision.verdict, Verdict::Wait { .. }) {
-        judge.rulings(decision);
+        judge.ruling_options(decision);
         judge.persons_prompt(decision);
     }
     match decision.verdict.clone() {
@@ -470,10 +473,11 @@ impl Judge<'_> {
     }
 
     /// The commands by which a person decides, one each way, the due one first.
-    fn rulings(&self, decision: &mut Decision) {
+    fn ruling_options(&self, decision: &mut Decision) {
         let due = decision.transition().map(|due| due.to.clone());
         let task = self.facts.task.as_str();
         if self
+            .rulings()
             .approvals()
             .is_some_and(|approvals| !approvals.suffice())
         {
@@ -493,7 +497,7 @@ impl Judge<'_> {
             ));
             return;
         }
-        let [approved, rejected] = self.ruled_to(decision.transition());
+        let [approved, rejected] = self.rulings().ruled_to(decision.transition());
         if let Some(to) = approved {
             let effect = format!("move to `{to}`");
             decision.options.push(choice(

@@ -144,30 +144,50 @@ pub fn judged_before(workflow: &Workflow, state: &State, artifact: &Artifact) ->
     found
 }
 
-impl Judge<'_> {
+/// What a move to a good end rests on, and whether that still stands.
+#[derive(Clone, Copy)]
+pub(super) struct Grounds<'a> {
+    pub(super) judge: Judge<'a>,
+}
+
+impl<'a> Judge<'a> {
+    /// What a move to a good end rests on.
+    pub(super) fn grounds(&self) -> Grounds<'a> {
+        Grounds { judge: *self }
+    }
+}
+
+impl Grounds<'_> {
     /// The verdicts and reports on which earlier phases were left, apart from waived ones and those that are gone; and code
     /// that none of them judged.
-    pub(super) fn grounds(&self) -> Vec<Ground> {
-        if self.facts.version == RecordVersion::First || self.phase.terminal {
+    pub(super) fn all(&self) -> Vec<Ground> {
+        if self.judge.facts.version == RecordVersion::First || self.judge.phase.terminal {
             return Vec::new();
         }
-        let before = self.workflow.position(&self.phase.id).unwrap_or_default();
+        let before = self
+            .judge
+            .workflow
+            .position(&self.judge.phase.id)
+            .unwrap_or_default();
         let mut grounds: Vec<Ground> = Vec::new();
-        for phase in &self.workflow.phases[..before] {
-            let Some(actor) = self.state.actor(&phase.id) else {
+        for phase in &self.judge.workflow.phases[..before] {
+            let Some(actor) = self.judge.state.actor(&phase.id) else {
                 continue;
             };
-            for (artifact, judged) in
-                judged_versions(self.workflow, self.state, &self.phase.id, &phase.id)
-            {
-                let seen = self.seen_of(&artifact);
+            for (artifact, judged) in judged_versions(
+                self.judge.workflow,
+                self.judge.state,
+                &self.judge.phase.id,
+                &phase.id,
+            ) {
+                let seen = self.judge.seen_of(&artifact);
                 let Some(seen) = seen.filter(|seen| seen.derived.holds()) else {
                     continue;
                 };
                 let Some(digest) = seen.derived.digest else {
                     continue;
                 };
-                if self.state.waived.contains_key(&artifact) {
+                if self.judge.state.waived.contains_key(&artifact) {
                     continue;
                 }
                 let is_as_left = actor.left_with.get(&artifact) == Some(&Some(digest));
@@ -187,7 +207,7 @@ impl Judge<'_> {
                         self.replaced_stands(seen, name, *version)
                     };
                     ground.others.extend(standing.others);
-                    if self.phase.is_held_to(name) {
+                    if self.judge.phase.is_held_to(name) {
                         ground.why_not = ground.why_not.or(standing.why_not);
                     } else {
                         ground.left_over = ground.left_over.or(standing.left_over);
@@ -196,7 +216,7 @@ impl Judge<'_> {
                 grounds.push(ground);
             }
         }
-        for artifact in &self.workflow.artifacts {
+        for artifact in &self.judge.workflow.artifacts {
             if !grounds
                 .iter()
                 .any(|ground| ground.judged.contains(&artifact.name))
@@ -210,19 +230,26 @@ impl Judge<'_> {
     /// Code that an earlier phase made and no verdict judged, nor do people in this phase.
     fn code_ground(&self, artifact: &Artifact) -> Option<Ground> {
         let name = &artifact.name;
-        let recorded = recorded_code(self.workflow, self.state, &self.phase.id, artifact)?;
-        let seen = self.seen_of(name)?;
-        let is_exempt = self.state.waived.contains_key(name) || self.phase.approvals.is_some();
+        let recorded = recorded_code(
+            self.judge.workflow,
+            self.judge.state,
+            &self.judge.phase.id,
+            artifact,
+        )?;
+        let seen = self.judge.seen_of(name)?;
+        let is_exempt =
+            self.judge.state.waived.contains_key(name) || self.judge.phase.approvals.is_some();
         if seen.derived.tree.is_none() || is_exempt {
             return None;
         }
         let standing = self.code_stands(name, recorded, "is not as it was recorded");
-        let is_held = self.phase.is_held_to(name);
+        let is_held = self.judge.phase.is_held_to(name);
         let made_in = self
+            .judge
             .workflow
             .producers(name)
-            .filter_map(|phase| self.workflow.position(&phase.id));
-        let next = self.workflow.phases.get(made_in.max()? + 1)?;
+            .filter_map(|phase| self.judge.workflow.position(&phase.id));
+        let next = self.judge.workflow.phases.get(made_in.max()? + 1)?;
         Some(Ground {
             phase: next.id.clone(),
             artifact: name.clone(),
@@ -236,7 +263,7 @@ impl Judge<'_> {
 
     /// Whether a version that was judged is what is there.
     fn version_stands(&self, name: &ArtifactName, judged: Digest) -> JudgedStanding {
-        let Some(seen) = self.seen_of(name) else {
+        let Some(seen) = self.judge.seen_of(name) else {
             return JudgedStanding::default();
         };
         if seen.derived.tree.is_some() {
@@ -249,6 +276,7 @@ impl Judge<'_> {
             return JudgedStanding::fallen(format!("judged another version of `{name}`"));
         }
         if self
+            .judge
             .lost_evidence()
             .iter()
             .any(|(_, lost)| lost.artifact == *name)
@@ -260,8 +288,8 @@ impl Judge<'_> {
 
     /// Whether code that was recorded stands; `what` says what happened to it if not.
     fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
-        let present = self.seen_of(name);
-        let Some(since) = self.facts.code.since(name, recorded) else {
+        let present = self.judge.seen_of(name);
+        let Some(since) = self.judge.facts.code.since(name, recorded) else {
             return match present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
                 true => JudgedStanding::default(),
                 false => JudgedStanding::fallen(what.to_owned()),
@@ -308,7 +336,8 @@ impl Judge<'_> {
             ));
         }
         let named = derived.of.iter().find(|(of, _)| {
-            self.workflow
+            self.judge
+                .workflow
                 .artifact_named(of)
                 .is_some_and(|artifact| artifact.name == *name)
         });
@@ -392,11 +421,12 @@ impl Judge<'_> {
 
     /// The paths that the workflow says the plan names; `None` if they cannot be computed.
     fn planned_paths(&self) -> Option<PlannedPaths> {
-        let Some(guard) = &self.workflow.names else {
+        let Some(guard) = &self.judge.workflow.names else {
             return Some(PlannedPaths::default());
         };
         // Whether an approval counts depends on what the plan names.
         if self
+            .judge
             .workflow
             .reads(guard)
             .iter()
@@ -404,7 +434,7 @@ impl Judge<'_> {
         {
             return None;
         }
-        PlannedPaths::of(&guard.value(&self.scope()).ok()?)
+        PlannedPaths::of(&guard.value(&self.judge.scope()).ok()?)
     }
 
     /// What keeps a move to a phase from resting on evidence that stands; nothing unless that is a good end.
@@ -413,11 +443,11 @@ impl Judge<'_> {
             return Vec::new();
         }
         let grounds = self
-            .grounds()
+            .all()
             .into_iter()
             .filter(|ground| ground.why_not.is_some());
         let fallen = grounds.map(|ground| BrokenNeed {
-            path: self.path_of(&ground.artifact),
+            path: self.judge.path_of(&ground.artifact),
             missing: false,
             recorded: Some(ground.digest),
             outdated: ground.why_not,
@@ -431,7 +461,7 @@ impl Judge<'_> {
         if !target.is_good_end() {
             return Vec::new();
         }
-        let grounds = self.grounds();
+        let grounds = self.all();
         let standing = grounds.iter().filter(|ground| ground.why_not.is_none());
         let mut names: BTreeSet<ArtifactName> =
             standing.map(|ground| ground.artifact.clone()).collect();
@@ -441,6 +471,7 @@ impl Judge<'_> {
                 .flat_map(|ground| ground.judged.iter().cloned()),
         );
         let seen = self
+            .judge
             .seen
             .iter()
             .filter(|seen| names.contains(&seen.derived.name));
@@ -457,11 +488,11 @@ impl Judge<'_> {
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
         let rests_on_code = rests_on.iter().any(|one| {
-            let seen = self.seen_of(&one.artifact);
+            let seen = self.judge.seen_of(&one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
         });
-        if rests_on_code || self.phase.approvals.is_some() {
-            self.facts.code.base.clone()
+        if rests_on_code || self.judge.phase.approvals.is_some() {
+            self.judge.facts.code.base.clone()
         } else {
             None
         }
@@ -479,10 +510,10 @@ impl Judge<'_> {
         for ground in grounds {
             others.extend(&ground.others);
             let Some(why) = &ground.why_not else { continue };
-            let path = self.path_of(&ground.artifact);
-            let place = self.facts.place.place_of(&path);
+            let path = self.judge.path_of(&ground.artifact);
+            let place = self.judge.facts.place.place_of(&path);
             let message = format!("`{}` {why}", ground.artifact);
-            let finding = match self.workflow.may_end_well(&self.phase.id) {
+            let finding = match self.judge.workflow.may_end_well(&self.judge.phase.id) {
                 true => Diagnostic::warning(Code::EvidenceOutdated, message),
                 false => Diagnostic::note(Code::EvidenceOutdated, message),
             };
@@ -509,7 +540,7 @@ impl Judge<'_> {
     /// The phase that has to judge again, if nothing else is broken.
     pub(super) fn first_fallen(&self, unmet: &[BrokenNeed]) -> Option<PhaseId> {
         let is_only_fallen = unmet.iter().all(|need| need.outdated.is_some());
-        let grounds = self.grounds();
+        let grounds = self.all();
         let first = grounds
             .iter()
             .find(|ground| ground.why_not.is_some())
@@ -519,7 +550,7 @@ impl Judge<'_> {
 
     /// Says first what does not stand, if a good end is next.
     pub(super) fn tell_fallen(&self, decision: &mut Decision) {
-        if !self.workflow.may_end_well(&self.phase.id)
+        if !self.judge.workflow.may_end_well(&self.judge.phase.id)
             || !matches!(decision.verdict, Verdict::Wait { .. })
         {
             return;
@@ -535,7 +566,7 @@ impl Judge<'_> {
 
     /// The command that lets a phase judge again.
     fn back_to(&self, phase: &PhaseId) -> Hint {
-        let task = self.facts.task.as_str();
+        let task = self.judge.facts.task.as_str();
         Hint::run(&[
             "orch",
             "rollback",

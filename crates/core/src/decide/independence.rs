@@ -1,5 +1,6 @@
 //! Whether the verdict of a phase is by somebody else than those who wrote what it judges.
 
+use super::grounds::Grounds;
 use super::judge::Judge;
 use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
@@ -19,13 +20,17 @@ pub(super) struct Dependence {
     pub owner: Owner,
 }
 
-impl Judge<'_> {
+impl Grounds<'_> {
     /// What is wrong with the writers of the verdicts that lie there, in this phase and in earlier ones: what people
     /// are told whatever the settings require. That a writer is unknown is told only where it matters.
     pub(super) fn remarks_on_writers(&self) -> Vec<String> {
-        let is_required = self.facts.inputs.require.independent;
-        let end = self.workflow.position(&self.phase.id).unwrap_or_default();
-        let phases = self.workflow.phases.iter().take(end + 1);
+        let is_required = self.judge.facts.inputs.require.independent;
+        let end = self
+            .judge
+            .workflow
+            .position(&self.judge.phase.id)
+            .unwrap_or_default();
+        let phases = self.judge.workflow.phases.iter().take(end + 1);
         let found = phases
             .filter(|phase| !phase.not_by.is_empty())
             .flat_map(|phase| self.dependences(phase));
@@ -38,11 +43,15 @@ impl Judge<'_> {
     /// What keeps a task from leaving its phase by a transition that rests on a verdict; `None` if nothing does. The way
     /// back is always open.
     pub(super) fn dependence_of(&self, due: &Transition) -> Option<Dependence> {
-        let is_forward = self.workflow.position(&due.to) > self.workflow.position(&self.phase.id);
-        if !self.facts.inputs.require.independent || !is_forward || self.phase.not_by.is_empty() {
+        let is_forward = self.judge.workflow.position(&due.to)
+            > self.judge.workflow.position(&self.judge.phase.id);
+        if !self.judge.facts.inputs.require.independent
+            || !is_forward
+            || self.judge.phase.not_by.is_empty()
+        {
             return None;
         }
-        self.dependences(self.phase).into_iter().find(|one| {
+        self.dependences(self.judge.phase).into_iter().find(|one| {
             due.evidence
                 .iter()
                 .any(|named| named.artifact == one.verdict)
@@ -54,7 +63,7 @@ impl Judge<'_> {
         let produced: Vec<&Artifact> = phase
             .produces
             .iter()
-            .filter_map(|name| self.workflow.artifact(name))
+            .filter_map(|name| self.judge.workflow.artifact(name))
             .collect();
         let has_verdict = produced.iter().any(|artifact| is_verdict(artifact));
         let mut found = Vec::new();
@@ -62,12 +71,14 @@ impl Judge<'_> {
             if has_verdict && !is_verdict(artifact) {
                 continue;
             }
-            let Some(seen) = self.seen_of(&artifact.name) else {
+            let Some(seen) = self.judge.seen_of(&artifact.name) else {
                 continue;
             };
             if seen.derived.ready() {
                 let files = seen.counting.iter();
-                found.extend(files.filter_map(|file| of_verdict(self, phase, artifact, file)));
+                found.extend(
+                    files.filter_map(|file| of_verdict(&self.judge, phase, artifact, file)),
+                );
             }
         }
         found
@@ -76,6 +87,7 @@ impl Judge<'_> {
     /// The known writers of an artifact.
     fn writers(&self, artifact: &ArtifactName) -> impl Iterator<Item = &FileWriter> {
         let seen = self
+            .judge
             .seen
             .iter()
             .filter(move |seen| seen.derived.name == *artifact);
@@ -158,7 +170,11 @@ fn of_verdict(
     }
     for judged in &phase.not_by {
         for writer in &file.writers {
-            if !judge.writers(judged).any(|other| other.is_same(writer)) {
+            if !judge
+                .grounds()
+                .writers(judged)
+                .any(|other| other.is_same(writer))
+            {
                 continue;
             }
             let turn = if writer.turn.is_some() {

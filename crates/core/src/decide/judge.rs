@@ -96,7 +96,7 @@ impl Judge<'_> {
         if target.is_good_end() {
             let lost = self.lost_evidence().into_iter().map(|(_, lost)| lost);
             broken.extend(lost.filter(|lost| !target.needs.contains(&lost.artifact)));
-            broken.extend(self.fallen(target));
+            broken.extend(self.grounds().fallen(target));
         }
         broken
     }

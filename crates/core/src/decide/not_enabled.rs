@@ -38,7 +38,7 @@ pub(super) fn not_enabled(
     for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other))
     {
         let may = match other.when.holds(&scope).result {
-            Ok(true) => judge.may_perform(other, &scope, &mut Vec::new()),
+            Ok(true) => judge.rules().may_perform(other, &scope, &mut Vec::new()),
             otherwise => otherwise,
         };
         match may {

@@ -82,11 +82,11 @@ pub fn override_to(
         Kind::Override,
         reason,
     );
-    let grounds = judge.rests_on_grounds(target);
+    let grounds = judge.grounds().rests_on_grounds(target);
     let mut names = rests_on(from, target);
     names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
     transition.evidence = judge.evidence(&names);
-    transition.base = judge.base_of(&grounds);
+    transition.base = judge.grounds().base_of(&grounds);
     transition.rests_on = grounds;
     transition.waive = waive;
     Ok(transition)

@@ -14,15 +14,28 @@ pub(super) struct Fired<'w> {
     pub reason: String,
 }
 
-impl Judge<'_> {
+/// The rules of the phase.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) judge: Judge<'a>,
+}
+
+impl<'a> Judge<'a> {
+    /// The rules of the phase.
+    pub(super) fn rules(&self) -> Rules<'a> {
+        Rules { judge: *self }
+    }
+}
+
+impl<'a> Rules<'a> {
     /// Tries every rule of the phase; the first that fires or fails decides.
-    pub(super) fn try_rules<'w>(
-        &'w self,
+    pub(super) fn try_rules(
+        &self,
         scope: &dyn Scope,
         decision: &mut Decision,
-    ) -> Option<Fired<'w>> {
+    ) -> Option<Fired<'a>> {
         let mut fired = None;
-        for rule in self.workflow.rules_from(&self.phase.id) {
+        for rule in self.judge.workflow.rules_from(&self.judge.phase.id) {
             let held = rule.when.holds(scope);
             self.note_move(rule, &held, fired.as_ref(), decision);
             if rule.on.is_some() {
@@ -53,10 +66,11 @@ impl Judge<'_> {
     }
 
     /// The same rule and verdict as [`Self::try_rules`] returns, without what explains them.
-    pub(super) fn decisive<'w>(&'w self, scope: &dyn Scope) -> Option<Fired<'w>> {
+    pub(super) fn decisive(&self, scope: &dyn Scope) -> Option<Fired<'a>> {
         let mut rules = self
+            .judge
             .workflow
-            .rules_from(&self.phase.id)
+            .rules_from(&self.judge.phase.id)
             .filter(|rule| rule.on.is_none());
         rules.find_map(|rule| {
             let may = match rule.when.result(scope) {
@@ -95,13 +109,18 @@ impl Judge<'_> {
         let Outcome::To(to) = &rule.outcome else {
             return true;
         };
-        if self.workflow.position(to) <= self.workflow.position(&self.phase.id) {
+        if self.judge.workflow.position(to) <= self.judge.workflow.position(&self.judge.phase.id) {
             return true;
         }
-        let Some(approvals) = self.approvals().filter(|approvals| !approvals.suffice()) else {
+        let Some(approvals) = self
+            .judge
+            .rulings()
+            .approvals()
+            .filter(|approvals| !approvals.suffice())
+        else {
             return true;
         };
-        let name = format!("{APPROVALS}.{}", self.phase.id);
+        let name = format!("{APPROVALS}.{}", self.judge.phase.id);
         let saw = vec![
             (
                 format!("{name}.missing"),
@@ -129,10 +148,10 @@ impl Judge<'_> {
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
     ) -> Result<bool, Reason> {
-        let Some(action) = self.workflow.action(name) else {
+        let Some(action) = self.judge.workflow.action(name) else {
             return Ok(false);
         };
-        if self.state.tally(name).skipped {
+        if self.judge.state.tally(name).skipped {
             parts.push(GuardPart {
                 text: format!("!action.{name}.skipped"),
                 result: Truth::False,
@@ -172,7 +191,12 @@ impl Judge<'_> {
             if !matches!(value, None | Some(Value::Bool(false))) {
                 continue;
             }
-            let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read)
+            let Some((name, define)) = self
+                .judge
+                .workflow
+                .defines
+                .iter()
+                .find(|(name, _)| name == read)
             else {
                 continue;
             };
@@ -188,7 +212,7 @@ impl Judge<'_> {
         }
     }
 
-    fn failed<'w>(&self, rule: &'w Rule, parts: &[HeldPart], message: &str) -> Fired<'w> {
+    fn failed(&self, rule: &'a Rule, parts: &[HeldPart], message: &str) -> Fired<'a> {
         let part = parts.iter().find(|part| part.result.is_err());
         let text = part.map_or(rule.when.text(), |part| part.text.as_str());
         let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
@@ -205,7 +229,7 @@ impl Judge<'_> {
         }
     }
 
-    fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
+    fn fire(&self, rule: &'a Rule, scope: &dyn Scope) -> Fired<'a> {
         let reason = rule.because.clone();
         let verdict = match &rule.outcome {
             Outcome::To(to) => return self.lead(rule, to, scope),
@@ -216,7 +240,7 @@ impl Judge<'_> {
                 let owner = if is_asked {
                     Owner::Human
                 } else {
-                    self.phase.owner
+                    self.judge.phase.owner
                 };
                 Verdict::Wait {
                     what: what.clone(),
@@ -228,6 +252,7 @@ impl Judge<'_> {
                 offered
                     .retain(|action| self.is_available(action, scope, &mut Vec::new()) == Ok(true));
                 match self
+                    .judge
                     .state
                     .run
                     .chosen
@@ -258,7 +283,7 @@ impl Judge<'_> {
 
     /// The outcome of a rule that leads to a phase: checks the needs of the target and how often it has been
     /// attempted.
-    pub(super) fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
+    pub(super) fn lead(&self, rule: &'a Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'a> {
         let set = match self.bookkeeping(rule, scope) {
             Ok(set) => set,
             Err(reason) => {
@@ -271,7 +296,7 @@ impl Judge<'_> {
                 };
             }
         };
-        let Some(target) = self.workflow.phase(to) else {
+        let Some(target) = self.judge.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
             return Fired {
                 rule,
@@ -281,9 +306,9 @@ impl Judge<'_> {
                 reason,
             };
         };
-        let unmet = self.hinders(target);
+        let unmet = self.judge.hinders(target);
         if !unmet.is_empty() {
-            let last_consistent = self.last_consistent();
+            let last_consistent = self.judge.last_consistent();
             let verdict = Verdict::Inconsistent {
                 phase: to.clone(),
                 broken: unmet,
@@ -299,8 +324,9 @@ impl Judge<'_> {
                 reason,
             };
         }
-        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
-        let rests_on = self.rests_on_grounds(target);
+        let is_back =
+            self.judge.workflow.position(to) <= self.judge.workflow.position(&self.judge.phase.id);
+        let rests_on = self.judge.grounds().rests_on_grounds(target);
         let kind = if is_back {
             Kind::Regress
         } else {
@@ -308,12 +334,17 @@ impl Judge<'_> {
         };
         let transition = Transition {
             rule: Some(rule.id.clone()),
-            evidence: self.evidence(&self.rests_on(rule, target, &rests_on)),
+            evidence: self.judge.evidence(&self.rests_on(rule, target, &rests_on)),
             set,
-            base: self.base_of(&rests_on),
+            base: self.judge.grounds().base_of(&rests_on),
             rests_on,
             by_human: rule.by_human,
-            ..Transition::new(Some(self.phase.id.clone()), to.clone(), kind, &rule.because)
+            ..Transition::new(
+                Some(self.judge.phase.id.clone()),
+                to.clone(),
+                kind,
+                &rule.because,
+            )
         };
         if let Some(attempts) = self.exhausted(rule, to) {
             let reason = format!("{}, but {}", rule.because, too_often(to, attempts));
@@ -338,17 +369,22 @@ impl Judge<'_> {
     /// A rule that only a person takes is not limited, nor is the way to an end. A person who allowed another
     /// attempt at the current phase allowed it for the phases after it, too.
     fn exhausted(&self, rule: &Rule, to: &PhaseId) -> Option<u32> {
-        let target = self.workflow.phase(to).filter(|target| !target.terminal)?;
+        let target = self
+            .judge
+            .workflow
+            .phase(to)
+            .filter(|target| !target.terminal)?;
         if rule.by_human || rule.on.is_some() {
             return None;
         }
-        let is_forward = self.workflow.position(to) > self.workflow.position(&self.phase.id);
-        let here = self.state.attempt(&self.phase.id);
-        if is_forward && here > self.workflow.attempts_of(self.phase) {
+        let is_forward =
+            self.judge.workflow.position(to) > self.judge.workflow.position(&self.judge.phase.id);
+        let here = self.judge.state.attempt(&self.judge.phase.id);
+        if is_forward && here > self.judge.workflow.attempts_of(self.judge.phase) {
             return None;
         }
-        let attempts = self.state.attempt(&target.id);
-        if attempts >= self.workflow.attempts_of(target) {
+        let attempts = self.judge.state.attempt(&target.id);
+        if attempts >= self.judge.workflow.attempts_of(target) {
             Some(attempts)
         } else {
             None
@@ -359,8 +395,9 @@ impl Judge<'_> {
     /// own phase, so that its rules decide nothing.
     pub(super) fn handover_besides(&self, scope: &dyn Scope) -> Option<String> {
         let mut rules = self
+            .judge
             .workflow
-            .rules_from(&self.phase.id)
+            .rules_from(&self.judge.phase.id)
             .filter(|rule| rule.on.is_none());
         let rule = rules.find(|rule| rule.when.holds(scope).result == Ok(true))?;
         let Outcome::To(to) = &rule.outcome else {
@@ -374,6 +411,7 @@ impl Judge<'_> {
     /// next one, and at a good end what it rests on.
     fn rests_on(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self
+            .judge
             .phase
             .produces
             .iter()
@@ -382,12 +420,13 @@ impl Judge<'_> {
             .collect();
         names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
         let read = self
+            .judge
             .seen
             .iter()
             .filter(|seen| self.reads(rule, seen.derived.name.as_str()));
         // Code is not committed with the step, so every step from a phase that needs code names it.
-        let code = self.seen.iter().filter(|seen| {
-            seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name)
+        let code = self.judge.seen.iter().filter(|seen| {
+            seen.derived.tree.is_some() && self.judge.phase.needs.contains(&seen.derived.name)
         });
         names.extend(read.chain(code).map(|seen| seen.derived.name.clone()));
         names
@@ -395,7 +434,8 @@ impl Judge<'_> {
 
     /// Whether the guard of a rule reads an artifact, directly or through a named expression.
     pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
-        self.workflow
+        self.judge
+            .workflow
             .reads(&rule.when)
             .iter()
             .any(|chain| chain[0] == artifact)
@@ -420,8 +460,8 @@ impl Judge<'_> {
                 Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
             });
         let mut unmet: Vec<String> = false_parts.collect();
-        if let Some(target) = self.workflow.phase(to) {
-            let hindered = self.hinders(target);
+        if let Some(target) = self.judge.workflow.phase(to) {
+            let hindered = self.judge.hinders(target);
             unmet.extend(
                 hindered
                     .iter()

@@ -99,25 +99,40 @@ pub fn rule_on(
         seen: &seen,
     };
     if let Some(approvals) = judge
+        .rulings()
         .approvals()
         .filter(|_| !judge.due().is_some_and(|due| due.by_human))
     {
         let is_enough = order.overrides && order.ruling == Ruling::Approve && approvals.suffice();
         return match order.reason.filter(|_| is_enough) {
             Some(reason) => override_to(workflow, state, facts, None, reason).map(Ruled::of),
-            None => judge.said_by(order, stamp),
+            None => judge.rulings().said_by(order, stamp),
         };
     }
     let ruled = judge
+        .rulings()
         .rule_on(order, stamp)
-        .or_else(|| judge.rolled_back(order));
-    ruled.ok_or_else(|| judge.nothing(order, stamp))
+        .or_else(|| judge.rulings().rolled_back(order));
+    ruled.ok_or_else(|| judge.rulings().nothing(order, stamp))
 }
 
 /// A transition that a verdict makes due, and the file with the verdict.
 type Drafted = (Transition, Draft);
 
-impl Judge<'_> {
+/// What people decide: what they have said, and what an order of theirs would say.
+#[derive(Clone, Copy)]
+pub(super) struct Rulings<'a> {
+    pub(super) judge: Judge<'a>,
+}
+
+impl<'a> Judge<'a> {
+    /// What people decide.
+    pub(super) fn rulings(&self) -> Rulings<'a> {
+        Rulings { judge: *self }
+    }
+}
+
+impl Rulings<'_> {
     /// The phases to which an approval and a rejection would lead now, beside the transition that is due without them;
     /// `None` for one that cannot be made.
     pub(super) fn ruled_to(&self, due: Option<&Transition>) -> [Option<PhaseId>; 2] {
@@ -139,7 +154,7 @@ impl Judge<'_> {
 
     fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
         let approval = self.approval(order, stamp);
-        let ruled = self.ruled(order, stamp, self.due().as_ref(), approval.as_ref());
+        let ruled = self.ruled(order, stamp, self.judge.due().as_ref(), approval.as_ref());
         let ruled = ruled.or_else(|| self.overridden(order, stamp));
         let (mut transition, draft) = ruled?;
         // A verdict that lies there already, byte for byte, needs not be written.
@@ -168,8 +183,14 @@ impl Judge<'_> {
             .filter(|_| order.overrides && order.ruling == Ruling::Approve)?;
         let Hindered { to, draft, .. } = self.hindered(order, stamp)?;
         let to = Some(to.as_str());
-        let transition =
-            override_to(self.workflow, self.state, draft.facts.as_ref()?, to, reason).ok()?;
+        let transition = override_to(
+            self.judge.workflow,
+            self.judge.state,
+            draft.facts.as_ref()?,
+            to,
+            reason,
+        )
+        .ok()?;
         Some((transition, Some(draft)))
     }
 
@@ -177,15 +198,19 @@ impl Judge<'_> {
     fn rolled_back(&self, order: RulingOrder<'_>) -> Option<Ruled> {
         let reason = order.reason.filter(|_| order.ruling == Ruling::Reject)?;
         self.outputs().next()?;
-        if self.broken_needs(&self.phase.needs, &[]).is_empty() {
+        if self
+            .judge
+            .broken_needs(&self.judge.phase.needs, &[])
+            .is_empty()
+        {
             return None;
         }
         let objections = order.objections.iter().map(Objection::text);
         let reasons: Vec<&str> = std::iter::once(reason).chain(objections).collect();
         rollback(
-            self.workflow,
-            self.state,
-            self.facts,
+            self.judge.workflow,
+            self.judge.state,
+            self.judge.facts,
             order.to,
             &reasons.join("; "),
         )
@@ -196,7 +221,7 @@ impl Judge<'_> {
     /// Whether the file of a draft is there as it was drafted.
     fn holds(&self, draft: &Draft) -> bool {
         draft.facts.as_ref().is_some_and(|facts| {
-            digest_at(self.facts, &draft.path) == digest_at(facts, &draft.path)
+            digest_at(self.judge.facts, &draft.path) == digest_at(facts, &draft.path)
         })
     }
 
@@ -209,7 +234,7 @@ impl Judge<'_> {
         due: Option<&Transition>,
         approval: Option<&Drafted>,
     ) -> Option<(Transition, Option<Draft>)> {
-        if self.phase.terminal {
+        if self.judge.phase.terminal {
             return None;
         }
         // Objections have to be written down, whatever lies there.
@@ -240,7 +265,7 @@ impl Judge<'_> {
     /// phase, or it rests on a verdict of the phase.
     fn is_persons(&self, due: &Transition) -> bool {
         due.by_human
-            || self.phase.owner == Owner::Human
+            || self.judge.phase.owner == Owner::Human
             || self
                 .outputs()
                 .any(|output| is_verdict(output) && self.rests_on_verdict(due, output))
@@ -248,20 +273,21 @@ impl Judge<'_> {
 
     /// Whether a transition leaves the phase because of what a verdict says.
     fn rests_on_verdict(&self, due: &Transition, verdict: &Artifact) -> bool {
-        let mut rules = self.workflow.rules.iter();
+        let mut rules = self.judge.workflow.rules.iter();
         let rule = rules.find(|rule| due.rule.as_ref() == Some(&rule.id));
-        due.to != self.phase.id && rule.is_some_and(|rule| self.reads(rule, verdict.name.as_str()))
+        due.to != self.judge.phase.id
+            && rule.is_some_and(|rule| self.judge.rules().reads(rule, verdict.name.as_str()))
     }
 
     fn leads_on(&self, to: &PhaseId) -> bool {
-        self.workflow.position(to) > self.workflow.position(&self.phase.id)
+        self.judge.workflow.position(to) > self.judge.workflow.position(&self.judge.phase.id)
     }
 
     /// The draft of an approval: by an example of the schema, or else, of a verdict, by the opposite of one.
     fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
         let order = RulingOrder { to: None, ..order };
-        first_drafted(self, order, stamp, Choices::OfExamples, true)
-            .or_else(|| first_drafted(self, order, stamp, Choices::Opposite, true))
+        first_drafted(&self.judge, order, stamp, Choices::OfExamples, true)
+            .or_else(|| first_drafted(&self.judge, order, stamp, Choices::Opposite, true))
     }
 
     /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
@@ -271,22 +297,22 @@ impl Judge<'_> {
             let varied = self.drafted(order, stamp, Choices::Varied);
             return varied.into_iter().find(|(due, _)| due.to.as_str() == to);
         }
-        if let Some(first) = first_drafted(self, order, stamp, Choices::OfExamples, false) {
+        if let Some(first) = first_drafted(&self.judge, order, stamp, Choices::OfExamples, false) {
             return Some(first);
         }
         let closed = self
             .hindered(order, stamp)
-            .and_then(|hindered| self.workflow.position(&hindered.to));
+            .and_then(|hindered| self.judge.workflow.position(&hindered.to));
         let Some(closed) = closed else {
-            return first_drafted(self, order, stamp, Choices::Opposite, false);
+            return first_drafted(&self.judge, order, stamp, Choices::Opposite, false);
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
-        before.retain(|(due, _)| self.workflow.position(&due.to) < Some(closed));
+        before.retain(|(due, _)| self.judge.workflow.position(&due.to) < Some(closed));
         // If several lead there, the first.
         before
             .into_iter()
             .rev()
-            .max_by_key(|(due, _)| self.workflow.position(&due.to))
+            .max_by_key(|(due, _)| self.judge.workflow.position(&due.to))
     }
 
     /// The drafts that make a transition due which a person may take by them. A verdict leads there with its objections
@@ -323,15 +349,16 @@ impl Judge<'_> {
     /// The outputs of the phase that a person may write: the verdicts, and in a phase that a person owns all that have
     /// to be there.
     fn outputs(&self) -> impl Iterator<Item = &Artifact> {
-        let is_persons = self.phase.owner == Owner::Human;
+        let is_persons = self.judge.phase.owner == Owner::Human;
 
         let artifacts = self
+            .judge
             .phase
             .produces
             .iter()
-            .filter_map(|name| self.workflow.artifact(name));
+            .filter_map(|name| self.judge.workflow.artifact(name));
         artifacts.filter(move |artifact| {
-            let is_owed = is_persons && !self.phase.optional.contains(&artifact.name);
+            let is_owed = is_persons && !self.judge.phase.optional.contains(&artifact.name);
             artifact.format == Format::Json && (is_owed || is_verdict(artifact))
         })
     }
@@ -345,7 +372,7 @@ impl Judge<'_> {
     ) -> impl Iterator<Item = (&Artifact, Draft)> {
         let outputs = self
             .outputs()
-            .filter(|artifact| blank(&self.path_of(&artifact.name)).is_none());
+            .filter(|artifact| blank(&self.judge.path_of(&artifact.name)).is_none());
         outputs.flat_map(move |artifact| {
             let schema = artifact
                 .schema
@@ -367,13 +394,13 @@ impl Judge<'_> {
     }
 
     fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
-        let path = self.path_of(&artifact.name);
+        let path = self.judge.path_of(&artifact.name);
         let text = format!("{value:#}\n");
         let writer = FileWriter {
             ordered: true,
             ..stamp.writer()
         };
-        let mut facts = self.facts.clone();
+        let mut facts = self.judge.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         let pattern = files
             .iter()
@@ -384,7 +411,7 @@ impl Judge<'_> {
             pattern,
             is_tree: false,
             path: path.clone(),
-            digest: Some(self.workflow.digest.format().blob(text.as_bytes())),
+            digest: Some(self.judge.workflow.digest.format().blob(text.as_bytes())),
             data: Some(Arc::new(value)),
             problems: Vec::new(),
             writers: vec![writer],
@@ -398,12 +425,17 @@ impl Judge<'_> {
 
     /// What is concluded with a draft in its place.
     fn on<T>(&self, draft: &Draft, conclude: impl Fn(&Judge<'_>) -> T) -> T {
-        let facts = draft.facts.as_ref().unwrap_or(self.facts);
-        let seen = look(self.workflow, self.state, &self.phase.id, facts);
+        let facts = draft.facts.as_ref().unwrap_or(self.judge.facts);
+        let seen = look(
+            self.judge.workflow,
+            self.judge.state,
+            &self.judge.phase.id,
+            facts,
+        );
         conclude(&Judge {
             facts,
             seen: &seen,
-            ..*self
+            ..self.judge
         })
     }
 
@@ -454,7 +486,7 @@ impl Judge<'_> {
 
     /// The digests of what a decision is made on: the needs of the phase.
     fn digests(&self, artifact: &ArtifactName) -> Value {
-        let of = super::expect::judged(self, artifact).into_iter();
+        let of = super::expect::judged(&self.judge, artifact).into_iter();
         Value::Object(
             of.map(|(name, digest)| (name.to_string(), digest.to_string().into()))
                 .collect(),
@@ -481,7 +513,7 @@ impl Judge<'_> {
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
                 && order
                     .to
-                    .is_none_or(|named| to.as_str() == named || to == self.phase.id);
+                    .is_none_or(|named| to.as_str() == named || to == self.judge.phase.id);
             if is_meant {
                 return Some(Hindered {
                     to,
@@ -495,13 +527,13 @@ impl Judge<'_> {
 
     /// Why nothing can be decided so.
     fn nothing(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
-        let task = self.facts.task.as_str();
+        let task = self.judge.facts.task.as_str();
 
         if let Some(why) = self.contradicted(order, stamp) {
             let argv = ["orch", "reject", task, "--reason", WHY];
             return nothing_to(order, &why, Hint::run(&argv));
         }
-        let now = self.decide_alone(Vec::new());
+        let now = self.judge.decide_alone(Vec::new());
         // A decision that would be taken in vain says more than the missing file.
         let hindered = self
             .hindered(order, stamp)
@@ -540,7 +572,7 @@ impl Judge<'_> {
             return refused(Code::EvidenceOutdated, said, hint);
         }
         let back = if lacks_needs && order.ruling == Ruling::Reject {
-            self.last_consistent()
+            self.judge.last_consistent()
         } else {
             None
         };
@@ -683,10 +715,10 @@ fn first_drafted(
     choices: Choices,
     on: bool,
 ) -> Option<Drafted> {
-    let drafted = judge.drafted(order, stamp, choices);
+    let drafted = judge.rulings().drafted(order, stamp, choices);
     drafted
         .into_iter()
-        .find(|(due, _)| judge.leads_on(&due.to) == on)
+        .find(|(due, _)| judge.rulings().leads_on(&due.to) == on)
 }
 
 #[cfg(test)]

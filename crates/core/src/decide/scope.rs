@@ -92,6 +92,7 @@ impl<'a> TaskScope<'a> {
                 phase,
                 seen,
             }
+            .rulings()
             .approvals()?;
             Some((phase.id.to_string(), approvals.value()))
         });

@@ -103,7 +103,7 @@ impl Judge<'_> {
             .rules
             .iter()
             .find(|rule| entry.rule.as_deref() == Some(rule.id.as_str()));
-        rule.is_some_and(|rule| self.reads(rule, seen.derived.name.as_str()))
+        rule.is_some_and(|rule| self.rules().reads(rule, seen.derived.name.as_str()))
             && seen.files.iter().any(|file| rested_on(entry, file))
     }
 }

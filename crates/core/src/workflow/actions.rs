@@ -1,8 +1,9 @@
 //! Compiles actions, questions and limits.
 
-use super::compile::{Compiler, KnownNames, clamp, is_reserved};
+use super::compile::{KnownNames, clamp, is_reserved};
 use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawImport, RawLimits, Text};
+use super::rule::RuleCompiler;
 use super::{Action, Ask, Guard, ImportValue, Limits, StateImport, Times, Types};
 use crate::Spanned;
 use crate::base::pointer::child;
@@ -11,10 +12,10 @@ use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period};
 /// What the expressions of `[state.import]` read.
 const ORIGINAL: &str = "original";
 
-impl Compiler<'_> {
+impl RuleCompiler<'_, '_> {
     pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {
         if let Some(prompt) = &raw.prompt {
-            self.agent(prompt);
+            self.compiler.agent(prompt);
         }
         self.writable(&raw.writes, known.phase_key);
         self.pointers(&raw.show);
@@ -25,7 +26,8 @@ impl Compiler<'_> {
             });
             if let Some(reason) = fault {
                 let message = format!("`outputs` {reason}");
-                self.problem(&path.span, Diagnostic::error(Code::WorkflowValue, message));
+                self.compiler
+                    .problem(&path.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
         let times = Times {
@@ -37,7 +39,8 @@ impl Compiler<'_> {
             && soft >= hard
         {
             let message = format!("`soft_timeout` must be shorter than `timeout`, which is {hard}");
-            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+            self.compiler
+                .problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         let when = raw
             .when
@@ -48,7 +51,9 @@ impl Compiler<'_> {
             .as_ref()
             .map_or_else(Guard::always, |text| self.condition(text, known));
         Some(Action {
-            name: self.name(&raw.name, |text| ActionName::new(text))?,
+            name: self
+                .compiler
+                .name(&raw.name, |text| ActionName::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
             prompt: raw.prompt.as_ref().map(|prompt| prompt.value.clone()),
             when,
@@ -65,7 +70,7 @@ impl Compiler<'_> {
     pub(super) fn question(&mut self, raw: &RawAsk, known: &KnownNames<'_>) -> Option<Ask> {
         let Some(title) = &raw.title else {
             let message = format!("question `{}` has no `title`", raw.name.value);
-            self.problem(
+            self.compiler.problem(
                 &raw.name.span,
                 Diagnostic::error(Code::WorkflowMissingKey, message),
             );
@@ -77,7 +82,7 @@ impl Compiler<'_> {
                 "question `{}` has no `writes`, so its answer would be lost",
                 raw.name.value
             );
-            self.problem(
+            self.compiler.problem(
                 &raw.name.span,
                 Diagnostic::error(Code::WorkflowMissingKey, message),
             );
@@ -89,14 +94,15 @@ impl Compiler<'_> {
                     "`{}` is not among the `writes` of the question",
                     pointer.value
                 );
-                self.problem(
+                self.compiler.problem(
                     &pointer.span,
                     Diagnostic::error(Code::WorkflowValue, message),
                 );
             }
         }
         // Only rules refer to questions, so the name of a question is a label.
-        self.name(&raw.name, |text| ArtifactName::new(text))?;
+        self.compiler
+            .name(&raw.name, |text| ArtifactName::new(text))?;
         Some(Ask {
             name: raw.name.value.clone(),
             title: title.value.clone(),
@@ -138,7 +144,7 @@ impl Compiler<'_> {
 
     /// A guard: checks its names, and that it yields true or false.
     pub(super) fn condition(&mut self, text: &Text, known: &KnownNames<'_>) -> Guard {
-        self.guard(text, |compiler, guard| {
+        self.compiler.guard(text, |compiler, guard| {
             compiler.check_names(text, guard, known.artifacts, known.defines);
             if !guard.types().meets(Types::BOOL) {
                 let message = "the guard does not yield true or false";
@@ -160,7 +166,9 @@ impl Compiler<'_> {
         let mut values = Vec::new();
         for (pointer, text) in raw {
             if self.writable(std::slice::from_ref(pointer), known.phase_key) {
-                let guard = self.named_guard(text, known.artifacts, known.defines);
+                let guard = self
+                    .compiler
+                    .named_guard(text, known.artifacts, known.defines);
                 values.push((pointer.value.clone(), guard));
             }
         }
@@ -173,7 +181,7 @@ impl Compiler<'_> {
             let message =
                 "`[state.import]` has no `known_by`, so it would take every state for the original";
             let hint = "name JSON pointers that only the states of the older tool have";
-            self.problem(
+            self.compiler.problem(
                 &raw.span,
                 Diagnostic::error(Code::WorkflowMissingKey, message).hint(hint),
             );
@@ -211,7 +219,7 @@ impl Compiler<'_> {
     fn import_value(&mut self, text: &Text, defines: &[(String, Guard)]) -> Guard {
         let mut known = vec![ORIGINAL];
         known.extend(defines.iter().map(|(name, _)| name.as_str()));
-        self.guard(text, |compiler, guard| {
+        self.compiler.guard(text, |compiler, guard| {
             compiler.roots(text, guard, &known);
         })
     }
@@ -227,7 +235,7 @@ impl Compiler<'_> {
                 .is_some_and(|key| is_reserved(key, phase_key))
             {
                 let message = format!("`{}` is reserved for orch and cannot be set", pointer.value);
-                self.problem(
+                self.compiler.problem(
                     &pointer.span,
                     Diagnostic::error(Code::WorkflowValue, message),
                 );
@@ -248,7 +256,7 @@ impl Compiler<'_> {
                 "`{}` is not a JSON pointer; it starts with `/`",
                 pointer.value
             );
-            self.problem(
+            self.compiler.problem(
                 &pointer.span,
                 Diagnostic::error(Code::WorkflowValue, message),
             );
@@ -263,7 +271,7 @@ impl Compiler<'_> {
         if period.is_none() {
             let message = format!("`{key}` is not a duration");
             let hint = "write whole numbers with units, for example \"90s\", \"30m\" or \"1h30m\"";
-            self.problem(
+            self.compiler.problem(
                 &text.span,
                 Diagnostic::error(Code::WorkflowValue, message).hint(hint),
             );

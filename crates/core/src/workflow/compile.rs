@@ -288,21 +288,21 @@ impl Compiler<'_> {
         let actions: Vec<Action> = raw
             .actions
             .iter()
-            .filter_map(|action| self.action(action, &known))
+            .filter_map(|action| self.rules().action(action, &known))
             .collect();
         let asks: Vec<Ask> = raw
             .asks
             .iter()
-            .filter_map(|ask| self.question(ask, &known))
+            .filter_map(|ask| self.rules().question(ask, &known))
             .collect();
-        let limits = self.limits(&raw.limits);
-        self.pointers(&raw.show);
-        let keep = self.windows(&raw.keep, &known);
-        let rebuild = self.values(&raw.rebuild, &known);
+        let limits = self.rules().limits(&raw.limits);
+        self.rules().pointers(&raw.show);
+        let keep = self.rules().windows(&raw.keep, &known);
+        let rebuild = self.rules().values(&raw.rebuild, &known);
         let import = raw
             .import
             .as_ref()
-            .and_then(|import| self.import(import, &phase_key));
+            .and_then(|import| self.rules().import(import, &phase_key));
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
@@ -310,7 +310,7 @@ impl Compiler<'_> {
         let rules: Vec<Rule> = raw
             .rules
             .iter()
-            .filter_map(|rule| self.rule(rule, &known, &actions, &asks))
+            .filter_map(|rule| self.rules().rule(rule, &known, &actions, &asks))
             .collect();
         self.rule_ids(&raw.rules);
         self.defaults(&raw.defaults, &phase_key);

@@ -7,7 +7,19 @@ use super::{Action, Ask, Guard, Outcome, Phase, Rule, Signal};
 use crate::base::{ActionName, Code, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
 
-impl Compiler<'_> {
+/// Compiles rules, and what they do.
+pub(super) struct RuleCompiler<'c, 'd> {
+    pub(super) compiler: &'c mut Compiler<'d>,
+}
+
+impl<'d> Compiler<'d> {
+    /// Compiles rules, and what they do.
+    pub(super) fn rules(&mut self) -> RuleCompiler<'_, 'd> {
+        RuleCompiler { compiler: self }
+    }
+}
+
+impl RuleCompiler<'_, '_> {
     pub(super) fn rule(
         &mut self,
         raw: &RawRule,
@@ -19,7 +31,7 @@ impl Compiler<'_> {
         let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
         let id = self
             .required(raw.id.as_ref(), &head, "id")
-            .and_then(|id| self.name(&id, |text| RuleId::new(text)));
+            .and_then(|id| self.compiler.name(&id, |text| RuleId::new(text)));
         let because = self.required(raw.because.as_ref(), &head, "because");
         let from = self.from(raw, &head, phases);
         let when = raw
@@ -30,7 +42,7 @@ impl Compiler<'_> {
             None => false,
             Some((_, "human")) => true,
             Some((text, _)) => {
-                self.unknown(
+                self.compiler.unknown(
                     text,
                     Code::WorkflowValue,
                     "value of `by`",
@@ -52,7 +64,7 @@ impl Compiler<'_> {
             .filter(|_| raw.to.is_none() && raw.run.is_none())
         {
             let message = "`set` is allowed only with `to` or `run`";
-            self.problem(
+            self.compiler.problem(
                 &pointer.span,
                 Diagnostic::error(Code::WorkflowOutcome, message),
             );
@@ -67,7 +79,7 @@ impl Compiler<'_> {
             by_human,
             on,
             ask,
-            place: self.place(&head),
+            place: self.compiler.place(&head),
         })
     }
 
@@ -79,7 +91,8 @@ impl Compiler<'_> {
                 None => (head, "is missing"),
             };
             let message = format!("`{key}` of the rule {fault}");
-            self.problem(span, Diagnostic::error(Code::WorkflowMissingKey, message));
+            self.compiler
+                .problem(span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         present.cloned()
     }
@@ -94,16 +107,17 @@ impl Compiler<'_> {
                         .filter(|phase| !phase.terminal)
                         .map(|phase| phase.id.clone()),
                 );
-            } else if let Some(id) = self.phase_id(text, phases) {
+            } else if let Some(id) = self.compiler.phase_id(text, phases) {
                 if phases.iter().any(|phase| phase.id == id && phase.terminal) {
                     let message = format!("`{id}` is terminal, so no rule can start from it");
-                    self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+                    self.compiler
+                        .problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
                 }
                 from.push(id);
             }
         }
         if raw.from.is_empty() {
-            self.problem(
+            self.compiler.problem(
                 head,
                 Diagnostic::error(Code::WorkflowMissingKey, "the rule has no `from`"),
             );
@@ -128,11 +142,12 @@ impl Compiler<'_> {
         ];
         if given.iter().filter(|given| **given).count() != 1 {
             let message = "a rule needs exactly one of `to`, `run`, `wait` and `choose`";
-            self.problem(head, Diagnostic::error(Code::WorkflowOutcome, message));
+            self.compiler
+                .problem(head, Diagnostic::error(Code::WorkflowOutcome, message));
             return None;
         }
         if let Some(to) = &raw.to {
-            return self.phase_id(to, phases).map(Outcome::To);
+            return self.compiler.phase_id(to, phases).map(Outcome::To);
         }
         if let Some(run) = &raw.run {
             return self.action_name(run, actions).map(Outcome::Run);
@@ -140,14 +155,16 @@ impl Compiler<'_> {
         if let Some(wait) = &raw.wait {
             if wait.value.trim().is_empty() {
                 let message = "`wait` is empty; say what the task waits for";
-                self.problem(&wait.span, Diagnostic::error(Code::WorkflowValue, message));
+                self.compiler
+                    .problem(&wait.span, Diagnostic::error(Code::WorkflowValue, message));
             }
             return Some(Outcome::Wait(wait.value.clone()));
         }
         let choices = raw.choose.as_deref().unwrap_or_default();
         if choices.is_empty() {
             let message = "`choose` names no action";
-            self.problem(head, Diagnostic::error(Code::WorkflowValue, message));
+            self.compiler
+                .problem(head, Diagnostic::error(Code::WorkflowValue, message));
         }
         Some(Outcome::Choose(
             choices
@@ -174,7 +191,7 @@ impl Compiler<'_> {
                 );
                 let diagnostic = Diagnostic::error(Code::WorkflowValue, message)
                     .hint("let either the rule or the action write it");
-                self.problem(&pointer.span, diagnostic);
+                self.compiler.problem(&pointer.span, diagnostic);
             }
         }
     }
@@ -184,7 +201,7 @@ impl Compiler<'_> {
         let text = raw.on.as_ref()?;
         if raw.to.is_none() {
             let message = "`on` is allowed only with `to`";
-            self.problem(
+            self.compiler.problem(
                 &text.span,
                 Diagnostic::error(Code::WorkflowOutcome, message),
             );
@@ -192,7 +209,8 @@ impl Compiler<'_> {
         let signal = Signal::named(&text.value);
         if signal.is_none() {
             let known = Signal::ALL.into_iter().map(Signal::as_str);
-            self.unknown(text, Code::WorkflowValue, "value of `on`", known);
+            self.compiler
+                .unknown(text, Code::WorkflowValue, "value of `on`", known);
         }
         signal
     }
@@ -201,14 +219,15 @@ impl Compiler<'_> {
         let text = raw.ask.as_ref()?;
         if raw.wait.is_none() {
             let message = "`ask` is allowed only with `wait`";
-            self.problem(
+            self.compiler.problem(
                 &text.span,
                 Diagnostic::error(Code::WorkflowOutcome, message),
             );
         }
         if !asks.iter().any(|ask| ask.name == text.value) {
             let known = asks.iter().map(|ask| ask.name.as_str());
-            self.unknown(text, Code::WorkflowUnknownAsk, "question", known);
+            self.compiler
+                .unknown(text, Code::WorkflowUnknownAsk, "question", known);
         }
         Some(text.value.clone())
     }
@@ -220,7 +239,8 @@ impl Compiler<'_> {
             .map(|action| action.name.clone());
         if found.is_none() {
             let known = actions.iter().map(|action| action.name.as_str());
-            self.unknown(text, Code::WorkflowUnknownAction, "action", known);
+            self.compiler
+                .unknown(text, Code::WorkflowUnknownAction, "action", known);
         }
         found
     }

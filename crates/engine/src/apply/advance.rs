@@ -3,7 +3,7 @@
 
 use super::attempts::CommitAttempts;
 use super::authority::Authority;
-use super::create::creation;
+use super::first_step::creation;
 use super::record_files::{RecordFiles, Records};
 use super::{CommitGroup, Holds};
 use crate::base::{Code, Diagnostic, Digest, TaskId};

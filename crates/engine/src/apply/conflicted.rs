@@ -1,9 +1,8 @@
 //! Conflicted records: those with conflict markers, and those with heads that cannot be joined by rule.
 
-use super::merge_driver::united;
 use super::record_files::bytes_at;
 use crate::base::{Code, Digest, Hint, RepoPath};
-use crate::record::{EventLog, sides};
+use crate::record::{EventLog, sides, united_lines};
 use crate::store::{Operation, Store, Unmerged};
 use crate::survey::{Error, Finder, Reader, TaskRef};
 
@@ -167,5 +166,13 @@ impl Conflicts<'_> {
     /// Whether any path of the repository is unmerged. Returns an error if git fails.
     pub fn is_unmerged(&self) -> Result<bool, Error> {
         Ok(!self.unmerged()?.is_empty())
+    }
+}
+
+/// The lines of both sides of a log, without repetitions.
+pub(super) fn united(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
+    match (std::str::from_utf8(ours), std::str::from_utf8(theirs)) {
+        (Ok(ours), Ok(theirs)) => united_lines(ours, theirs).into_bytes(),
+        _ => [ours, b"\n", theirs].concat(),
     }
 }

@@ -4,9 +4,9 @@
 //! only the fold of the log, so our version is kept: its heads then differ from those of the log, and the
 //! next reader folds the log again.
 
-use super::conflicted::Conflicts;
+use super::conflicted::{Conflicts, united};
 use crate::base::RepoPath;
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE, united_lines};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::io_error;
 use crate::store::durable;
 use crate::survey::{Error, TaskRef};
@@ -61,12 +61,4 @@ fn side(path: &Path) -> Result<Vec<u8>, Error> {
     let none = || io::ErrorKind::NotFound.into();
     let bytes = durable::read_if_there(path).and_then(|bytes| bytes.ok_or_else(none));
     bytes.map_err(|source| io_error(path, source))
-}
-
-/// The lines of both sides of a log, without repetitions.
-pub(super) fn united(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
-    match (std::str::from_utf8(ours), std::str::from_utf8(theirs)) {
-        (Ok(ours), Ok(theirs)) => united_lines(ours, theirs).into_bytes(),
-        _ => [ours, b"\n", theirs].concat(),
-    }
 }

@@ -11,6 +11,7 @@ mod commit_plan;
 mod conflicted;
 mod create;
 mod draft;
+mod first_step;
 mod group;
 mod merge_driver;
 mod new_id;

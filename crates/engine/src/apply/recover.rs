@@ -2,7 +2,8 @@
 
 use super::authority::Authority;
 use super::conflicted::Conflicts;
-use super::create::{refuse_misplaced, refuse_unknown_phase};
+use super::create::refuse_misplaced;
+use super::first_step::refuse_unknown_phase;
 use super::record_files::{RecordFiles, Records, bytes_at};
 use crate::base::{Code, Digest, Hint, RepoPath};
 use crate::decide::rebuild_from_files;

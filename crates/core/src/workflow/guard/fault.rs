@@ -32,7 +32,7 @@ pub(super) fn fault(
     context: &Context<'_, '_>,
     error: &ExecutionError,
 ) -> GuardFault {
-    let found = Finder { bound: Vec::new() }.find(expression, context);
+    let found = FaultFinder { bound: Vec::new() }.find(expression, context);
     found.unwrap_or_else(|| GuardFault {
         message: words(error),
         path: None,
@@ -43,11 +43,11 @@ fn fails(expression: &IdedExpr, context: &Context<'_, '_>) -> bool {
     Value::resolve(expression, context).is_err()
 }
 
-struct Finder {
+struct FaultFinder {
     bound: Vec<Bound>,
 }
 
-impl Finder {
+impl FaultFinder {
     /// The fault of an expression that fails; `None` if none of its parts does alone.
     fn find(&mut self, expression: &IdedExpr, context: &Context<'_, '_>) -> Option<GuardFault> {
         match &expression.expr {

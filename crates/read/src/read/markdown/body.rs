@@ -88,11 +88,11 @@ pub(super) struct FoundPlaceholder {
 /// Reads a body that begins after `lines_before` lines.
 pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> Body {
     let lines = text.match_indices('\n').map(|(at, _)| at).collect();
-    let mut reader = Reader {
+    let mut reader = BodyReader {
         text,
         lines,
         lines_before,
-        ..Reader::default()
+        ..BodyReader::default()
     };
     let options =
         Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
@@ -111,7 +111,7 @@ pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> B
 }
 
 #[derive(Default)]
-struct Reader<'t> {
+struct BodyReader<'t> {
     text: &'t str,
     /// Where the lines end.
     lines: Vec<usize>,
@@ -132,7 +132,7 @@ struct Reader<'t> {
     read_to: usize,
 }
 
-impl Reader<'_> {
+impl BodyReader<'_> {
     fn take(&mut self, event: Event<'_>, range: std::ops::Range<usize>) {
         match event {
             Event::Start(Tag::Strong) => self.block.begin_strong(),
