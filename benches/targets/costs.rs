@@ -3,9 +3,9 @@
 use super::run::{EXECUTOR, LOOP};
 use super::table::{Row, Table, Unit};
 use super::{PLAN, World};
-use orch::apply::{AdvancePlan, Writer};
-use orch::drive::{self, Happened, RunOptions, StopFlag};
-use orch::survey::{Caller, Counted, Workspace};
+use orch_engine::apply::{AdvancePlan, Writer};
+use orch_engine::drive::{self, Happened, RunOptions, StopFlag};
+use orch_engine::survey::{Caller, Counted, Workspace};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,7 @@
 //! Lives of tasks: played once with the real program, then told of as many other tasks as are wanted.
 
-use orch::base::Digest;
-use orch::record::{EventLog, FoldCache, LogExtent, write_state};
+use orch_base::Digest;
+use orch_core::record::{EventLog, FoldCache, LogExtent, write_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;

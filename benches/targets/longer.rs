@@ -1,7 +1,7 @@
 //! A record that is many steps longer than it was, for what has to be as quick with it.
 
-use orch::decide::{HistoryEntry, State, keep_latest};
-use orch::record::{EventLog, FoldCache, LogExtent, record_steps, write_state};
+use orch_core::decide::{HistoryEntry, State, keep_latest};
+use orch_core::record::{EventLog, FoldCache, LogExtent, record_steps, write_state};
 
 /// The log and the state of a task as if so many steps more had been recorded, each of which changes nothing.
 pub fn longer(log: &str, many: usize) -> (String, String) {

@@ -16,8 +16,8 @@ use super::commands::{
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
-use crate::base::Period;
 use clap::{ArgAction, Args, FromArgMatches, Parser, Subcommand};
+use orch_base::Period;
 use std::ffi::OsString;
 use std::path::PathBuf;
 

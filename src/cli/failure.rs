@@ -1,6 +1,6 @@
 //! Exit codes and failures: what went wrong, and what to type next.
 
-use crate::base::{Class, Code, Diagnostic, Error, Hint};
+use orch_base::{Class, Code, Diagnostic, Error, Hint};
 use std::io;
 
 /// Every exit code of `orch`, the same for all commands.

@@ -1,12 +1,12 @@
 //! Signals: SIGINT, SIGTERM and SIGHUP end the process at once, except while it holds one of git's lock
 //! files.
 
-use crate::base::locked;
-use crate::drive::StopFlag;
+use orch_base::locked;
+use orch_engine::drive::StopFlag;
 #[cfg(feature = "repl")]
-use crate::run::OwnProgram;
-use crate::run::kill_all;
-use crate::store::IndexGate;
+use orch_engine::run::OwnProgram;
+use orch_engine::run::kill_all;
+use orch_git::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 #[cfg(feature = "repl")]
@@ -150,7 +150,7 @@ impl Interrupts {
     pub(super) fn end_with_terminal(&self) {
         let (run, gate) = (Arc::clone(&self.run), self.gate.clone());
         thread::spawn(move || {
-            if crate::run::wait_for_hang_up() {
+            if orch_engine::run::wait_for_hang_up() {
                 end(&locked(&run), &gate);
             }
         });

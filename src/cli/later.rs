@@ -1,6 +1,6 @@
 //! Work of a command that a server does after it has answered.
 
-use crate::base::locked;
+use orch_base::locked;
 use std::sync::{Arc, Mutex};
 
 type LaterJob = Box<dyn FnOnce() + Send>;

@@ -1,7 +1,7 @@
 //! The option of commands that record something: how long to wait for what another process holds.
 
-use crate::base::Period;
 use clap::Args;
+use orch_base::Period;
 
 /// How long to wait for locks.
 #[derive(Debug, Clone, Copy, Default, Args)]

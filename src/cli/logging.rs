@@ -5,8 +5,8 @@
 //! and an event costs one integer comparison.
 
 use super::Ui;
-use crate::base::locked;
-use crate::store::LogFile;
+use orch_base::locked;
+use orch_git::LogFile;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What the help adds to the options: the groups of commands, and two examples for each command and subcommand.
 
 use super::Cli;
-use crate::view::layout::wrap;
 use clap::{Command, CommandFactory};
+use orch_view::layout::wrap;
 
 /// A command with its examples: what to type, and what it does.
 type Examples = (&'static str, [(&'static str, &'static str); 2]);

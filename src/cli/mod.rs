@@ -33,14 +33,14 @@ pub use interrupt::Interrupts;
 pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
-use crate::apply::{CommitGroup, Writer};
-use crate::base::{Code, Diagnostic, Hint, Period, RepoPath};
-use crate::store::Store;
-use crate::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
-use crate::view::{self, Style};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use logging::Logging;
+use orch_base::{Code, Diagnostic, Hint, Period, RepoPath};
+use orch_engine::apply::{CommitGroup, Writer};
+use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
+use orch_git::Store;
+use orch_view::Style;
 use pager::Pager;
 use progress::{WorkProgress, of_total};
 use std::ffi::OsString;
@@ -299,7 +299,7 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
     };
     if context.global.json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
-        let _ = ui.document(&view::ErrorView::new(
+        let _ = ui.document(&orch_view::ErrorView::new(
             error.code(),
             error.located(),
             error.hint(),
@@ -326,7 +326,7 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
         return ExitCode::Fine as u8;
     }
     if json {
-        let _ = ui.document(&view::ErrorView::new(
+        let _ = ui.document(&orch_view::ErrorView::new(
             Code::Usage,
             usage_message(error),
             Some(&Hint::run(&["orch", "--help"])),

@@ -2,9 +2,9 @@
 
 use super::interrupt::Interrupts;
 use super::ui::Ui;
-use crate::run::RunningPager;
-use crate::store::git_pager;
 use console::measure_text_width;
+use orch_engine::run::RunningPager;
+use orch_git::git_pager;
 use std::io;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Words that nobody can guess.
 
-use crate::base::hexadecimal;
+use orch_base::hexadecimal;
 use std::io;
 
 /// A word of this many random bytes.

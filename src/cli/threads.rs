@@ -1,7 +1,7 @@
 //! Whether the system grants the threads that a command needs.
 
 use super::Failure;
-use crate::base::{Code, locked};
+use orch_base::{Code, locked};
 use std::io;
 use std::sync::Mutex;
 use std::thread;

@@ -1,8 +1,8 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::base::{Diagnostic, Hint, RepoPath, Severity, locked};
-use crate::view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use console::Term;
+use orch_base::{Diagnostic, Hint, RepoPath, Severity, locked};
+use orch_view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

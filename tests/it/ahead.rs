@@ -3,8 +3,8 @@
 use crate::harness::{World, copy, taken};
 use crate::looks::{caller, open, settle};
 use crate::watch::many;
-use orch::base::TaskId;
-use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
+use orch_base::TaskId;
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -159,7 +159,7 @@ fn an_event_between_two_parts_drops_what_was_looked_at(world: &World) {
             .read("orch.toml")
             .replace("adopt = true", "apply = []"),
     );
-    let settings = orch::base::RepoPath::new("orch.toml").expect("a path");
+    let settings = orch_base::RepoPath::new("orch.toml").expect("a path");
     watching.begin(vec![WatchEvent::Changed(vec![settings])]);
     while let Some(effects) = watching.go_on() {
         assert!(

@@ -18,7 +18,7 @@ mod removed;
 mod rewritten;
 
 use crate::harness::{World, missing, started};
-use orch::decide::HistoryEntry;
+use orch_core::decide::HistoryEntry;
 use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -411,7 +411,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     // The same record in the name of a program is none.
     uncommit(&world);
     edit_last_entry(&world, |entry| {
-        entry.actor.kind = orch::decide::ActorKind::Orch
+        entry.actor.kind = orch_core::decide::ActorKind::Orch
     });
     world.commit("nobody was asked");
     let change = last(&world, "forged");
@@ -430,13 +430,13 @@ fn skip(world: &World, to: &str, rule: &str) {
     let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
     entry.from = Some(entry.to.clone());
-    entry.to = orch::base::PhaseId::new(to).expect("valid");
-    entry.kind = orch::decide::Kind::Advance;
+    entry.to = orch_base::PhaseId::new(to).expect("valid");
+    entry.kind = orch_core::decide::Kind::Advance;
     entry.rule = Some(rule.to_owned());
-    state.actors.get_mut("planning").expect("there").status = orch::decide::ActorStatus::Done;
+    state.actors.get_mut("planning").expect("there").status = orch_core::decide::ActorStatus::Done;
     state.actors.insert(
         to.to_owned(),
-        orch::decide::Actor {
+        orch_core::decide::Actor {
             attempt: 1,
             ..Default::default()
         },
@@ -514,7 +514,7 @@ fn every_forgery_is_named() {
             "a state of events that do not exist",
             |world| {
                 let mut state = state(world);
-                state.heads = vec![orch::base::Digest::of_blob(b"nowhere")];
+                state.heads = vec![orch_base::Digest::of_blob(b"nowhere")];
                 put(world, &state);
             },
             "which transcript.jsonl does not hold",
@@ -537,7 +537,7 @@ fn every_forgery_is_named() {
                     .succeeds();
                 uncommit(world);
                 edit_last_entry(world, |entry| {
-                    entry.kind = orch::decide::Kind::Advance;
+                    entry.kind = orch_core::decide::Kind::Advance;
                     entry.rule = Some("plan-accepted".to_owned());
                 });
             },

@@ -1,8 +1,8 @@
 //! What lies where it should not, and names that nobody would choose.
 
 use crate::harness::{World, started};
-use orch::base::RepoPath;
-use orch::scan::{Content, Raw, Source, WorkDir};
+use orch_base::RepoPath;
+use orch_files::{Content, Raw, Source, WorkDir};
 
 fn path(text: &str) -> RepoPath {
     RepoPath::new(text).expect("valid")
@@ -40,7 +40,7 @@ fn only_a_regular_file_is_read() {
             "{name}"
         );
         assert_eq!(
-            orch::store::durable::read_regular(&world.path(name)),
+            orch_git::durable::read_regular(&world.path(name)),
             None,
             "{name}"
         );

@@ -2,8 +2,8 @@
 
 use crate::harness::{World, taken};
 use crate::looks::{caller, open, world};
-use orch::base::RepoPath;
-use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
+use orch_base::RepoPath;
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 use serde_json::Value;
 
 const SETTINGS: &str = "[[root]]\npath = \"tasks/**\"\n[git]\ncommit = \"batch\"\n";

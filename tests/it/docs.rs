@@ -1,7 +1,7 @@
 //! The documents under `docs/` are true: their codes, kinds and examples are those of the program.
 
 use crate::harness::{World, project};
-use orch::base::{AgentMark, Code};
+use orch_base::{AgentMark, Code};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

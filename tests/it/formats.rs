@@ -1,7 +1,7 @@
 //! A task's life in repositories of git 3's formats, by real git: nothing is different there but the ids.
 
 use crate::harness::{World, skipped, started};
-use orch::base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;

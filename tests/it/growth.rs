@@ -8,12 +8,12 @@ mod lives;
 use crate::harness::{World, taken};
 use crate::looks::{caller, open};
 use grown::{Lives, PERIOD, id};
-use orch::apply::{AdvancePlan, Writer};
-use orch::decide::Transition;
-use orch::drive::{self, WatchEvent, WatchMode, Watching};
-use orch::history::{self, AuditScope, Checker};
-use orch::survey::{Counted, LookDepth, Reader, Workspace};
-use orch::view::{Suggestion, TaskStatus};
+use orch_core::decide::Transition;
+use orch_engine::apply::{AdvancePlan, Writer};
+use orch_engine::drive::{self, WatchEvent, WatchMode, Watching};
+use orch_engine::history::{self, AuditScope, Checker};
+use orch_engine::survey::{Counted, LookDepth, Reader, Workspace};
+use orch_view::{Suggestion, TaskStatus};
 
 /// The numbers of tasks that are compared. Counts are exact, so few tasks show as much as many.
 const SIZES: [usize; 2] = [PERIOD, 2 * PERIOD];
@@ -94,16 +94,17 @@ fn grows(
 #[test]
 fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
     let worlds = worlds();
-    let told =
-        |workspace: Workspace, depth, told: &(dyn Fn(&Reader, &orch::survey::Sight) + Sync)| {
-            let tasks = workspace.finder().survey().expect("tasks").0;
-            workspace
-                .crew()
-                .look_at_each(&tasks, depth, |reader, _, sight| {
-                    told(reader, &sight.expect("a look"));
-                });
-            workspace
-        };
+    let told = |workspace: Workspace,
+                depth,
+                told: &(dyn Fn(&Reader, &orch_engine::survey::Sight) + Sync)| {
+        let tasks = workspace.finder().survey().expect("tasks").0;
+        workspace
+            .crew()
+            .look_at_each(&tasks, depth, |reader, _, sight| {
+                told(reader, &sight.expect("a look"));
+            });
+        workspace
+    };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
     let whole: [Act<'_>; 6] = [
         ("status and suggest", &|workspace| {

@@ -2,7 +2,7 @@
 
 use crate::prepared::prepared;
 use crate::{setting, terminal};
-use orch::drive::{WatchEffect, WatchEvent, Watching};
+use orch_engine::drive::{WatchEffect, WatchEvent, Watching};
 use serde_json::json;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;

@@ -3,8 +3,8 @@
 use crate::harness::World;
 use crate::looks::open;
 use crate::walk::PLAN;
-use orch::survey::{Counted, Keeper, Workspace};
-use orch::view::TaskStatus;
+use orch_engine::survey::{Counted, Keeper, Workspace};
+use orch_view::TaskStatus;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;

@@ -5,11 +5,15 @@ mod longer;
 
 use crate::harness::{World, taken};
 use longer::longer;
-use orch::base::{Code, RepoPath};
-use orch::decide::Recorded;
-use orch::drive::{Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, WatchMode, Watching};
-use orch::survey::{Caller, Counted, Sight, Workspace};
-use orch::{apply::Writer, decide::Ending, drive};
+use orch_base::{Code, RepoPath};
+use orch_core::decide::Ending;
+use orch_core::decide::Recorded;
+use orch_engine::apply::Writer;
+use orch_engine::drive;
+use orch_engine::drive::{
+    Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, WatchMode, Watching,
+};
+use orch_engine::survey::{Caller, Counted, Sight, Workspace};
 use std::time::Duration;
 
 /// Whoever calls in this process: nothing is set but where programs are.
@@ -271,7 +275,7 @@ fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
     world.plan("t1", 1);
     settle();
     let before = workspace.reader().counted();
-    let plan = orch::apply::AdvancePlan {
+    let plan = orch_engine::apply::AdvancePlan {
         may: &|_| true,
         once: false,
         own: false,
@@ -391,7 +395,7 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
     let workspace = open(&world);
     let (caller, task) = (caller(), workspace.finder().task("t1").expect("a task"));
     let writer = Writer::new(&workspace, &caller);
-    let plan = orch::apply::AdvancePlan {
+    let plan = orch_engine::apply::AdvancePlan {
         may: &|_| true,
         once: false,
         own: false,
@@ -415,14 +419,14 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
             .advance()
             .tasks(std::slice::from_ref(&task), &plan)
             .expect("applied");
-        let [orch::apply::TaskOutcome::Applied(applied)] = outcomes.as_slice() else {
+        let [orch_engine::apply::TaskOutcome::Applied(applied)] = outcomes.as_slice() else {
             panic!("nothing moved in scene {number}")
         };
         let again = workspace.look(&task).expect("a look");
         assert_eq!(told(&applied.sight), told(&again), "scene {number}");
         assert_eq!(applied.sight.recorded, again.recorded, "scene {number}");
     }
-    let order = orch::apply::Order::Rollback {
+    let order = orch_engine::apply::Order::Rollback {
         to: Some("planning".to_owned()),
         reason: "again".to_owned(),
     };

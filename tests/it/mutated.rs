@@ -6,14 +6,13 @@
 use crate::faults::choices;
 use crate::harness::project;
 use crate::setting;
-use orch::base::{Diagnostic, RepoPath, TaskId, TypedLine, argv_at};
-use orch::config;
-use orch::decide::ActionResult;
-use orch::record::{EventLog, read_state, sides};
-use orch::scaffold;
-use orch::scan::{Schema, lint, read};
-use orch::store::trailers;
-use orch::workflow::{Document, Format, Guard, System, check, compile};
+use orch_base::{Diagnostic, RepoPath, TaskId, TypedLine, argv_at};
+use orch_core::config;
+use orch_core::decide::ActionResult;
+use orch_core::record::{EventLog, read_state, sides};
+use orch_core::workflow::{Document, Format, Guard, System, check, compile};
+use orch_git::trailers;
+use orch_read::{Schema, lint, read};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -222,7 +221,7 @@ fn targets() -> Vec<Target> {
             corpus: texts("fixtures", &["json"]),
             read: |text| {
                 if let Ok(value) = serde_json::from_str::<Value>(text) {
-                    let _ = scaffold::read(&value);
+                    let _ = orch_scaffold::read(&value);
                 }
             },
         },

@@ -3,10 +3,10 @@
 use crate::harness::{World, eventually, executable, missing, started};
 use crate::run::{GOOD, LOOP, Loop, processes_in};
 use crate::terminal::Terminal;
-use orch::base::Period;
-use orch::run::{Ended, LimitedProgram};
-use orch::scan::Schema;
-use orch::workflow::Times;
+use orch_base::Period;
+use orch_core::workflow::Times;
+use orch_engine::run::{Ended, LimitedProgram};
+use orch_read::Schema;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,9 +1,9 @@
 //! What the commands really print fits the schemas that ship.
 
 use crate::harness::{World, project};
-use orch::base::Timestamp;
-use orch::scan::Schema;
-use orch::view::{EventView, Happening, line};
+use orch_base::Timestamp;
+use orch_read::Schema;
+use orch_view::{EventView, Happening, line};
 use serde_json::Value;
 use std::fs;
 
@@ -105,7 +105,7 @@ fn rare_events_fit_too() {
         Happening::Held {
             task: task(),
             reason: reason(),
-            advice: orch::view::Advice::default(),
+            advice: orch_view::Advice::default(),
         },
         Happening::Gone { task: task() },
         Happening::Stopped { reason: reason() },

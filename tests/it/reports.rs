@@ -2,8 +2,8 @@
 
 use crate::harness::{World, started, taken};
 use crate::looks::{caller, open};
-use orch::base::RepoPath;
-use orch::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
+use orch_base::RepoPath;
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 
 /// A task whose code is to be tested.
 fn in_test() -> World {

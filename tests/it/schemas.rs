@@ -1,7 +1,7 @@
 //! Every output against the schema that is shipped for it.
 
 use crate::harness::{World, project, started};
-use orch::scan::Schema;
+use orch_read::Schema;
 use serde_json::Value;
 use std::fs;
 

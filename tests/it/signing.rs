@@ -1,8 +1,8 @@
 //! Who commits, and signed commits, as git itself says it.
 
 use crate::harness::{Ended, World, executable, missing};
-use orch::base::Digest;
-use orch::store::{Environment, Signature, Store};
+use orch_base::Digest;
+use orch_git::{Environment, Signature, Store};
 use std::fs;
 use std::process::Command;
 

@@ -4,7 +4,7 @@ mod count;
 mod files;
 
 use crate::harness::project;
-use orch::base::Code;
+use orch_base::Code;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -540,7 +540,7 @@ mod inside {
 #[test]
 fn everything_that_ships_is_in_the_binary() {
     let root = project().join("system");
-    let listed = orch::workflow::System::shipped();
+    let listed = orch_core::workflow::System::shipped();
     for path in files(&root) {
         let name = path
             .strip_prefix(&root)

@@ -3,8 +3,8 @@
 use crate::harness::{World, started};
 use crate::looks;
 use crate::terminal::Terminal;
-use orch::drive;
-use orch::view::SchemaForm;
+use orch_engine::drive;
+use orch_view::SchemaForm;
 use serde_json::Value;
 
 /// The limit for the prompt of a shipped phase, in bytes.

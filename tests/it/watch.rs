@@ -2,9 +2,9 @@
 
 use crate::harness::{World, eventually};
 use crate::looks::{caller, open, world};
-use orch::apply::Order;
-use orch::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, WatchMode, Watching};
-use orch::survey::Error;
+use orch_engine::apply::Order;
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchHandle, WatchLoop, WatchMode, Watching};
+use orch_engine::survey::Error;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::sync::Arc;

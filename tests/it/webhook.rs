@@ -2,7 +2,7 @@
 
 use crate::harness::{Ended, World};
 use crate::run::{GOOD, LOOP, Loop};
-use orch::scan::Schema;
+use orch_read::Schema;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;

@@ -71,7 +71,5 @@ mod toml_lines;
 mod toml_reader;
 pub mod workflow;
 
-use orch_base as base;
-
 pub use toml_lines::{TomlLines, TomlStep};
 pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};

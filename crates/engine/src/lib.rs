@@ -7,13 +7,3 @@ pub mod notices;
 pub mod run;
 pub mod survey;
 pub mod watch;
-
-use orch_base as base;
-use orch_core::{config, decide, record, workflow};
-use orch_git as store;
-use orch_view as view;
-
-mod scan {
-    pub use orch_files::*;
-    pub use orch_read::*;
-}

@@ -1,6 +1,6 @@
 //! Errors of the file system: their messages and hints.
 
-use crate::base::{Code, Error, Hint};
+use orch_base::{Code, Error, Hint};
 use std::io;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Files in memory as a source: the content of a task at a moment that no single commit represents.
 
 use super::{Child, Content, Entry, EntryKind, Source};
-use crate::base::{Error, ObjectFormat, RepoPath, TaskPlace};
+use orch_base::{Error, ObjectFormat, RepoPath, TaskPlace};
 use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.

@@ -9,8 +9,6 @@ mod regular;
 mod source;
 mod stamp;
 
-use orch_base as base;
-
 pub use directory::{Directory, permitted, unnamed_file, writable};
 pub use error::{io_error, refusal};
 pub use files::FileSet;

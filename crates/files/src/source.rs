@@ -2,7 +2,7 @@
 
 use super::error::io_error;
 use super::{FileStamp, open_with_size, read_sized};
-use crate::base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
+use orch_base::{Code, Digest, Error, ObjectFormat, Reason, RepoPath, TaskPlace};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Seek, SeekFrom};

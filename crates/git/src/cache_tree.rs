@@ -2,7 +2,7 @@
 //! comparisons need not descend into them. See gitformat-index(5).
 
 use super::extension::{content, cut, with_header};
-use crate::base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat};
 use std::collections::{HashMap, HashSet};
 
 /// A directory in the extension.

@@ -3,8 +3,8 @@
 use super::listing::{Listing, ListingEntry, TREE};
 use super::walk::WalkOrder;
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
-use crate::base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Tree, TreeEntry};
+use orch_base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 use super::environment::settings;
 use super::git::git_id;
 use super::{Error, Store, durable};
-use crate::base::{Digest, Hint, RepoPath};
 use crate::error::libgit2;
-use crate::scan::{Entry, io_error, open_linked};
 use git2::AttrCheckFlags;
+use orch_base::{Digest, Hint, RepoPath};
+use orch_files::{Entry, io_error, open_linked};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs;

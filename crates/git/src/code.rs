@@ -7,11 +7,11 @@ use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
 use super::exact_change::with_exact_change;
 use super::writers::made_by;
 use super::{Error, Store, TreeSource, digest, trailers};
-use crate::base::{Digest, RepoPath, trailer};
-use crate::decide::FileWriter;
 use crate::error::libgit2;
-use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
+use orch_base::{Digest, RepoPath, trailer};
+use orch_core::decide::FileWriter;
+use orch_core::workflow::TreePart;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 

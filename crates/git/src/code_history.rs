@@ -3,10 +3,10 @@
 use super::code::{CodeCommit, CodePart, changed_in_part};
 use super::references::RefStorage;
 use super::{Error, Store, TreeSource, digest};
-use crate::base::{Digest, RepoPath};
-use crate::decide::{ChangeCommit, CodeHistory, MovedFile, UnknownCode};
 use crate::error::libgit2;
 use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
+use orch_base::{Digest, RepoPath};
+use orch_core::decide::{ChangeCommit, CodeHistory, MovedFile, UnknownCode};
 use std::collections::BTreeSet;
 
 /// The maximum number of commits that are searched.

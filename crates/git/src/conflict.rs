@@ -4,9 +4,9 @@ use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
 use super::{Error, Store, digest, durable};
-use crate::base::{Digest, Hint, RepoPath};
 use crate::error::libgit2;
 use git2::RepositoryState;
+use orch_base::{Digest, Hint, RepoPath};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

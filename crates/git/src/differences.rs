@@ -5,8 +5,8 @@
 
 use super::changes::{differ, is_file};
 use super::{Error, Store, TreeSource, digest};
-use crate::base::{Digest, RepoPath};
 use git2::{Commit as GitCommit, Oid};
+use orch_base::{Digest, RepoPath};
 use std::sync::Arc;
 
 /// A file that a commit has not in common with one of its parents.

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::side_work::{self, SideWork, sync_one};
-use crate::scan::{Directory, FileStamp, io_error, open_regular, read_up_to};
+use orch_files::{Directory, FileStamp, io_error, open_regular, read_up_to};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@
 //! See gitformat-index(5). Reads only sorted, unsplit indexes. For any other it returns `None`, and the caller asks git.
 
 use super::index_entry::{EntryHead, IndexEntry, RawEntry, decode, decode_next, number};
-use crate::base::{ObjectFormat, RepoPath};
+use orch_base::{ObjectFormat, RepoPath};
 use std::collections::HashMap;
 use std::ops::Range;
 

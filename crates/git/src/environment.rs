@@ -1,10 +1,10 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
 use super::{Error, IndexGate, durable};
-use crate::base::Code;
 use crate::error::libgit2;
-use crate::scan::{io_error, permitted};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use orch_base::Code;
+use orch_files::{io_error, permitted};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;

@@ -1,8 +1,8 @@
 //! Errors of the repository: their codes, messages and hints.
 
-use crate::base::{Code, Error, Hint};
-use crate::scan::refusal;
 use git2::ErrorCode;
+use orch_base::{Code, Error, Hint};
+use orch_files::refusal;
 use std::io;
 use std::path::Path;
 

@@ -10,7 +10,7 @@
 use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
 use super::{Error, Store};
-use crate::scan::{Directory, io_error, open_regular};
+use orch_files::{Directory, io_error, open_regular};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -50,7 +50,7 @@ pub(super) enum GcState {
 
 impl Store {
     /// Waits, by default five seconds, while a `git gc` works. Returns an error of
-    /// [`Class::Busy`](crate::base::Class) if it still does.
+    /// [`Class::Busy`](orch_base::Class) if it still does.
     pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
         let mut wait = self.patience(Duration::from_secs(5));
         while let GcState::Collecting(who) = self.gc_state() {
@@ -198,7 +198,7 @@ impl GcLock {
         self.is_held()
     }
 
-    /// Returns an error of [`Class::Busy`](crate::base::Class) if a `git gc` has taken the lock, which it does with
+    /// Returns an error of [`Class::Busy`](orch_base::Class) if a `git gc` has taken the lock, which it does with
     /// `--force`.
     pub(super) fn require(&self) -> Result<(), Error> {
         if self.is_held() {

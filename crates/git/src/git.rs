@@ -2,8 +2,8 @@
 
 use super::Store;
 use super::error::GitFault;
-use crate::base::{Code, Digest, Error};
-use crate::scan::unnamed_file;
+use orch_base::{Code, Digest, Error};
+use orch_files::unnamed_file;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -5,8 +5,8 @@
 //! forgotten, which loses nothing.
 
 use super::{Store, caches, durable};
-use crate::base::Digest;
-use crate::scan::FileStamp;
+use orch_base::Digest;
+use orch_files::FileStamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

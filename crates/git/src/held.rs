@@ -2,8 +2,8 @@
 
 use super::gc::{GcState, NAME as GC_FILE};
 use super::{Error, Store};
-use crate::base::{Code, Diagnostic, Hint};
-use crate::scan::{io_error, open_regular, writable};
+use orch_base::{Code, Diagnostic, Hint};
+use orch_files::{io_error, open_regular, writable};
 use std::fs::{self, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

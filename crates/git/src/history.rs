@@ -2,8 +2,8 @@
 
 use super::walk::WalkOrder;
 use super::{Error, Store, TreeSource, digest};
-use crate::base::{Digest, RepoPath, Timestamp};
 use git2::Commit as GitCommit;
+use orch_base::{Digest, RepoPath, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A commit that changes a file.

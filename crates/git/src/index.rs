@@ -14,9 +14,9 @@ use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_in
 use super::splice::is_plain;
 use super::update_index::GitUpdate;
 use super::{Error, Store, side_work};
-use crate::base::{Class, Code, Hint, RepoPath};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::io_error;
+use orch_base::{Class, Code, Hint, RepoPath};
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_files::io_error;
 use std::io;
 use std::sync::Arc;
 use std::thread::sleep;

@@ -4,7 +4,7 @@
 //! before it: how many bytes to drop from the end of that one, and what to append.
 
 use super::varint;
-use crate::base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 

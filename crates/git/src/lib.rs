@@ -5,9 +5,6 @@
 //! unfinished.
 
 use crate::error::libgit2;
-use orch_base as base;
-use orch_core::{decide, record, workflow};
-use orch_files as scan;
 
 mod cache_tree;
 pub mod caches;
@@ -72,8 +69,6 @@ mod writers;
 #[cfg(test)]
 mod tests;
 
-use crate::base::{Diagnostic, Digest, Error, ObjectFormat, Patterns};
-use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, OnlyFiles, Since, Start};
 pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
@@ -91,6 +86,8 @@ pub use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;
 pub use message::trailers;
 pub use objects::Objects;
+use orch_base::{Diagnostic, Digest, Error, ObjectFormat, Patterns};
+use orch_files::{Directory, io_error};
 pub use places::BranchTip;
 pub use places::tree_id;
 pub use removals::Removal;

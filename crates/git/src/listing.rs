@@ -5,8 +5,8 @@
 
 use super::objects::not_in_clone;
 use super::{Error, Objects, digest};
-use crate::base::{Code, Digest, ObjectFormat};
 use git2::{ObjectType, Oid};
+use orch_base::{Code, Digest, ObjectFormat};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;

@@ -13,8 +13,8 @@
 use super::durable::read_if_regular;
 use super::next_index::NextIndex;
 use super::{Error, Store, durable};
-use crate::base::locked;
-use crate::scan::{Directory, io_error};
+use orch_base::locked;
+use orch_files::{Directory, io_error};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};

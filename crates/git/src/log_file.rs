@@ -1,7 +1,7 @@
 //! A log file that several processes append to. Its size is bounded: the oldest lines are dropped.
 
 use super::durable::parent;
-use crate::scan::Directory;
+use orch_files::Directory;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};

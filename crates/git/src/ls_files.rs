@@ -1,6 +1,6 @@
 //! Parses the output of `git ls-files --stage -z`: `MODE BLOB STAGE<TAB>PATH`, terminated by NUL.
 
-use crate::base::{Digest, RepoPath};
+use orch_base::{Digest, RepoPath};
 
 /// One line of the output.
 pub(super) struct Listed<'a> {

@@ -5,8 +5,8 @@
 //! one after it adds the trailer if the message is another.
 
 use super::{Error, Store, durable};
-use crate::base::Code;
-use crate::scan::io_error;
+use orch_base::Code;
+use orch_files::io_error;
 use std::io;
 use std::path::Path;
 

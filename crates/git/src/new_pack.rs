@@ -2,7 +2,7 @@
 
 use super::durable;
 use super::pack::PackFiles;
-use crate::scan::Directory;
+use orch_files::Directory;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write as _};

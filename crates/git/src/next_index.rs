@@ -3,7 +3,7 @@
 use super::side_work::SideWork;
 use super::splice::SplicedIndex;
 use super::{Error, durable};
-use crate::scan::{Directory, io_error};
+use orch_files::{Directory, io_error};
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -6,10 +6,10 @@
 use super::recent::Recent;
 use super::walk::{CommitGraph, CommitNode, WalkOrder};
 use super::{Environment, Error, Listing, StoreCosts, digest};
-use crate::base::{Code, Digest, Hint, ObjectFormat};
 use crate::error::libgit2;
-use crate::scan::io_error;
 use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
+use orch_base::{Code, Digest, Hint, ObjectFormat};
+use orch_files::io_error;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::{self, File};
 use std::io;

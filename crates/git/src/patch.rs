@@ -1,9 +1,9 @@
 //! Patches: how two versions of a file differ, as `git diff` shows it.
 
 use super::Store;
-use crate::base::{Error, RepoPath};
 use crate::error::libgit2;
 use git2::{DiffFlags, DiffOptions, Patch};
+use orch_base::{Error, RepoPath};
 use std::path::Path;
 
 impl Store {

@@ -3,10 +3,10 @@
 use super::environment::prepare_library;
 use super::listing::{ListingEntry, TREE};
 use super::{Error, Store, digest};
-use crate::base::Digest;
 use crate::error::libgit2;
-use crate::scan::io_error;
 use git2::Repository;
+use orch_base::Digest;
+use orch_files::io_error;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 

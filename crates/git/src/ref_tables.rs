@@ -8,8 +8,8 @@ use super::git::{finish_git, git_id};
 use super::git_processes::git_works_in;
 use super::lock_wait::LockWait;
 use super::{Error, Head, Store};
-use crate::base::{Code, Digest};
 use git2::Repository;
+use orch_base::{Code, Digest};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -145,7 +145,7 @@ impl RefTables {
 
     /// Waits until no process holds a lock of the tables, and removes one that its dead owner left: it is not
     /// older than `since`, does not change, and no git process works in the repository. Returns an error of
-    /// [`Class::Busy`](crate::base::Class) if a process may still hold one.
+    /// [`Class::Busy`](orch_base::Class) if a process may still hold one.
     pub(super) fn clear_locks(
         &self,
         store: &Store,

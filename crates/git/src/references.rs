@@ -9,12 +9,12 @@ use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, Head, Objects, Store, digest, durable, side_work};
-use crate::base::{Code, Digest};
 use crate::error::{GitFault, libgit2};
-use crate::scan::Directory;
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
 };
+use orch_base::{Code, Digest};
+use orch_files::Directory;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -399,7 +399,7 @@ impl Store {
     }
 
     /// Locks a reference, which must still be at the commit that was evaluated. Returns [`Error::moved`] if it
-    /// is not, and an error of [`Class::Busy`](crate::base::Class) if another process keeps it locked.
+    /// is not, and an error of [`Class::Busy`](orch_base::Class) if another process keeps it locked.
     pub(super) fn lock_reference(
         &self,
         moved: RefMove<'_>,
@@ -472,7 +472,7 @@ impl Store {
     }
 
     /// Removes the lock of a reference that a killed process left, given the commit that it was to move to and
-    /// the time since when it worked. Returns an error of [`Class::Busy`](crate::base::Class) if a living
+    /// the time since when it worked. Returns an error of [`Class::Busy`](orch_base::Class) if a living
     /// process may hold it.
     ///
     /// The lock file of a branch belongs to the killed process if it contains that commit or nothing, and does

@@ -2,8 +2,8 @@
 
 use super::history::MAX_WALK;
 use super::{Error, Store, digest};
-use crate::base::{Digest, RepoPath};
 use git2::Commit as GitCommit;
+use orch_base::{Digest, RepoPath};
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

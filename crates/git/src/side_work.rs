@@ -5,8 +5,8 @@
 //! stay for the next batch.
 
 use super::Error;
-use crate::base::locked;
-use crate::scan::io_error;
+use orch_base::locked;
+use orch_files::io_error;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;

@@ -6,9 +6,9 @@ use super::environment::settings;
 use super::error::{GitFault, name_yourself, no_identity, signing};
 use super::git::git_id;
 use super::{Error, Store, digest};
-use crate::base::{Code, Digest, ObjectFormat};
 use crate::error::libgit2;
 use git2::{ErrorCode, Oid, Time};
+use orch_base::{Code, Digest, ObjectFormat};
 use std::collections::HashMap;
 
 /// git's verdict on the signature of a commit.

@@ -2,9 +2,9 @@
 
 use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
 use super::{Error, Store, digest};
-use crate::base::{Digest, ObjectFormat, Reason, RepoPath};
-use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
 use git2::Oid;
+use orch_base::{Digest, ObjectFormat, Reason, RepoPath};
+use orch_files::{Child, Clean, Content, Entry, EntryKind, Source};
 use std::cell::OnceCell;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::ls_files::{Listed, path_of};
 use super::sources::entry;
 use super::staged::StagedFile;
 use super::{Error, Store};
-use crate::base::{Digest, ObjectFormat, RepoPath};
-use crate::scan::{Child, Content, Entry, ObservedLog, Source, WorkDir};
+use orch_base::{Digest, ObjectFormat, RepoPath};
+use orch_files::{Child, Content, Entry, ObservedLog, Source, WorkDir};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 

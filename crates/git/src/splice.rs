@@ -5,7 +5,7 @@ use super::entries::IndexFile;
 use super::extension::{content, cut, with_header};
 use super::index_entry::encode;
 use super::{cache_tree, varint};
-use crate::base::{Digest, ObjectFormat, RepoPath};
+use orch_base::{Digest, ObjectFormat, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};

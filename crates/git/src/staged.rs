@@ -6,9 +6,9 @@ use super::ls_files::{Listed, path_of};
 use super::read_index::{ReadIndex, read_index};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, cache_tree, digest};
-use crate::base::{Digest, ObjectFormat, RepoPath};
 use crate::error::libgit2;
-use crate::scan::{Child, Content, Entry, Source};
+use orch_base::{Digest, ObjectFormat, RepoPath};
+use orch_files::{Child, Content, Entry, Source};
 use std::collections::HashMap;
 
 /// A file in the index.

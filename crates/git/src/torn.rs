@@ -4,10 +4,10 @@
 //! file; and libgit2 reads one that is cut off for ever. So such a file is read here, or looked at before libgit2 reads it.
 
 use super::{Error, Objects, digest, durable};
-use crate::base::{Code, Digest, Hint};
-use crate::scan::{Directory, io_error, open_regular};
 use flate2::bufread::ZlibDecoder;
 use git2::{ObjectType, Oid};
+use orch_base::{Code, Digest, Hint};
+use orch_files::{Directory, io_error, open_regular};
 use std::fs::{self, DirEntry};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};

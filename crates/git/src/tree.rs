@@ -3,9 +3,9 @@
 use super::environment::settings;
 use super::listing::{SUBMODULE, TREE};
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath};
 use crate::error::libgit2;
 use git2::{ErrorCode, Oid};
+use orch_base::{Digest, RepoPath};
 use std::path::Path;
 
 impl Store {

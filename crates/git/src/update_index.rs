@@ -11,8 +11,8 @@ use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
 use super::{Error, Store, durable};
-use crate::base::ObjectFormat;
-use crate::scan::Directory;
+use orch_base::ObjectFormat;
+use orch_files::Directory;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -177,7 +177,7 @@ impl Store {
         durable::is_dead(process) && told_of(&self.index_lock()).is_some_and(|held| held == lock)
     }
 
-    /// Lets git write these entries now. Returns an error with [`Code::Busy`](crate::base::Code) if it cannot
+    /// Lets git write these entries now. Returns an error with [`Code::Busy`](orch_base::Code) if it cannot
     /// take the lock.
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.git(&COMMAND, &lines(edits, self.format())) {

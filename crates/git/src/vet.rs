@@ -3,7 +3,7 @@
 use super::git_processes::git_works_in;
 use super::sign::Person;
 use super::{Error, Head, Store};
-use crate::base::{Code, Hint};
+use orch_base::{Code, Hint};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

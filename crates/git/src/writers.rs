@@ -5,10 +5,10 @@
 //! who wrote what no step has used yet.
 
 use super::{Error, Store, digest, durable, trailers};
-use crate::base::{AgentMark, Digest, RepoPath, trailer};
-use crate::decide::{ActorKind, FileWriter};
-use crate::scan::{Directory, FileStamp};
 use git2::Commit as GitCommit;
+use orch_base::{AgentMark, Digest, RepoPath, trailer};
+use orch_core::decide::{ActorKind, FileWriter};
+use orch_files::{Directory, FileStamp};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ impl Store {
         let directory = self.seen_directory(task);
         let base = self.common_directory();
         Directory::make(base, &directory)
-            .map_err(|source| crate::scan::io_error(&directory, source))?;
+            .map_err(|source| orch_files::io_error(&directory, source))?;
         let text = serde_json::to_string(writer).unwrap_or_default();
         durable::write_derived(
             base,

@@ -7,9 +7,6 @@ mod schema;
 mod span;
 mod validation_cache;
 
-use orch_base as base;
-use orch_core::{decide, record, workflow};
-
 pub use matcher::Matcher;
 pub use observe::{Observed, ObservedFile, ReadLimits, StateFile, observe};
 pub use read::{JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};

@@ -3,9 +3,9 @@
 //! As in a shell, a wildcard does not match a leading dot of a name: temporary files of editors (`.#plan.md`,
 //! `.plan.json.swp`) are not artifacts. A pattern for a hidden file must spell out the dot.
 
-use crate::record::is_own_file;
-use crate::workflow::{ArtifactPaths, Workflow};
 use globset::{Glob, GlobBuilder, GlobMatcher};
+use orch_core::record::is_own_file;
+use orch_core::workflow::{ArtifactPaths, Workflow};
 use std::sync::OnceLock;
 
 /// Matches paths relative to a task directory against the artifacts of a workflow.

@@ -2,12 +2,12 @@
 
 use super::read::{ReadResult, memory_limit, memory_of, read_by};
 use super::{Matcher, Schemas, ValidationCache};
-use crate::base::{
+use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, Error, Hint, Place, RepoPath, TaskId, TaskPlace,
 };
-use crate::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::workflow::{Artifact, Format, Workflow};
+use orch_core::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_core::workflow::{Artifact, Format, Workflow};
 use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Finds the bytes that a JSON pointer refers to; used only to show an error.
 
-use crate::base::pointer::unescape;
+use orch_base::pointer::unescape;
 
 /// The byte offset and length of the value at a pointer (RFC 6901) in a JSON text.
 ///
@@ -207,7 +207,7 @@ impl Cursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::pointer::child;
+    use orch_base::pointer::child;
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
     use serde_json::Value;
 

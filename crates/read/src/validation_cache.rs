@@ -3,8 +3,8 @@
 //! Compiling the first schema of a process costs more than everything else that a query does, so known
 //! results are stored next to the repository, in small files by the first byte of the content's digest.
 
-use crate::base::{Digest, locked};
-use crate::workflow::Format;
+use orch_base::{Digest, locked};
+use orch_core::workflow::Format;
 use orch_files::{Directory, open_regular};
 use std::collections::HashSet;
 use std::io::Write;

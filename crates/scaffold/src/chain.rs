@@ -6,7 +6,7 @@ use super::fault::SkillFault;
 use super::skill::{SPEC_REVIEW, Skill, SkillPhase};
 use super::words::{escaped, plain, toml};
 use super::{GeneratedFiles, checked, prompt_name, prose, state_schema};
-use crate::base::Diagnostic;
+use orch_base::Diagnostic;
 
 /// The files of the workflow: the document, a prompt for each phase, the review of the specification and a
 /// README. Returns the findings of the workflow check as faults.

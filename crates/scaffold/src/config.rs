@@ -8,8 +8,8 @@ use super::skill::{
     SPEC_REVIEW, Skill, SkillAction, SkillPhase, is_action, is_same, machine_name, phase_name,
 };
 use super::words::toml;
-use crate::base::pointer::child;
-use crate::base::{Code, RepoPath};
+use orch_base::pointer::child;
+use orch_base::{Code, RepoPath};
 use serde_json::{Map, Value};
 
 /// The mode of a skill whose phases follow one another.

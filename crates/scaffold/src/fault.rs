@@ -1,6 +1,6 @@
 //! Faults of a configuration and their positions.
 
-use crate::base::{Code, Diagnostic, Hint};
+use orch_base::{Code, Diagnostic, Hint};
 use std::ops::Range;
 
 /// A part of an expression that cannot be translated.

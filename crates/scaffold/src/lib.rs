@@ -3,9 +3,6 @@
 //! Nothing here reads or writes a file, and expressions of a configuration are never evaluated: each is
 //! parsed and translated to CEL, or rejected.
 
-use orch_base as base;
-use orch_core::workflow;
-
 mod chain;
 mod config;
 mod document;
@@ -28,8 +25,8 @@ pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
 pub use skill::{Condition, Skill, SkillAction, SkillPhase};
 
-use crate::base::{Code, Diagnostic, words};
-use crate::workflow::{Document, System, check, compile, format};
+use orch_base::{Code, Diagnostic, words};
+use orch_core::workflow::{Document, System, check, compile, format};
 use plan::LoopPlan;
 
 words! {

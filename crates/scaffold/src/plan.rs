@@ -10,8 +10,8 @@ use super::fault::{SkillFault, SkillRefused};
 use super::field::{Field, Type};
 use super::skill::{Condition, KEPT, Skill, SkillAction, is_name};
 use super::translate::{FieldNames, Translated, nullable, translate};
-use crate::base::{Code, nearest};
-use crate::workflow::Guard;
+use orch_base::{Code, nearest};
+use orch_core::workflow::Guard;
 use std::cell::Cell;
 
 /// The maximum number of actions of one loop.

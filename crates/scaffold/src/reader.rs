@@ -2,8 +2,8 @@
 
 use super::fault::SkillFault;
 use super::skill::Condition;
-use crate::base::pointer::child;
-use crate::base::{Code, nearest};
+use orch_base::pointer::child;
+use orch_base::{Code, nearest};
 use serde_json::{Map, Value};
 
 /// The keys that limit the tools of an agent.

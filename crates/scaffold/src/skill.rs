@@ -1,8 +1,8 @@
 //! What a `skill-config.json` says: the types that it is read as, and the names that it may use.
 
 use super::field::Field;
-use crate::base::ActionName;
-use crate::workflow::Guard;
+use orch_base::ActionName;
+use orch_core::workflow::Guard;
 
 /// The keys of a generated state that `orch` manages itself.
 pub(super) const KEPT: [&str; 7] = [

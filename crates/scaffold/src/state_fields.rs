@@ -4,9 +4,9 @@ use super::fault::SkillFault;
 use super::field::{self, Field, Type};
 use super::reader::SkillReader;
 use super::skill::{KEPT, is_name};
-use crate::base::Code;
-use crate::base::pointer::child;
-use crate::workflow::RESERVED_KEYS;
+use orch_base::Code;
+use orch_base::pointer::child;
+use orch_core::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value};
 
 /// The keys of a field, beside its name in a list.

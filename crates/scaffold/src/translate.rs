@@ -9,7 +9,7 @@ use super::fault::SkillRefused;
 use super::field::{Field, Type};
 use super::piece::{Binds, Cel, Operand, quoted};
 use super::skill::{KEPT, SkillAction};
-use crate::base::nearest;
+use orch_base::nearest;
 use std::cell::Cell;
 use std::ops::Range;
 

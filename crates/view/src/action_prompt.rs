@@ -3,9 +3,9 @@
 
 use super::Subject;
 use super::layout::{fenced, one_line};
-use crate::base::RepoPath;
-use crate::decide::Decision;
-use crate::workflow::Action;
+use orch_base::RepoPath;
+use orch_core::decide::Decision;
+use orch_core::workflow::Action;
 use serde_json::Value;
 
 /// What is said of a file that is there and does not count any more.

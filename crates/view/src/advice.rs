@@ -1,6 +1,6 @@
 //! Hints as JSON: a text, and beside it the arguments of the commands in it.
 
-use crate::base::{Hint, RepoPath};
+use orch_base::{Hint, RepoPath};
 use serde::Serialize;
 use serde_json::Value;
 

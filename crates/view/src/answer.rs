@@ -1,7 +1,7 @@
 //! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
 use super::{Finding, TransitionLine};
-use crate::base::words;
+use orch_base::words;
 use serde::Serialize;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.

@@ -3,9 +3,9 @@
 use super::layout::{Cell, counted, id_cell, paragraph, plain, row_text, styled};
 use super::step::origin;
 use super::{Finding, Paint, Repository, StepView, Style};
-use crate::base::{Code, Diagnostic, Digest, Hint, PhaseId, Place, TaskId, TaskPlace, Timestamp};
-use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
-use crate::workflow::is_tree_name;
+use orch_base::{Code, Diagnostic, Digest, Hint, PhaseId, Place, TaskId, TaskPlace, Timestamp};
+use orch_core::decide::{Approval, Kind, Proof, ProvenStep, Standing};
+use orch_core::workflow::is_tree_name;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 
 use super::layout::{one_line, shorten};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
-use crate::base::command;
-use crate::decide::{Do, ExpectState};
-use crate::workflow::Owner;
+use orch_base::command;
+use orch_core::decide::{Do, ExpectState};
+use orch_core::workflow::Owner;
 use serde::Serialize;
 
 /// How many characters of a reason or an issue are shown.

@@ -1,7 +1,7 @@
 //! The explanation of a code, for `orch help CODE` and for the page of all codes.
 
 use super::layout::paragraph;
-use crate::base::{Class, Code};
+use orch_base::{Class, Code};
 use serde::Serialize;
 
 /// The explanation of one code.

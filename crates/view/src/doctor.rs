@@ -1,7 +1,7 @@
 //! What `orch doctor` found.
 
 use super::{Finding, Paint, Repository, Style};
-use crate::base::{RepoPath, Severity};
+use orch_base::{RepoPath, Severity};
 use serde::Serialize;
 
 /// The state of a repository and of its surroundings.

@@ -1,7 +1,7 @@
 //! The JSON envelope of a failure.
 
 use super::Advice;
-use crate::base::{Code, Hint};
+use orch_base::{Code, Hint};
 use serde::Serialize;
 
 /// What a command prints as JSON if it fails.
@@ -44,7 +44,7 @@ impl ErrorView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::line;
+    use crate::line;
 
     #[test]
     fn is_the_documented_shape() {

@@ -4,7 +4,7 @@ use super::layout::{counted, one_line, shorten};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
 use super::{Advice, Paint, RunLine, Style, TransitionLine};
-use crate::base::{RepoPath, Timestamp};
+use orch_base::{RepoPath, Timestamp};
 use serde::Serialize;
 
 /// One event of a watch.
@@ -157,8 +157,8 @@ fn hint_line(advice: &Advice, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Hint;
-    use crate::view::line;
+    use crate::line;
+    use orch_base::Hint;
 
     #[test]
     fn the_hint_of_an_event_is_for_where_it_is_typed() {

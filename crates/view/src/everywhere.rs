@@ -4,7 +4,7 @@ use super::run::run_rows;
 use super::status::{Status, StatusForm, TaskStatus};
 use super::wire::{QuestionView, Suggestion};
 use super::{Finding, Paint, PhaseCount, Repository, RunLine, Style, Subject, TaskOrder};
-use crate::base::Diagnostic;
+use orch_base::Diagnostic;
 use serde::Serialize;
 
 /// The tasks of all places of a repository.

@@ -3,8 +3,8 @@
 use super::Subject;
 use super::layout::{one_line, shorten};
 use super::wire::{EvidenceView, InputView, IssueView, SendBackView};
-use crate::base::Place;
-use crate::decide::{Decision, QuotedIssue};
+use orch_base::Place;
+use orch_core::decide::{Decision, QuotedIssue};
 use serde_json::{Map, Value};
 
 /// The members of an issue that may say what is wrong, in order of precedence.

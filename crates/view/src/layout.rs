@@ -1,7 +1,7 @@
 //! Makes text safe and makes it fit: cleaning, shortening, wrapping, columns, shell quoting and code fences.
 
 use super::{Paint, Style};
-use crate::base::Timestamp;
+use orch_base::Timestamp;
 use std::borrow::Borrow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -5,10 +5,6 @@
 //! wire format; their schemas are in `system/schemas/output/`. All paths in JSON are relative to the root of
 //! the repository; text shows the path of an artifact relative to its task.
 
-use crate as view;
-use orch_base as base;
-use orch_core::{config, decide, workflow};
-
 mod action_prompt;
 mod advice;
 mod answer;
@@ -89,9 +85,9 @@ pub use wire::{
     QuestionView, SendBackView, Suggestion, Suggestions,
 };
 
-use crate::base::{Place, RepoPath, TaskPlace, Timestamp};
-use crate::decide::{Decision, Runner};
-use crate::workflow::{System, Workflow};
+use orch_base::{Place, RepoPath, TaskPlace, Timestamp};
+use orch_core::decide::{Decision, Runner};
+use orch_core::workflow::{System, Workflow};
 use serde::Serialize;
 
 /// One task to show: its decision and its circumstances.

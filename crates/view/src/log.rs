@@ -2,8 +2,8 @@
 
 use super::layout::{Cell, below, id_cell, one_line, paragraph, plain, styled, table};
 use super::{Finding, Paint, Repository, StepView, Style};
-use crate::base::Diagnostic;
-use crate::decide::{ActorKind, Kind};
+use orch_base::Diagnostic;
+use orch_core::decide::{ActorKind, Kind};
 use serde::Serialize;
 
 /// The envelope of a history.
@@ -117,7 +117,7 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::samples;
+    use crate::samples;
     use snapbox::{assert_data_eq, str};
 
     #[test]

@@ -1,9 +1,9 @@
 //! The commit message of a transition: subject, reason, and trailers that no text can forge.
 
 use super::layout::{one_line, wrap};
-use crate::base::{ActionName, Digest, PhaseId, TaskId, WorkflowName, trailer};
-use crate::config::{CommitSubject, Placeholder};
-use crate::decide::{ActorKind, Detail, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
+use orch_base::{ActionName, Digest, PhaseId, TaskId, WorkflowName, trailer};
+use orch_core::config::{CommitSubject, Placeholder};
+use orch_core::decide::{ActorKind, Detail, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
 
 /// The customary width of the body of a git commit message.
 const WIDTH: usize = 72;
@@ -366,8 +366,8 @@ fn is_special(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ArtifactName;
-    use crate::view::samples;
+    use crate::samples;
+    use orch_base::ArtifactName;
     use snapbox::{assert_data_eq, str};
 
     fn message(transition: &Transition, template: Option<&str>) -> String {

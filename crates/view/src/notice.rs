@@ -3,9 +3,9 @@
 use super::layout::one_line;
 use super::text::headline;
 use super::{Repository, Suggestion};
-use crate::base::Timestamp;
-use crate::decide::{Ending, NoticeKind};
-use crate::workflow::Owner;
+use orch_base::Timestamp;
+use orch_core::decide::{Ending, NoticeKind};
+use orch_core::workflow::Owner;
 use serde::Serialize;
 
 /// An event that someone wants word of, as a program of `[[notify]]` reads it.
@@ -93,7 +93,7 @@ impl Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::samples;
+    use crate::samples;
 
     #[test]
     fn the_text_says_what_has_happened_in_one_line() {

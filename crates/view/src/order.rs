@@ -1,8 +1,8 @@
 //! The order of tasks: the most urgent first, then the one that has not moved for longest, then by id.
 
 use super::Subject;
-use crate::base::{TaskId, Timestamp};
-use crate::decide::{Urgency, duty_of_unread};
+use orch_base::{TaskId, Timestamp};
+use orch_core::decide::{Urgency, duty_of_unread};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 

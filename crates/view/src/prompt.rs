@@ -6,9 +6,9 @@ use super::schema_outline::schema_outline;
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::text::own_reason;
 use super::wire::{Expected, Finding, InputView, Suggestion, in_repository};
-use crate::base::{Period, command, trailer};
-use crate::decide::{Decision, Do, ExpectState, is_order};
-use crate::workflow::{Completion, Format, blank, is_tree_name};
+use orch_base::{Period, command, trailer};
+use orch_core::decide::{Decision, Do, ExpectState, is_order};
+use orch_core::workflow::{Completion, Format, blank, is_tree_name};
 use serde_json::Value;
 
 /// Said before lines that may contain values of files.

@@ -4,8 +4,8 @@ use super::Subject;
 use super::layout::one_line;
 use super::schema_outline::{allowed, kind_of};
 use super::wire::{FieldView, QuestionView};
-use crate::decide::QuestionField;
-use crate::workflow::{SchemaText, is_list, schema_field};
+use orch_core::decide::QuestionField;
+use orch_core::workflow::{SchemaText, is_list, schema_field};
 use serde_json::Value;
 
 /// The question of a decision; `None` if it asks none.

@@ -146,7 +146,7 @@ impl Resolution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::samples;
+    use crate::samples;
     use snapbox::{assert_data_eq, str};
 
     fn settled() -> Resolution {

@@ -2,7 +2,7 @@
 
 use super::layout::{Cell, one_line, paragraph, plain, styled, table};
 use super::{Paint, Repository, Style, TaskView, TransitionLine};
-use crate::decide::{Ending, Mode};
+use orch_core::decide::{Ending, Mode};
 use serde::Serialize;
 
 /// The words for the state of a run.
@@ -217,7 +217,7 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::samples;
+    use crate::samples;
     use snapbox::{assert_data_eq, str};
 
     #[test]

@@ -1,6 +1,6 @@
 //! A JSON Schema in a few lines: the names, the types and the required fields of a document.
 
-use crate::workflow::is_list;
+use orch_core::workflow::is_list;
 use serde_json::Value;
 
 /// How deep objects are shown.

@@ -7,9 +7,9 @@ use super::layout::{
 use super::text::{headline, mood, problem};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
-use crate::base::{Diagnostic, Severity, TaskId, Timestamp};
-use crate::decide::{Do, DutyKind, ExpectState};
-use crate::workflow::Owner;
+use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
+use orch_core::decide::{Do, DutyKind, ExpectState};
+use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! One step of a task in JSON, as used by transitions, log, audit, events, runs and resolution.
 
 use super::wire::in_repository;
-use crate::base::TaskPlace;
-use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition};
+use orch_base::TaskPlace;
+use orch_core::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition};
 use serde::Serialize;
 
 /// A step of a task: a move from phase to phase, or a step within a phase.

@@ -4,9 +4,9 @@ use super::wire::{
     CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository,
 };
 use super::{DutyView, Subject, TaskView};
-use crate::base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
-use crate::decide::{Decision, Expectation, Verdict};
-use crate::workflow::{Phase, TreeScope, first_example};
+use orch_base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
+use orch_core::decide::{Decision, Expectation, Verdict};
+use orch_core::workflow::{Phase, TreeScope, first_example};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl Suggestion {
 }
 
 impl Possible {
-    fn of(known: &crate::decide::Move) -> Self {
+    fn of(known: &orch_core::decide::Move) -> Self {
         Self {
             to: known.to.to_string(),
             rule: known.rule.to_string(),

@@ -1,9 +1,9 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
 use super::Subject;
-use crate::base::{RepoPath, TaskId, WorkflowName};
-use crate::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
-use crate::workflow::Owner;
+use orch_base::{RepoPath, TaskId, WorkflowName};
+use orch_core::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
+use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -5,9 +5,9 @@ use super::layout::{
 };
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
-use crate::base::command;
-use crate::decide::{Direction, Do, DutyKind, ExpectState};
-use crate::workflow::{Owner, is_tree_name};
+use orch_base::command;
+use orch_core::decide::{Direction, Do, DutyKind, ExpectState};
+use orch_core::workflow::{Owner, is_tree_name};
 
 /// The indentation of the lines below a headline.
 const INDENT: usize = 4;

@@ -3,9 +3,9 @@
 use super::layout::{columns_of, one_line, shorten};
 use super::wire::Finding;
 use super::{Paint, Repository, StepView, Style};
-use crate::base::{Diagnostic, TaskId, TaskPlace, command};
-use crate::decide::{Direction, HistoryEntry, Kind, Transition, direction};
-use crate::workflow::Workflow;
+use orch_base::{Diagnostic, TaskId, TaskPlace, command};
+use orch_core::decide::{Direction, HistoryEntry, Kind, Transition, direction};
+use orch_core::workflow::Workflow;
 use serde::Serialize;
 
 /// A transition of a task that was applied, or would be.
@@ -152,7 +152,7 @@ impl TransitionLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::samples;
+    use crate::samples;
     use snapbox::{assert_data_eq, str};
 
     #[test]

@@ -3,9 +3,9 @@
 //! Keys are camelCase and in this order; optional values are null and never left out.
 
 use super::{Advice, DutyView, Repository, Subject, TaskView, sort};
-use crate::base::{Code, Diagnostic, RepoPath, Severity, TaskPlace, argv_at};
-use crate::decide::{Choice, Evidence, ExpectState};
-use crate::workflow::{Format, Owner, is_tree_name};
+use orch_base::{Code, Diagnostic, RepoPath, Severity, TaskPlace, argv_at};
+use orch_core::decide::{Choice, Evidence, ExpectState};
+use orch_core::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

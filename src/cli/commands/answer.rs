@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::base::{Code, Reason};
-use crate::drive::{self, Asked};
+use orch_base::{Code, Reason};
+use orch_engine::drive::{self, Asked};
 
 /// Answer the question that a task waits for, or pick one of the offered actions.
 ///

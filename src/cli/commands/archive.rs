@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::Relocation;
+use orch_engine::apply::Relocation;
 
 /// Move a finished task to the archive.
 ///

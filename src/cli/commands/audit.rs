@@ -2,16 +2,16 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Digest, Hint, Patterns};
 use crate::cli::progress::WorkProgress;
-use crate::decide::Standing;
-use crate::history;
-use crate::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
-use crate::store::Visited;
-use crate::store::caches;
-use crate::store::durable::{self, PrivateFile};
-use crate::survey::Workspace;
-use crate::view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange};
+use orch_base::{Code, Digest, Hint, Patterns};
+use orch_core::decide::Standing;
+use orch_engine::history;
+use orch_engine::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
+use orch_engine::survey::Workspace;
+use orch_git::Visited;
+use orch_git::caches;
+use orch_git::durable::{self, PrivateFile};
+use orch_view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 
 /// Replay the history and print a verdict on every recorded step.
 ///

@@ -2,10 +2,10 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, Hint, Severity};
-use crate::history::{Checked, Checker};
-use crate::view::layout::counted;
-use crate::view::{findings, indented};
+use orch_base::{Code, Diagnostic, Hint, Severity};
+use orch_engine::history::{Checked, Checker};
+use orch_view::layout::counted;
+use orch_view::{findings, indented};
 use std::io::Read;
 use std::path::PathBuf;
 

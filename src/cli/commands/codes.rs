@@ -1,8 +1,8 @@
 //! Error codes: `orch help CODE`, and the generated page `docs/codes.md`.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
-use crate::base::Code;
-use crate::view::CodeView;
+use orch_base::Code;
+use orch_view::CodeView;
 
 /// Prints the explanation of a code.
 pub(super) fn explain(code: Code, context: &Context, ui: &Ui) -> Result<(), Failure> {

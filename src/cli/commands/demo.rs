@@ -4,8 +4,8 @@ mod script;
 mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::Code;
-use crate::view::DemoAnswer;
+use orch_base::Code;
+use orch_view::DemoAnswer;
 use std::path::PathBuf;
 
 /// Create a sample repository and play the whole life of a task in it.

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::{ArtifactDiff, FileDiff, StepView};
+use orch_view::{ArtifactDiff, FileDiff, StepView};
 
 /// Show what has changed in an artifact since it was judged.
 ///
@@ -24,7 +24,7 @@ pub fn run(args: &DiffArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, task)?;
     let sight = workspace.look(&task)?;
-    let found = crate::history::judged(&workspace, &sight, &artifact)?;
+    let found = orch_engine::history::judged(&workspace, &sight, &artifact)?;
     let diff = ArtifactDiff {
         repository: workspace.reader().repository()?,
         task: task.id.to_string(),

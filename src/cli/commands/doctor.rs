@@ -4,10 +4,10 @@ mod checks;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Diagnostic;
-use crate::store::{git_version, libgit2_version};
-use crate::view::{DoctorCheck, DoctorReport, Finding, Versions};
 use checks::{CHECKS, Examined, Patient};
+use orch_base::Diagnostic;
+use orch_git::{git_version, libgit2_version};
+use orch_view::{DoctorCheck, DoctorReport, Finding, Versions};
 
 /// Check the repository, its settings and its surroundings, and say what to type.
 ///

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::DraftAnswer;
+use orch_view::DraftAnswer;
 
 /// Write a draft of the file that is expected next, for you to fill in.
 ///

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::Explanation;
+use orch_view::Explanation;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///

@@ -3,12 +3,12 @@
 use super::loop_tasks::{LIST, TOOL, WORKFLOW, members, new_task};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Error, Period};
-use crate::decide::data_of;
-use crate::drive::{self, Commission, StopFlag};
-use crate::scan::Schema;
-use crate::survey::{Sight, Workspace};
-use crate::view::{GenerationAnswer, generation_prompt};
+use orch_base::{Code, Error, Period};
+use orch_core::decide::data_of;
+use orch_engine::drive::{self, Commission, StopFlag};
+use orch_engine::survey::{Sight, Workspace};
+use orch_read::Schema;
+use orch_view::{GenerationAnswer, generation_prompt};
 use serde_json::{Map, Value};
 
 /// The instructions of the executor.

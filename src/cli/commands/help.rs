@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{codes, report};
-use crate::base::{Code, Hint, nearest};
 use crate::cli::manual::command_line;
+use orch_base::{Code, Hint, nearest};
 
 /// The topic that shows the table of exit codes.
 pub const EXIT_CODES: &str = "exit-codes";

@@ -5,11 +5,11 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Diagnostic, Error, Hint, trailer};
-use crate::store::{Hooks, HooksLocation};
-use crate::survey::Workspace;
-use crate::view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
 use clap::Subcommand;
+use orch_base::{Code, Diagnostic, Error, Hint, trailer};
+use orch_engine::survey::Workspace;
+use orch_git::{Hooks, HooksLocation};
+use orch_view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
 use slot::{Slot, is_disturbed};
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,10 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, Error, Timestamp};
-use crate::history::{Story, TimedStep};
-use crate::survey::{Look, Reader, TaskRef};
-use crate::view::{Log, StepView};
+use orch_base::{Code, Diagnostic, Error, Timestamp};
+use orch_engine::history::{Story, TimedStep};
+use orch_engine::survey::{Look, Reader, TaskRef};
+use orch_view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
 ///
@@ -42,7 +42,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let (mut told, mut faults) = (Vec::new(), Vec::new());
     for (task, story) in tasks
         .iter()
-        .zip(crate::history::stories(&workspace, &tasks)?)
+        .zip(orch_engine::history::stories(&workspace, &tasks)?)
     {
         match story {
             Ok(story) => told.push((task, story)),

@@ -1,7 +1,7 @@
 //! The tasks of a development loop as the tools that make them give them, and as the list of the loop keeps them.
 
-use crate::base::{Code, Error, Timestamp};
 use crate::cli::random::random;
+use orch_base::{Code, Error, Timestamp};
 use serde_json::{Map, Value, json};
 
 /// The workflow of a loop.

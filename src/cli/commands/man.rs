@@ -2,11 +2,11 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{help, report};
-use crate::base::Code;
 use crate::cli::manual::command_line;
-use crate::store::durable;
-use crate::view::layout::counted;
 use clap_mangen::Man;
+use orch_base::Code;
+use orch_git::durable;
+use orch_view::layout::counted;
 use std::path::{Path, PathBuf};
 
 /// Print the manual page of a command, or write all pages to a directory.

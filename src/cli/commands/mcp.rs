@@ -18,9 +18,9 @@ mod tools;
 pub(super) use http::http;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
-use crate::base::Code;
 use crate::cli::remote::{QueueLimits, WorkQueue};
 use agent::Agent;
+use orch_base::Code;
 use server::OrchServer;
 use std::sync::Arc;
 use std::time::Duration;

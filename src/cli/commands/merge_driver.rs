@@ -1,7 +1,7 @@
 //! `orch merge-driver`: the command that git runs to merge the record of a task; see gitattributes(5).
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, RepoPath};
+use orch_base::{Code, RepoPath};
 use std::path::PathBuf;
 
 /// Merge three versions of a task's record for git.

@@ -2,11 +2,11 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::{NewTask, PlaceWish};
-use crate::base::{Code, command};
-use crate::run::edit;
-use crate::store::{Store, durable};
-use crate::survey::Workspace;
+use orch_base::{Code, command};
+use orch_engine::apply::{NewTask, PlaceWish};
+use orch_engine::run::edit;
+use orch_engine::survey::Workspace;
+use orch_git::{Store, durable};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

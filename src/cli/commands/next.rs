@@ -2,10 +2,10 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
-use crate::base::{Code, Diagnostic, Hint, PhaseId, nearest};
-use crate::decide::{ActorKind, Decision, Transition, Verdict, WHY};
-use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
+use orch_base::{Code, Diagnostic, Hint, PhaseId, nearest};
+use orch_core::decide::{ActorKind, Decision, Transition, Verdict, WHY};
+use orch_engine::apply::{AdvancePlan, Applied, Order, TaskOutcome};
+use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///

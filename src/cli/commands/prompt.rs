@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::drive;
-use crate::view::{self, SchemaForm};
+use orch_engine::drive;
+use orch_view::SchemaForm;
 
 /// Print the complete instruction for the current phase, ready to pipe into an agent.
 ///
@@ -38,7 +38,7 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let sight = workspace.look(&task)?;
     let text = drive::prompt(&workspace, &sight, None, form);
     if context.global.json {
-        ui.document(&view::PromptAnswer {
+        ui.document(&orch_view::PromptAnswer {
             task: task.id.to_string(),
             prompt: text,
         })?;

@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::apply::Recovered;
-use crate::view::RecoveryAnswer;
+use orch_engine::apply::Recovered;
+use orch_view::RecoveryAnswer;
 
 /// Bring back the lost or broken record of a task.
 ///

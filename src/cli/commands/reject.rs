@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::Order;
+use orch_engine::apply::Order;
 
 /// Reject a task that waits for a verdict, and send it back.
 ///

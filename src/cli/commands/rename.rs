@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::Relocation;
+use orch_engine::apply::Relocation;
 
 /// Give a task another id: move its directory with its record.
 ///

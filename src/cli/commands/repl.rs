@@ -13,7 +13,7 @@ mod own;
 mod session;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
-use crate::base::Code;
+use orch_base::Code;
 #[cfg(all(feature = "api", feature = "mcp"))]
 pub(super) use own::PROMPT;
 

@@ -1,13 +1,15 @@
 //! Shared by several commands: finding the tasks they name, and printing what was applied.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
-use crate::apply::{Applied, Order};
-use crate::base::{Code, Diagnostic, Error, command};
-use crate::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
-use crate::drive::{Controlled, work_tree_of_run};
-use crate::store::Store;
-use crate::survey::{LookDepth, NamedBy, Reader, Sight, TaskRef, Workspace, unjudged, unread};
-use crate::view::{
+use orch_base::{Code, Diagnostic, Error, command};
+use orch_core::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
+use orch_engine::apply::{Applied, Order};
+use orch_engine::drive::{Controlled, work_tree_of_run};
+use orch_engine::survey::{
+    LookDepth, NamedBy, Reader, Sight, TaskRef, Workspace, unjudged, unread,
+};
+use orch_git::Store;
+use orch_view::{
     AppliedView, ControlReport, DutyView, Explanation, Explanations, NothingDue, Repository,
     Suggestion, TaskStatus, TextAnswer, TransitionLine, Transitions,
 };

@@ -2,14 +2,14 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use crate::apply::{
+use orch_base::{Code, command};
+use orch_core::decide::{Conflict, HistoryEntry, WHY, rename_side};
+use orch_core::workflow::Owner;
+use orch_engine::apply::{
     Chosen, Dispute, MergeSide, NewIdFor, Resolved, ResolvedBy, Settlement, SplitRecord, Writer,
 };
-use crate::base::{Code, command};
-use crate::decide::{Conflict, HistoryEntry, WHY, rename_side};
-use crate::survey::{Error, Sight, TaskRef};
-use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView};
-use crate::workflow::Owner;
+use orch_engine::survey::{Error, Sight, TaskRef};
+use orch_view::{CommandView, Finding, Resolution, Resolutions, StepView};
 
 /// Resolve the records of tasks that two branches moved.
 ///

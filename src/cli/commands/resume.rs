@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::drive::{self, Controlled, RunOptions};
+use orch_engine::drive::{self, Controlled, RunOptions};
 
 /// Resume a paused run.
 ///

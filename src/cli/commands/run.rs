@@ -6,16 +6,16 @@ mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::apply::{Applied, Writer};
-use crate::base::{Diagnostic, Error, Reason, locked};
-use crate::decide::{Ending, Mode};
-use crate::drive::{
+use live::RunDisplay;
+use orch_base::{Diagnostic, Error, Reason, locked};
+use orch_core::decide::{Ending, Mode};
+use orch_engine::apply::{Applied, Writer};
+use orch_engine::drive::{
     Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, last_end, run_attended,
 };
-use crate::notices::{FaultSink, Notifier};
-use crate::survey::{Sight, TaskRef, Workspace};
-use crate::view::{AppliedView, RunReport, TaskView, TransitionLine};
-use live::RunDisplay;
+use orch_engine::notices::{FaultSink, Notifier};
+use orch_engine::survey::{Sight, TaskRef, Workspace};
+use orch_view::{AppliedView, RunReport, TaskView, TransitionLine};
 use std::sync::{Arc, Mutex};
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -79,7 +79,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         ])?;
     }
     if args.dry_run {
-        let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
+        let end = orch_engine::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
         let foreseen = foreseen_lines(&end);
         if !context.global.json {
             foreseen
@@ -270,7 +270,7 @@ fn finish(
     } else {
         ui.answer(&report.text(ui.paint))?;
         if end.ending == Ending::Paused && !goes_on {
-            let resume = crate::base::command(&["orch", "resume", end.sight.task.id.as_str()]);
+            let resume = orch_base::command(&["orch", "resume", end.sight.task.id.as_str()]);
             ui.status(&format!("  {resume}  (continue the run)"));
         }
         if matches!(
@@ -281,7 +281,7 @@ fn finish(
             for option in report::offered(context, &end.sight.decision) {
                 ui.status(&format!(
                     "  {}  ({})",
-                    crate::base::command(&option.argv),
+                    orch_base::command(&option.argv),
                     option.effect
                 ));
             }

@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::drive::{self, RunInfo};
-use crate::view::{RunLine, Runs};
+use orch_engine::drive::{self, RunInfo};
+use orch_view::{RunLine, Runs};
 
 /// Show the last run of every task.
 ///

@@ -1,8 +1,8 @@
 //! `orch schema`: a schema, or an example that it accepts.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, nearest};
-use crate::scan;
+use orch_base::{Code, nearest};
+use orch_read::example;
 
 /// Print a schema, or an example that it accepts.
 ///
@@ -39,7 +39,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         context.page(ui, &format!("{}\n", text.trim_end()))?;
         return Ok(ExitCode::Fine);
     }
-    let Some(example) = scan::example(text) else {
+    let Some(example) = example(text) else {
         let message = format!(
             "cannot derive an example from schema `{}`",
             args.schema_name

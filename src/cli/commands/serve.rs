@@ -35,14 +35,14 @@ pub use openapi::openapi;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::base::{Code, Hint};
 use crate::cli::random::random;
 use crate::cli::remote::CommandRunner;
-use crate::drive::WatchMode;
-use crate::run::{kill_all, open_url};
 use events::Events;
 use gate::RequestGate;
 use live::{LiveWatch, RunNews};
+use orch_base::{Code, Hint};
+use orch_engine::drive::WatchMode;
+use orch_engine::run::{kill_all, open_url};
 use service::Service;
 use std::io::ErrorKind;
 use std::mem::ManuallyDrop;

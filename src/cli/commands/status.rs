@@ -5,11 +5,11 @@ mod live;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic, nearest};
-use crate::survey::{Keeper, Reader, Sight, Workspace};
-use crate::view::{Status, StatusForm, TaskStatus};
-use crate::workflow::{Owner, Workflow};
 use clap::builder::PossibleValuesParser;
+use orch_base::{Code, Diagnostic, nearest};
+use orch_core::workflow::{Owner, Workflow};
+use orch_engine::survey::{Keeper, Reader, Sight, Workspace};
+use orch_view::{Status, StatusForm, TaskStatus};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Show how many tasks are in each phase, and one line per open task, by who must act.
@@ -91,7 +91,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         let ready = workspace
             .reader()
             .root()
-            .join(crate::config::FILE)
+            .join(orch_core::config::FILE)
             .is_file();
         ui.status(if ready {
             "next: orch new ID"

@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::drive;
-use crate::run::ControlRequest;
+use orch_engine::drive;
+use orch_engine::run::ControlRequest;
 
 /// Stop a run, including the action in progress.
 ///

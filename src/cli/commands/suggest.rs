@@ -2,14 +2,14 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{report, status};
-use crate::base::{Diagnostic, Error, Period};
 use crate::cli::lock_args::duration;
-use crate::decide::{ActorKind, is_order};
-use crate::drive::{self, Waited};
-use crate::survey::{Reader, Sight, TaskRef, Workspace, unjudged};
-use crate::view::layout::counted;
-use crate::view::{self, Briefs, Suggestion, Suggestions, TaskOrder};
-use crate::workflow::Owner;
+use orch_base::{Diagnostic, Error, Period};
+use orch_core::decide::{ActorKind, is_order};
+use orch_core::workflow::Owner;
+use orch_engine::drive::{self, Waited};
+use orch_engine::survey::{Reader, Sight, TaskRef, Workspace, unjudged};
+use orch_view::layout::counted;
+use orch_view::{Briefs, Suggestion, Suggestions, TaskOrder};
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
@@ -138,7 +138,7 @@ fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         (false, true) => ui.document(&shown)?,
         (false, false) => context.page(
             ui,
-            &view::suggestions(&shown, &answer.nothing, ui.paint, ui.width),
+            &orch_view::suggestions(&shown, &answer.nothing, ui.paint, ui.width),
         )?,
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! `orch trust`: what runs and notifications may start.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::command;
-use crate::drive::{self, Trustee};
-use crate::view::{TrustAnswer, TrustLine};
+use orch_base::command;
+use orch_engine::drive::{self, Trustee};
+use orch_view::{TrustAnswer, TrustLine};
 
 /// Trust the programs and addresses in orch.toml, as they are now.
 ///

@@ -2,11 +2,11 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use crate::base::{Code, Diagnostic, Timestamp};
-use crate::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
-use crate::notices::{FaultSink, Notifier};
-use crate::survey::{Sight, Workspace};
-use crate::view::{self, Finding, Happening, Suggestion};
+use orch_base::{Code, Diagnostic, Timestamp};
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
+use orch_engine::notices::{FaultSink, Notifier};
+use orch_engine::survey::{Sight, Workspace};
+use orch_view::{Finding, Happening, Suggestion};
 use std::sync::Arc;
 
 /// Watch the tasks and commit every transition that the rules decide.
@@ -167,7 +167,7 @@ fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure>
 
 fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> String {
     if json {
-        return view::line(&view::EventView::new(now, happening));
+        return orch_view::line(&orch_view::EventView::new(now, happening));
     }
     happening.type_at(&ui.here());
     happening.text(ui.paint, ui.width)

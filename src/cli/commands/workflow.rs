@@ -5,13 +5,13 @@ mod new;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Code, Diagnostic};
-use crate::store::durable;
-use crate::survey::Workspace;
-use crate::view::layout::counted;
-use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
-use crate::workflow::{DiagramFormat, diagram, format};
 use clap::Subcommand;
+use orch_base::{Code, Diagnostic};
+use orch_core::workflow::{DiagramFormat, diagram, format};
+use orch_engine::survey::Workspace;
+use orch_git::durable;
+use orch_view::layout::counted;
+use orch_view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
 
 /// The subcommands of `orch workflow`.
 #[derive(Debug, Subcommand)]

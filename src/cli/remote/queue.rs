@@ -4,7 +4,7 @@
 //! Work that waits too long is never done. Work that has begun is completed, whether or not its client still waits, and
 //! holds its place until then.
 
-use crate::base::{Code, Error, locked};
+use orch_base::{Code, Error, locked};
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, Weak};

@@ -1,20 +1,20 @@
 //! Executes command lines in this process, and keeps what they print.
 
-use crate::apply::CommitGroup;
-use crate::base::{Code, Error, Period};
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
 use crate::cli::{
     Cli, Command, Context, ExitCode, Failure, Global, Interrupts, LaterWork, Ui, commands, report,
     usage_message,
 };
-use crate::decide::ActorKind;
-#[cfg(feature = "api")]
-use crate::survey::TaskRef;
-use crate::survey::{Caller, KnownSettings, Purpose, Workspace};
-use crate::view::layout::one_line;
-use crate::view::{ErrorView, line};
 use clap::Parser;
+use orch_base::{Code, Error, Period};
+use orch_core::decide::ActorKind;
+use orch_engine::apply::CommitGroup;
+#[cfg(feature = "api")]
+use orch_engine::survey::TaskRef;
+use orch_engine::survey::{Caller, KnownSettings, Purpose, Workspace};
+use orch_view::layout::one_line;
+use orch_view::{ErrorView, line};
 use std::path::PathBuf;
 use std::sync::Arc;
 

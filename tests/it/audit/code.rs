@@ -3,7 +3,7 @@
 use super::records::{retell, state};
 use super::{last, standings};
 use crate::harness::World;
-use orch::base::{ArtifactName, Digest};
+use orch_base::{ArtifactName, Digest};
 use serde_json::{Value, json};
 
 fn with_code() -> World {

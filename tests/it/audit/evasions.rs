@@ -3,7 +3,7 @@
 use super::records::{LOG, put, relinked, state, tell_lines};
 use super::{edit_last_entry, last, skip, standings, started, uncommit};
 use crate::harness::World;
-use orch::decide::Kind;
+use orch_core::decide::Kind;
 use serde_json::{Value, json};
 
 const DOCUMENT: &str = "system/workflows/global-state-machine.md";
@@ -18,7 +18,7 @@ pub fn laxer(world: &World) {
 
 #[test]
 fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
-    let nowhere = orch::base::Digest::of_blob(b"nowhere");
+    let nowhere = orch_base::Digest::of_blob(b"nowhere");
     let world = started("plan_review");
     let mut edited = state(&world);
     edited.workflow.as_mut().expect("named").digest = nowhere;
@@ -288,7 +288,7 @@ fn raw_tree(world: &World, lines: &[String]) -> String {
     let entry = |line: &String| {
         let (head, name) = line.split_once('\t').expect("a name");
         let words: Vec<&str> = head.split(' ').collect();
-        let id = orch::base::Digest::parse(words[2]).expect("an id");
+        let id = orch_base::Digest::parse(words[2]).expect("an id");
         [
             format!("{} {name}\0", words[0].trim_start_matches('0')).as_bytes(),
             id.as_bytes(),

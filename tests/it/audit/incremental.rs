@@ -7,7 +7,7 @@ use super::rewritten::acknowledge_commit;
 use super::{clone_alone, skip, squashed, state};
 use crate::harness::{World, copy, started};
 use crate::signing::ssh;
-use orch::base::Digest;
+use orch_base::Digest;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -266,7 +266,7 @@ fn a_clone_does_not_bring_what_was_accepted() {
     let world = accepted();
     put(
         &world,
-        &orch::decide::State {
+        &orch_core::decide::State {
             phase: Some("done".to_owned()),
             ..state(&world)
         },

@@ -5,13 +5,13 @@ use super::records::{LOG, parsed, state, tell};
 use super::{last, standings, uncommit};
 use crate::core::world::shipped;
 use crate::harness::{World, started};
-use orch::base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
-use orch::decide::{
+use orch_base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
+use orch_core::decide::{
     ActorKind, By, CodeFacts, Detail, DetailStep, Facts, Holder, Lapse, Migration, OtherTask,
     OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, Verification,
     VerifiedCode, VerifiedOutcome, VerifiedResult, WorkflowRef, apply, detailed,
 };
-use orch::workflow::{System, Workflow};
+use orch_core::workflow::{System, Workflow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -3,8 +3,8 @@
 use super::records::{state, tell};
 use super::{last, standings};
 use crate::harness::World;
-use orch::base::{ActionName, PhaseId};
-use orch::decide::{Actor, ActorKind, By, HistoryEntry, Kind, Mode, State};
+use orch_base::{ActionName, PhaseId};
+use orch_core::decide::{Actor, ActorKind, By, HistoryEntry, Kind, Mode, State};
 use serde_json::json;
 
 /// A loop with a rule that looks at a file before those that look at the state alone.

@@ -3,7 +3,7 @@
 use super::records::{LOG, relinked, resealed, retell, state, tell_lines};
 use super::{edit_last_entry, last, skip, standings, started};
 use crate::harness::World;
-use orch::base::{ArtifactName, Digest};
+use orch_base::{ArtifactName, Digest};
 use serde_json::json;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Records of tasks as somebody forges them: whole logs with ids made again, and states with proper seals.
 
 use crate::harness::World;
-use orch::base::{Digest, ObjectFormat};
-use orch::decide::State;
-use orch::record::{
+use orch_base::{Digest, ObjectFormat};
+use orch_core::decide::State;
+use orch_core::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, log_extent_in, read_state, record_steps,
     write_state,
 };
@@ -162,7 +162,7 @@ pub fn earlier(text: &str) -> String {
 }
 
 /// Whether a state is the fold of the events that it names in this log.
-pub fn is_fold(text: &str, lines: &str, workflow: &orch::workflow::Workflow) -> bool {
+pub fn is_fold(text: &str, lines: &str, workflow: &orch_core::workflow::Workflow) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return false;
     };

@@ -3,7 +3,7 @@
 use super::records::{LOG, relinked, state, tell};
 use super::{last, last_change, skip, standings};
 use crate::harness::{World, started};
-use orch::decide::{HistoryEntry, Kind};
+use orch_core::decide::{HistoryEntry, Kind};
 use serde_json::Value;
 
 /// A task that went through `codegen` without code and was sent back from `review`, while others committed

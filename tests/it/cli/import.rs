@@ -211,7 +211,7 @@ fn an_imported_state_is_proven_after_a_squash_and_forged_if_it_says_something_el
         "{{{}",
         &event[event.find("\"after\"").expect("an event")..].trim_end()
     );
-    let id = orch::base::Digest::of_blob(body.as_bytes());
+    let id = orch_base::Digest::of_blob(body.as_bytes());
     world.write(
         "tunings/a/transcript.jsonl",
         format!("{{\"id\":\"{id}\",{}\n", &body[1..]),

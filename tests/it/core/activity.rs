@@ -1,13 +1,13 @@
 //! Steps within a phase: each is replayed from its record alone, and no other record of it is.
 
 use super::world::{World, compiled};
-use orch::base::{ActionName, RuleId, Timestamp};
-use orch::decide::{
+use orch_base::{ActionName, RuleId, Timestamp};
+use orch_core::decide::{
     ActionResult, ActorKind, By, ExecutorTrace, HistoryEntry, Kind, Mode, PatchOp, Performance,
     Recorded, Stamp, Standing, State, Transition, Verdict, accept, answer, apply, end, evaluate,
     give_up, permits_activity, pick, refute, replay, signalled, start,
 };
-use orch::workflow::Signal;
+use orch_core::workflow::Signal;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -319,7 +319,7 @@ fn what_happens_within_a_phase_is_replayed_and_nothing_else_is() {
             "{other:?}"
         );
         if entry.kind == Kind::Signal {
-            let to = orch::base::PhaseId::new("failed").expect("valid");
+            let to = orch_base::PhaseId::new("failed").expect("valid");
             let by_other = HistoryEntry {
                 rule: Some("stopped".to_owned()),
                 ..entry.clone()
@@ -539,7 +539,7 @@ fn what_happens_within_a_phase_is_replayed_and_nothing_else_is() {
             8,
             "another phase",
             Box::new(|entry, after| {
-                entry.to = orch::base::PhaseId::new("failed").expect("valid");
+                entry.to = orch_base::PhaseId::new("failed").expect("valid");
                 after.phase = Some("failed".to_owned());
             }),
             false,

@@ -1,12 +1,12 @@
 //! Runs of agents: their files count, not their words, and what a person owns is a person's to take.
 
 use super::play::{Play, workflow};
-use orch::base::{ArtifactName, Digest};
-use orch::decide::{
+use orch_base::{ArtifactName, Digest};
+use orch_core::decide::{
     ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, FileFact, Mode, RetryPolicy,
     Returned, RunCommand, RunEffect, Worker,
 };
-use orch::workflow::Workflow;
+use orch_core::workflow::Workflow;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ fn write(files: &Files, name: &str, value: &Value) {
 }
 
 fn returned(how: ExecutorExit, result: Option<&Value>) -> Returned {
-    let trace = orch::decide::ExecutorTrace::default();
+    let trace = orch_core::decide::ExecutorTrace::default();
     Returned {
         how,
         result: result.map(ActionResult::read),

@@ -2,8 +2,8 @@
 
 use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled, passing};
-use orch::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskPlace};
-use orch::decide::{
+use orch_base::{Code, Diagnostic, Digest, Place, RepoPath, TaskPlace};
+use orch_core::decide::{
     Circumstances, Decision, DutyKind, Ending, Facts, HistoryEntry, Kind, LastRun, Recorded,
     Remembered, RunRecord, Runner, State, Verdict, conclude, duty, fingerprint, judge,
 };
@@ -478,7 +478,7 @@ fn how_the_last_run_ended_is_noted_until_something_is_recorded() {
 /// Any recorded step.
 fn entry(world: &World) -> HistoryEntry {
     let mut world = world.clone();
-    world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+    world.apply(&orch_core::decide::create(&world.workflow.clone(), "new"));
     HistoryEntry::clone(world.known().history.last().expect("a step"))
 }
 

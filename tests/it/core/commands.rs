@@ -2,8 +2,8 @@
 
 use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled};
-use orch::base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
-use orch::decide::{
+use orch_base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
+use orch_core::decide::{
     ActionResult, ActorKind, Budget, By, Ending, FILES_KEPT, HistoryEntry, JudgedTask, Kind, Mode,
     NextStep, Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage, Worker, end,
     evaluate, fingerprint, next,
@@ -55,7 +55,7 @@ fn finding(outputs: &str) -> (World, State) {
         &format!("writes = [\"/found\", \"/notes\"]\n{outputs}"),
     );
     let mut world = World::new(Arc::new(compiled("loop", &text)));
-    world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+    world.apply(&orch_core::decide::create(&world.workflow.clone(), "new"));
     let mut state = world.known();
     state.extra.insert("asked".to_owned(), json!(true));
     (world, state)
@@ -370,7 +370,7 @@ fn the_fingerprint_is_of_all_that_work_can_change_but_the_bookkeeping() {
         "run = \"find\"\nset = { \"/turns\" = \"1\", \"/word\" = \"'x'\" }",
     );
     let mut world = World::new(Arc::new(compiled("loop", &text)));
-    world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+    world.apply(&orch_core::decide::create(&world.workflow.clone(), "new"));
     let state = world.known();
     let rule = RuleId::new("find").expect("valid");
     let of = |state: &State, rule: Option<&RuleId>| {

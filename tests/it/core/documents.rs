@@ -5,8 +5,8 @@
 
 use super::world::World;
 use crate::setting::is_update;
-use orch::base::{Code, Diagnostic};
-use orch::workflow::{Document, System, check, compile, format};
+use orch_base::{Code, Diagnostic};
+use orch_core::workflow::{Document, System, check, compile, format};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What is expected of whoever works on a task, what they are given to read, and what is said of the evidence.
 
 use super::world::{LIFECYCLE, World, compiled, passing};
-use orch::base::{ArtifactName, Code, Diagnostic, PhaseId};
-use orch::decide::{
+use orch_base::{ArtifactName, Code, Diagnostic, PhaseId};
+use orch_core::decide::{
     Decision, Facts, FileFact, HistoryEntry, Kind, Recorded, State, Verdict, evaluate,
     nearest_rule, override_to, phase_id, rollback,
 };
@@ -239,7 +239,7 @@ because = "nobody said which"
 fn a_report_on_code_says_what_changed_since_and_one_on_a_file_that_the_file_did() {
     let earlier = "it judged an earlier version of `change`: src/** changed since";
     let another = "it judged another version of `change`";
-    let digest = orch::base::Digest::of_blob(b"judged");
+    let digest = orch_base::Digest::of_blob(b"judged");
     // Whether the code was changed, whether the file is there, and why the report is stale.
     for (is_changed, has_file, because) in [
         (true, false, earlier),
@@ -613,7 +613,7 @@ fn the_phase_of_a_state_is_known_by_its_name_and_by_its_aliases() {
             "{named:?}"
         );
     }
-    let state = orch::decide::initial_state(&LIFECYCLE);
+    let state = orch_core::decide::initial_state(&LIFECYCLE);
     assert_eq!(
         (state.phase.as_deref(), &state.extra["rounds"]),
         (Some("planning"), &json!(0))

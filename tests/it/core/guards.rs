@@ -1,8 +1,8 @@
 //! What guards see of a task, and which parts of a guard rest on its files.
 
 use super::world::{World, compiled};
-use orch::base::{ActionName, Code, Diagnostic, RepoPath, RuleId};
-use orch::decide::{
+use orch_base::{ActionName, Code, Diagnostic, RepoPath, RuleId};
+use orch_core::decide::{
     Do, DutyKind, Facts, FileFact, Recorded, RunRecord, State, Tally, Verdict, accept, duty,
     evaluate, rebuild_from_files,
 };

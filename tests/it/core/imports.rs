@@ -1,11 +1,11 @@
 //! States of older tools: what a workflow's map makes of them, what has no place, and which are refused.
 
 use super::world::{World, compiled};
-use orch::base::Digest;
-use orch::decide::{
+use orch_base::Digest;
+use orch_core::decide::{
     Original, Recorded, State, Verdict, adopt, evaluate, import_of, is_original, refused_import,
 };
-use orch::record::RecordReading;
+use orch_core::record::RecordReading;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! Verdicts by those who wrote what they judge: what is told, what is held, and what an audit makes of it.
 
 use super::world::{World, compiled};
-use orch::base::{Code, ObjectFormat};
-use orch::decide::{
+use orch_base::{Code, ObjectFormat};
+use orch_core::decide::{
     ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing,
     State, Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
 };
-use orch::workflow::Owner;
+use orch_core::workflow::Owner;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -445,7 +445,7 @@ fn who_made_the_commits_is_known_to_the_steps_that_follow_at_once() {
     let required = inputs(true);
     for (verdict, steps) in [(person("Ann"), 1), (person("Bob"), 2)] {
         let mut world = World::new(Arc::new(compiled("machine", &machine)));
-        world.apply(&orch::decide::create(&world.workflow.clone(), "new"));
+        world.apply(&orch_core::decide::create(&world.workflow.clone(), "new"));
         world.commit("code", &["t-1"]);
         world.write("verdict.json", r#"{"ok": true}"#);
         let seen = facts(

@@ -2,14 +2,14 @@
 
 use super::loops::LOOP;
 use super::play::{facts, workflow};
-use orch::base::{ActionName, ArtifactName, Code, Digest, Timestamp};
-use orch::decide::{
+use orch_base::{ActionName, ArtifactName, Code, Digest, Timestamp};
+use orch_core::decide::{
     Actor, ActorKind, ActorStatus, Approving, By, Detail, FileWriter, Holder, Kind, Ruling,
     RunRecord, Stamp, State, Tally, Transition, WorkflowRef, Written, apply, choose, create,
     initial_state, join,
 };
-use orch::record::{EventLog, FoldCache, record_steps};
-use orch::workflow::Workflow;
+use orch_core::record::{EventLog, FoldCache, record_steps};
+use orch_core::workflow::Workflow;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 
 use super::play::{Play, facts, workflow};
 use crate::setting::number;
-use orch::base::{Digest, Period};
-use orch::decide::{
+use orch_base::{Digest, Period};
+use orch_core::decide::{
     ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned,
     State, Usage, Worker, evaluate, initial_state, next,
 };
-use orch::workflow::Workflow;
+use orch_core::workflow::Workflow;
 use serde_json::{Value, json};
 
 /// Two actions, an iteration, a question, and rules that let both of them be given up.
@@ -105,13 +105,13 @@ fn played(
             how: ExecutorExit::Well,
             result: Some(ActionResult::read(&value)),
             cost: 0.0,
-            trace: orch::decide::ExecutorTrace::default(),
+            trace: orch_core::decide::ExecutorTrace::default(),
         },
         None => Returned {
             how: ExecutorExit::Badly("it died".to_owned()),
             result: None,
             cost: 0.0,
-            trace: orch::decide::ExecutorTrace::default(),
+            trace: orch_core::decide::ExecutorTrace::default(),
         },
     });
     let (ending, _) = play.run();

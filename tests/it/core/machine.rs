@@ -3,8 +3,8 @@
 use super::loops::LOOP;
 use super::play::{Play, facts, workflow};
 use super::world::shipped;
-use orch::base::{ActionName, Period};
-use orch::decide::{
+use orch_base::{ActionName, Period};
+use orch_core::decide::{
     ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, JudgedTask, Leftover, Mode,
     RecordOutcome, Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
     Tick, Worker, evaluate, initial_state,
@@ -16,7 +16,7 @@ fn well(value: Value) -> Returned {
         how: ExecutorExit::Well,
         result: Some(ActionResult::read(&value)),
         cost: 0.0,
-        trace: orch::decide::ExecutorTrace::default(),
+        trace: orch_core::decide::ExecutorTrace::default(),
     }
 }
 
@@ -25,7 +25,7 @@ fn ended(how: ExecutorExit) -> Returned {
         how,
         result: None,
         cost: 0.0,
-        trace: orch::decide::ExecutorTrace::default(),
+        trace: orch_core::decide::ExecutorTrace::default(),
     }
 }
 

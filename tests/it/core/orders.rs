@@ -2,13 +2,13 @@
 
 use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled, passing};
-use orch::base::{ArtifactName, Code, ObjectFormat, PhaseId, TaskId};
-use orch::decide::{
+use orch_base::{ArtifactName, Code, ObjectFormat, PhaseId, TaskId};
+use orch_core::decide::{
     ActorStatus, Decision, Detail, HistoryEntry, Holder, Kind, Recorded, Recorder, RunCommand,
     Runner, State, Transition, Verdict, evaluate, is_order, is_person_order, override_to,
     person_orders, rename, reopen,
 };
-use orch::record::{EventLog, FoldCache, RecordReading, StateDefect};
+use orch_core::record::{EventLog, FoldCache, RecordReading, StateDefect};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! A run played without processes: the course says what is to be done, a script says what comes of it.
 
-use orch::base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
-use orch::decide::{
+use orch_base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
+use orch_core::decide::{
     ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, ExecutorExit, Facts,
     FileFact, JudgedTask, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder,
     Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate,
     initial_state,
 };
-use orch::workflow::{Document, System, Workflow, compile};
+use orch_core::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub fn workflow(text: &str) -> Workflow {
 pub fn facts() -> Facts {
     Facts {
         code: CodeFacts::default(),
-        version: orch::decide::RecordVersion::CURRENT,
+        version: orch_core::decide::RecordVersion::CURRENT,
         task: TaskId::new("t").expect("valid"),
         place: TaskPlace::of_directory(RepoPath::new("tasks/t").expect("valid")),
         artifacts: BTreeMap::new(),
@@ -84,7 +84,7 @@ impl<'p> Play<'p> {
                 how: ExecutorExit::Well,
                 result: None,
                 cost: 0.0,
-                trace: orch::decide::ExecutorTrace::default(),
+                trace: orch_core::decide::ExecutorTrace::default(),
             }),
             left: None,
             took: Period::default(),

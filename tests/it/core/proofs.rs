@@ -1,7 +1,7 @@
 //! The verdict on a change of a record: that of its steps, and what doubts make of it.
 
 use super::world::{LIFECYCLE, World};
-use orch::decide::{HistoryEntry, Proof, ProvenStep, Standing};
+use orch_core::decide::{HistoryEntry, Proof, ProvenStep, Standing};
 use std::convert::Infallible;
 
 /// A step of this number by this rule, with this verdict and its reason.

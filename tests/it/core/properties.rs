@@ -2,19 +2,19 @@
 
 use super::world::{LIFECYCLE, compiled};
 use crate::setting::number;
-use orch::base::{
+use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp,
     VerificationName, WorkflowName,
 };
-use orch::decide::{
+use orch_core::decide::{
     Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, FoundBy,
     HistoryEntry, Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode,
     PersonRuling, Priority, Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict,
     Verification, Verified, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
     WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
 };
-use orch::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
-use orch::workflow::Workflow;
+use orch_core::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
+use orch_core::workflow::Workflow;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::{
@@ -336,8 +336,8 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
         .prop_map(
             |(seq, at, from, to, kind, reason, (who, artifact), detail, (generation, others))| {
                 HistoryEntry {
-                    version: orch::decide::RecordVersion::CURRENT,
-                    files: orch::decide::NotedFiles::new(),
+                    version: orch_core::decide::RecordVersion::CURRENT,
+                    files: orch_core::decide::NotedFiles::new(),
                     inputs: None,
                     rests_on: Vec::new(),
                     base: None,
@@ -481,7 +481,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             .map(|artifact| artifact.name.clone());
         let facts = Facts {
             code: CodeFacts::default(),
-            version: orch::decide::RecordVersion::CURRENT,
+            version: orch_core::decide::RecordVersion::CURRENT,
             task: TaskId::new("t").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::root()),
             artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
@@ -618,16 +618,16 @@ proptest! {
 
     #[test]
     fn a_state_is_read_back_as_it_was_written(state in state()) {
-        let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
+        let text = write_state(&state, "phase", "schema", orch_core::record::LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let read = read_state(&value, &text, "phase");
         prop_assert_eq!(read.as_ref(), Ok(&state));
-        prop_assert_eq!(write_state(&read.expect("read"), "phase", "schema", orch::record::LogExtent::default()), text);
+        prop_assert_eq!(write_state(&read.expect("read"), "phase", "schema", orch_core::record::LogExtent::default()), text);
     }
 
     #[test]
     fn the_keys_of_a_state_stand_in_their_order(state in state()) {
-        let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
+        let text = write_state(&state, "phase", "schema", orch_core::record::LogExtent::default());
         let order = [
             "$schema", "version", "task", "title", "workflow", "history", "actors", "waived", "run", "relations",
             "errors",

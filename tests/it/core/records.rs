@@ -1,9 +1,9 @@
 //! `state.json` as text: names that two members claim, what is believed of a log, and faults of foreign files.
 
 use super::world::{LIFECYCLE, World};
-use orch::base::{ArtifactName, Digest, ObjectFormat};
-use orch::decide::{Actor, FilesByPath, RunRecord, State, WorkflowRef, document};
-use orch::record::{
+use orch_base::{ArtifactName, Digest, ObjectFormat};
+use orch_core::decide::{Actor, FilesByPath, RunRecord, State, WorkflowRef, document};
+use orch_core::record::{
     LogExtent, LogPeek, RecordReading, StateText, believed_state, is_own_file, phase_key_in,
     read_state, write_state,
 };

@@ -1,8 +1,8 @@
 //! Steps that are replayed: what the rules yield today, and what they yielded in earlier versions.
 
 use super::world::{World, compiled};
-use orch::base::Digest;
-use orch::decide::{
+use orch_base::Digest;
+use orch_core::decide::{
     HistoryEntry, Kind, Original, Recorded, Standing, State, Transition, Verdict, adopt, apply,
     confirm, create, difference, initial_state, override_to, refute, reopen, replay, rollback,
 };

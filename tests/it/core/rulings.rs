@@ -1,11 +1,11 @@
 //! What a person decides where a person decides: the file that is written, and where that leads.
 
 use super::world::{World, compiled, shipped};
-use orch::base::{ArtifactName, Code, Digest, Timestamp};
-use orch::decide::{
+use orch_base::{ArtifactName, Code, Digest, Timestamp};
+use orch_core::decide::{
     ActorKind, By, Do, DutyKind, Kind, Objection, Ruled, Ruling, RulingOrder, Stamp, duty, rule_on,
 };
-use orch::workflow::{Owner, SchemaText};
+use orch_core::workflow::{Owner, SchemaText};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn ruled(
     ruling: Ruling,
     to: Option<&str>,
     reason: Option<&str>,
-) -> Result<Ruled, orch::base::Error> {
+) -> Result<Ruled, orch_base::Error> {
     let order = RulingOrder {
         ruling,
         to,

@@ -1,8 +1,8 @@
 //! What a task that was sent back is told: by whom, and which objections still stand.
 
 use super::world::{World, compiled};
-use orch::base::PhaseId;
-use orch::decide::{Detail, Holder, Kind, SendBack, Transition, override_to, rollback};
+use orch_base::PhaseId;
+use orch_core::decide::{Detail, Holder, Kind, SendBack, Transition, override_to, rollback};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,10 +2,12 @@
 
 use crate::harness::project;
 use crate::setting::number;
-use orch::base::{ArtifactName, Digest, RepoPath};
-use orch::scan::{Schema, read};
-use orch::workflow::guard::{Lookup, Scope, follow};
-use orch::workflow::{Artifact, Document, Format, Guard, SchemaText, System, Workflow, compile};
+use orch_base::{ArtifactName, Digest, RepoPath};
+use orch_core::workflow::guard::{Lookup, Scope, follow};
+use orch_core::workflow::{
+    Artifact, Document, Format, Guard, SchemaText, System, Workflow, compile,
+};
+use orch_read::{Schema, read};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;

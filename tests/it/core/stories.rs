@@ -9,8 +9,8 @@
 
 use super::world::{LIFECYCLE, World, compiled, shipped};
 use crate::setting::is_update;
-use orch::base::Error;
-use orch::decide::{
+use orch_base::Error;
+use orch_core::decide::{
     Decision, Settled, Transition, Truth, Verdict, confirm, create, override_to, reopen, rollback,
 };
 use std::fmt::Write as _;

@@ -2,12 +2,12 @@
 
 use super::play::facts;
 use super::world::{LIFECYCLE, World, passing};
-use orch::base::{TaskId, Timestamp};
-use orch::decide::{
+use orch_base::{TaskId, Timestamp};
+use orch_core::decide::{
     ActorKind, By, Facts, HistoryEntry, Kind, Mode, Stamp, State, TakenBack, apply, create,
     former_id, is_just_renamed, override_to, rename, replay_record, rollback, start, undo,
 };
-use orch::record::FoldCache;
+use orch_core::record::FoldCache;
 
 /// The last order of the task, as its log has it.
 fn last_order(world: &World) -> Result<TakenBack, String> {

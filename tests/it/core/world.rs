@@ -3,20 +3,20 @@
 //! The state goes through its file format at every step, so every story is also a clone's story.
 
 use globset::{GlobBuilder, GlobMatcher};
-use orch::base::{
+use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp,
 };
-use orch::decide::{
+use orch_core::decide::{
     ActorKind, By, ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts,
     FileFact, FoundBy, MovedFile, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict,
     apply, derive, evaluate, initial_state, settle,
 };
-use orch::record::{
+use orch_core::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
     write_state,
 };
-use orch::scan::read;
-use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
+use orch_core::workflow::{Document, Format, System, Workflow, compile, tree_name};
+use orch_read::read;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -156,7 +156,7 @@ impl World {
         }
         Facts {
             code: self.code_facts(),
-            version: orch::decide::RecordVersion::CURRENT,
+            version: orch_core::decide::RecordVersion::CURRENT,
             task: TaskId::new("t-1").expect("valid"),
             place: TaskPlace::of_directory(RepoPath::new("tasks/t-1").expect("valid")),
             artifacts,

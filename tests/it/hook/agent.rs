@@ -1,7 +1,7 @@
 //! `orch hook agent`: the hooks of Claude Code, with inputs as it writes them.
 
 use crate::harness::{Ended, World, project, started};
-use orch::scan::Schema;
+use orch_read::Schema;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;

@@ -5,9 +5,9 @@ use super::simulator::{Ended, Job, Machine, Reply, Simulation};
 use crate::core::world::World;
 use crate::harness::project;
 use crate::model::Chance;
-use orch::decide::{Ending, Mode, Verdict};
-use orch::scaffold::{Strategy, read, scaffold};
-use orch::workflow::{Document, Signal, System, compile};
+use orch_core::decide::{Ending, Mode, Verdict};
+use orch_core::workflow::{Document, Signal, System, compile};
+use orch_scaffold::{Strategy, read, scaffold};
 use serde_json::{Map, Value, json};
 use std::fs;
 

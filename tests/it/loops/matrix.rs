@@ -6,7 +6,7 @@ use super::behaviour::{Behaviour, Memory, perform};
 use super::simulator::{Machine, Simulation};
 use crate::model::Chance;
 use crate::setting::number;
-use orch::decide::{Ending, Mode, Verdict};
+use orch_core::decide::{Ending, Mode, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

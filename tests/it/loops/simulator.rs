@@ -2,16 +2,16 @@
 
 use crate::core::world::World;
 use crate::model::Chance;
-use orch::base::{ActionName, Period, Timestamp};
-use orch::decide::{
+use orch_base::{ActionName, Period, Timestamp};
+use orch_core::decide::{
     ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
     HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
     RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply,
     asked, data_of, evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
-use orch::record::{read_state, write_state};
-use orch::scan::Schema;
-use orch::workflow::{Document, Signal, System, Workflow, compile};
+use orch_core::record::{read_state, write_state};
+use orch_core::workflow::{Document, Signal, System, Workflow, compile};
+use orch_read::Schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -229,7 +229,7 @@ impl Simulation<'_> {
     }
 
     /// Records what a run does, as the engine does.
-    fn noted(&mut self, command: &orch::decide::RunCommand) -> RecordOutcome {
+    fn noted(&mut self, command: &orch_core::decide::RunCommand) -> RecordOutcome {
         let workflow = Arc::clone(&self.machine.workflow);
         let recorder = Recorder {
             own: self.stamp(),
@@ -271,7 +271,7 @@ impl Simulation<'_> {
             how: ExecutorExit::Badly(why.to_owned()),
             result: None,
             cost: 0.0,
-            trace: orch::decide::ExecutorTrace::default(),
+            trace: orch_core::decide::ExecutorTrace::default(),
         };
         match perform(&Job {
             action: &action,
@@ -288,7 +288,7 @@ impl Simulation<'_> {
                         how: ExecutorExit::Well,
                         result,
                         cost: 0.0,
-                        trace: orch::decide::ExecutorTrace::default(),
+                        trace: orch_core::decide::ExecutorTrace::default(),
                     },
                     Period::default(),
                 )
@@ -301,7 +301,7 @@ impl Simulation<'_> {
                         how,
                         result: None,
                         cost: 0.0,
-                        trace: orch::decide::ExecutorTrace::default(),
+                        trace: orch_core::decide::ExecutorTrace::default(),
                     },
                     Period::from_seconds(1800),
                 )
@@ -390,7 +390,7 @@ impl Simulation<'_> {
 
     fn take(&mut self, state: State) {
         assert!(
-            state.history.len() <= orch::decide::RecordVersion::CURRENT.history_window()
+            state.history.len() <= orch_core::decide::RecordVersion::CURRENT.history_window()
                 && state.errors.len() <= ERRORS_WINDOW
         );
         self.told.extend(state.history.last().cloned());
@@ -418,7 +418,7 @@ impl Simulation<'_> {
             &self.state,
             phase_key,
             "schema",
-            orch::record::LogExtent::default(),
+            orch_core::record::LogExtent::default(),
         );
         let value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(

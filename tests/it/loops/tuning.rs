@@ -9,7 +9,7 @@ mod traces;
 use super::matrix::outcomes;
 use super::simulator::{Ended, Job, Machine, Reply, Simulation, shipped};
 use crate::model::Chance;
-use orch::decide::Mode;
+use orch_core::decide::Mode;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 

@@ -3,8 +3,8 @@
 use super::{Way, bring_together, coded, finish, forked, reviewed, rolled_back, standings};
 use crate::audit::records::{STATE, put, state, tell};
 use crate::harness::{World, started};
-use orch::base::PhaseId;
-use orch::decide::{ActorStatus, HistoryEntry, State};
+use orch_base::PhaseId;
+use orch_core::decide::{ActorStatus, HistoryEntry, State};
 use std::sync::Arc;
 
 #[test]
@@ -102,7 +102,7 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
         state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
         state.actors.insert(
             "codegen".to_owned(),
-            orch::decide::Actor {
+            orch_core::decide::Actor {
                 attempt: 1,
                 ..Default::default()
             },
@@ -202,7 +202,7 @@ fn a_merge_that_never_was_is_forged() {
     let mut state = state(&world);
     let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
-    entry.kind = orch::decide::Kind::Merge;
+    entry.kind = orch_core::decide::Kind::Merge;
     entry.rule = None;
     entry.reason = "two branches moved this task".to_owned();
     (entry.from, entry.to) = (

@@ -3,7 +3,7 @@
 use super::{Way, bring_together, finish, forked, reviewed, standings};
 use crate::audit::records::{LOG as TRANSCRIPT, STATE, parsed, state, tell};
 use crate::harness::{World, started};
-use orch::decide::{Actor, ActorStatus, HistoryEntry, Kind, State};
+use orch_core::decide::{Actor, ActorStatus, HistoryEntry, Kind, State};
 
 /// Failing tests send the task back.
 fn failed(world: &World) {
@@ -22,13 +22,13 @@ fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
     let mut entry = HistoryEntry::clone(state.history.last().expect("an entry"));
     entry.seq = state.rev + 1;
     entry.from = Some(entry.to);
-    entry.to = orch::base::PhaseId::new(to).expect("valid");
+    entry.to = orch_base::PhaseId::new(to).expect("valid");
     (entry.kind, entry.rule) = (kind, rule.map(str::to_owned));
     entry.evidence.clear();
     if kind == Kind::Merge {
         entry.reason = "two branches moved this task".to_owned();
-        entry.actor = orch::decide::By {
-            kind: orch::decide::ActorKind::Orch,
+        entry.actor = orch_core::decide::By {
+            kind: orch_core::decide::ActorKind::Orch,
             name: "orch".to_owned(),
         };
     }

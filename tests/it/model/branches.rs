@@ -5,9 +5,9 @@
 use super::history::{Chance, disturb};
 use super::{each_history, holds, settle, worker};
 use crate::core::world::{File, LIFECYCLE, World, passing};
-use orch::base::Digest;
-use orch::decide::{Conflict, Kind, State, Verdict};
-use orch::record::{EventLog, FoldCache, FoldError, RecordReading, record_steps, write_state};
+use orch_base::Digest;
+use orch_core::decide::{Conflict, Kind, State, Verdict};
+use orch_core::record::{EventLog, FoldCache, FoldError, RecordReading, record_steps, write_state};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -247,7 +247,7 @@ fn any_order(log: &EventLog, state: &State, seed: u64) {
             state,
             &LIFECYCLE.phase_key,
             "schema",
-            orch::record::LogExtent::default(),
+            orch_core::record::LogExtent::default(),
         )
     };
     assert_eq!(text(&again), text(state), "seed {seed}");

@@ -2,7 +2,7 @@
 
 use super::{order, settle};
 use crate::core::world::{File, World, passing};
-use orch::decide::{Transition, confirm, override_to, reopen, rollback};
+use orch_core::decide::{Transition, confirm, override_to, reopen, rollback};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ fn judged(
     world: &World,
     artifact: &str,
     chance: &mut Chance,
-) -> BTreeMap<orch::base::ArtifactName, orch::base::Digest> {
+) -> BTreeMap<orch_base::ArtifactName, orch_base::Digest> {
     let workflow = Arc::clone(&world.workflow);
     let writer = workflow
         .phases
@@ -119,8 +119,8 @@ fn judged(
     let needs = writer
         .map(|phase| phase.needs.as_slice())
         .unwrap_or_default();
-    let digest = |need: &orch::base::ArtifactName| match chance.below(5) {
-        0 => Some(orch::base::Digest::of_blob(b"another")),
+    let digest = |need: &orch_base::ArtifactName| match chance.below(5) {
+        0 => Some(orch_base::Digest::of_blob(b"another")),
         _ => world.digest(need.as_str()),
     };
     let mut digest = digest;

@@ -10,10 +10,10 @@ use crate::core::world::{LIFECYCLE, World};
 use crate::setting::number;
 use history::disturb;
 pub use history::{Chance, PATHS, refusing};
-use orch::decide::{
+use orch_core::decide::{
     Facts, HistoryEntry, Recorded, State, Transition, Verdict, derive, evaluate, replay,
 };
-use orch::record::{read_state, write_state};
+use orch_core::record::{read_state, write_state};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -167,7 +167,7 @@ fn entered(world: &World, transition: &Transition, after: &State, seed: u64) {
         after,
         phase_key,
         "schema",
-        orch::record::LogExtent::default(),
+        orch_core::record::LogExtent::default(),
     );
     let value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use super::{order, settle};
 use crate::core::world::{World, passing};
-use orch::decide::{Choice, Verdict, override_to, rollback};
-use orch::workflow::Owner;
+use orch_core::decide::{Choice, Verdict, override_to, rollback};
+use orch_core::workflow::Owner;
 use std::sync::Arc;
 
 /// The most rounds that any task may take.

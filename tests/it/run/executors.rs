@@ -213,7 +213,7 @@ fn history_keeps_when_an_action_started_who_performed_it_and_what_it_wrote() {
         ",\"workflow\":",
         ",\"performance\":{\"executor\":\"rm\"},\"workflow\":",
     );
-    let id = orch::base::Digest::of_blob(body.as_bytes());
+    let id = orch_base::Digest::of_blob(body.as_bytes());
     task.world.write(
         path,
         text.replace(last, &format!("{{\"id\":\"{id}\",{}", &body[1..])),

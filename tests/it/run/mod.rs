@@ -15,7 +15,7 @@ mod terminal;
 mod trust;
 
 use crate::harness::{Ended, World};
-use orch::scan::Schema;
+use orch_read::Schema;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -2,9 +2,9 @@
 
 use super::keys::{EXECUTOR, example};
 use super::reader::{SettingsReader, invalid};
-use crate::base::Period;
 use crate::workflow::Times;
 use crate::{TomlTable, TomlValue};
+use orch_base::Period;
 
 /// The executor of everything that has no executor of its own.
 const DEFAULT: &str = "default";

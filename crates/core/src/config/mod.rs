@@ -15,10 +15,10 @@ mod subject;
 mod task_branch;
 mod webhook;
 
-pub use crate::base::Patterns;
 pub use executors::{ExecutorConfig, Executors};
 pub use loosened::loosened;
 pub use notices::{NotifyAction, NotifyConfig};
+pub use orch_base::Patterns;
 pub use parse::{UnknownWorkflow, parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
@@ -26,8 +26,8 @@ pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 pub use webhook::Webhook;
 
-use crate::base::{Digest, ObjectFormat, RepoPath, RuleId, TaskId, WorkflowName, words};
 use crate::decide::{Inputs, People, Require};
+use orch_base::{Digest, ObjectFormat, RepoPath, RuleId, TaskId, WorkflowName, words};
 use std::collections::BTreeMap;
 
 /// The name of the file at the root of the repository.

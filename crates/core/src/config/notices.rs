@@ -4,9 +4,9 @@ use super::executors::command;
 use super::keys::NOTIFY;
 use super::reader::{SettingsReader, choice, invalid};
 use super::webhook::{self, Webhook};
-use crate::base::Period;
 use crate::decide::NoticeKind;
 use crate::{Spanned, TomlTable, TomlValue};
+use orch_base::Period;
 
 /// The time limit of a program that does not name one.
 const DEFAULT_LIMIT: Period = Period::from_seconds(10);

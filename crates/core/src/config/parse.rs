@@ -8,9 +8,9 @@ use super::{
     Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns,
     Root, RootPath, Roots, TaskBranch, Watch,
 };
-use crate::base::{Code, Diagnostic, Digest, RepoPath, RuleId, TaskId, WorkflowName, nearest};
 use crate::decide::{AgentOrder, OrdersBy, People, Require};
 use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
+use orch_base::{Code, Diagnostic, Digest, RepoPath, RuleId, TaskId, WorkflowName, nearest};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -454,10 +454,10 @@ fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> P
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Code;
-    use crate::base::{Hint, TaskId};
     use crate::config::{NotifyAction, Webhook};
     use crate::decide::NoticeKind;
+    use orch_base::Code;
+    use orch_base::{Hint, TaskId};
 
     #[test]
     fn every_setting_is_read() {

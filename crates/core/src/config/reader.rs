@@ -1,8 +1,8 @@
 //! The wording of the findings in `orch.toml`, and helpers for values that are parsed further.
 
 use super::keys::{example, home};
-use crate::base::{Code, Diagnostic, Hint, Place, nearest};
 use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
+use orch_base::{Code, Diagnostic, Hint, Place, nearest};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use toml::de::DeInteger;

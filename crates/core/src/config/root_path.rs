@@ -6,8 +6,8 @@
 //! Where the path ends in a wildcard and the extension of a format, as `docs/adr/*.md` does, the tasks are
 //! files. The directory of such a task is `docs/adr/.tasks/ID`.
 
-use crate::base::{FILE_TASKS, InvalidName, RepoPath, SingleFile, TaskId, TaskPlace};
 use crate::workflow::{Format, TreePart as Belongs};
+use orch_base::{FILE_TASKS, InvalidName, RepoPath, SingleFile, TaskId, TaskPlace};
 use std::fmt;
 
 /// The path of a root: literal parts, parts with one `*`, and at most one part `**`.

@@ -1,8 +1,8 @@
 //! Where tasks live: maps directories to tasks, and back.
 
 use super::{Patterns, RootPath};
-use crate::base::{ARCHIVE, InvalidName, RepoPath, TaskId, TaskPlace, WorkflowName};
 use crate::workflow::TreePart;
+use orch_base::{ARCHIVE, InvalidName, RepoPath, TaskId, TaskPlace, WorkflowName};
 
 /// One `[[root]]` of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! The template for the first line of a commit message.
 
-use crate::base::nearest;
+use orch_base::nearest;
 use std::fmt;
 
 /// A commit subject with placeholders, for example `orch({task}): {from} -> {to}`.

@@ -1,6 +1,6 @@
 //! The pattern by which a branch name names a task.
 
-use crate::base::TaskId;
+use orch_base::TaskId;
 use std::fmt;
 
 /// A branch name with the task's id in it, for example `task/{task}`.

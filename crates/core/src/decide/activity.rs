@@ -12,8 +12,8 @@ use super::scope::TaskScope;
 use super::{
     Change, Ending, ExecutorTrace, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate,
 };
-use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
+use orch_base::{ActionName, PhaseId, Reason, RuleId};
 use serde_json::{Map, Value};
 
 /// The step that accepts a result. Returns the reason if the result changes something that its action may not

@@ -10,8 +10,8 @@ use super::{
     HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance,
     RecordVersion, RunRecord, State, Transition, Verified, WorkflowRef,
 };
-use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Artifact, Workflow};
+use orch_base::{ArtifactName, Digest, PhaseId, Timestamp};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,8 +11,8 @@ use super::{
     ActorKind, Approving, Detail, Draft, Evidence, Facts, FileWriter, HistoryEntry, Kind,
     PersonRuling, Ruled, Ruling, RulingOrder, Stamp, State, Teams, Transition,
 };
-use crate::base::{ArtifactName, Code, Error, Hint, Timestamp};
 use crate::workflow::{Phase, Workflow};
+use orch_base::{ArtifactName, Code, Error, Hint, Timestamp};
 use serde_json::{Value, json};
 
 /// What people said in a phase that asks for several approvals.

@@ -9,8 +9,8 @@ use super::{
     Choice, Decision, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
     evaluate, fingerprint, settle,
 };
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, command, trailer};
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, command, trailer};
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]

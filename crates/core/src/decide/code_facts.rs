@@ -4,7 +4,7 @@
 //! task: to the files that its own commits touch, and to the paths that the workflow says its plan names.
 
 use super::FoundBy;
-use crate::base::{ArtifactName, Digest, RepoPath};
+use orch_base::{ArtifactName, Digest, RepoPath};
 use serde::{Deserialize, Serialize};
 
 /// What was observed of committed code, beside the code itself.

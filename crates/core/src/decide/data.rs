@@ -1,8 +1,8 @@
 //! The workflow's own part of a state: changed by merge patches, compared, and kept within bounds.
 
-use crate::base::Reason;
-use crate::base::pointer::{child, unescape};
 use crate::workflow::{StateShape, is_within};
+use orch_base::Reason;
+use orch_base::pointer::{child, unescape};
 use serde_json::{Map, Value};
 
 /// One change of a patch: the place, and the value merged into it (RFC 7396).

@@ -3,11 +3,11 @@
 use super::{
     CodeBase, Detail, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn, SendBack, State,
 };
-use crate::base::{
+use crate::workflow::{Format, Owner, is_tree_name};
+use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId,
     WorkflowName, words,
 };
-use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;

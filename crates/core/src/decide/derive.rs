@@ -10,8 +10,8 @@ use super::standing::{Present, Standings, WhyNot, is_spent, judged, outdated_bec
 use super::{
     Derived, DerivedFile, Evidence, Facts, FileFact, FileWriter, NamedVersion, RecordVersion, State,
 };
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, TaskPlace};
 use crate::workflow::{Artifact, Workflow};
+use orch_base::{ArtifactName, Code, Diagnostic, Digest, Patterns, PhaseId, TaskPlace};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! An event has at most one such member. It is named as its kind.
 
 use super::{Kind, Ruling, WorkflowRef};
-use crate::base::{Digest, PhaseId, TaskId, Timestamp, VerificationName, words};
+use orch_base::{Digest, PhaseId, TaskId, Timestamp, VerificationName, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -5,8 +5,8 @@ use super::order::{current, why_after, with_why};
 use super::{
     Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition, Verification,
 };
-use crate::base::{ArtifactName, PhaseId, TaskId, Timestamp};
 use crate::workflow::Workflow;
+use orch_base::{ArtifactName, PhaseId, TaskId, Timestamp};
 
 /// What a step says of a task.
 pub struct DetailStep<'a> {

@@ -8,8 +8,8 @@ use super::expect::judged;
 use super::judge::Judge;
 use super::order::{current, refused};
 use super::{ExpectState, Facts, Stamp, State, unknown_artifact};
-use crate::base::{ArtifactName, Code, Error, Hint};
 use crate::workflow::{Artifact, Format, SchemaText, Workflow};
+use orch_base::{ArtifactName, Code, Error, Hint};
 use serde_json::{Map, Value};
 
 /// What a text begins with that is still to be written.

@@ -6,8 +6,8 @@
 //! added.
 
 use super::{Choice, Decision, Ending, ExpectState, Expectation, Verdict};
-use crate::base::{Code, PhaseId, words};
 use crate::workflow::{Owner, Workflow};
+use orch_base::{Code, PhaseId, words};
 use serde::{Deserialize, Serialize};
 
 words! {

@@ -11,10 +11,10 @@ use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
     Verdict, WHY, expect, rename_side,
 };
-use crate::base::{
+use crate::workflow::{Owner, Phase, Workflow};
+use orch_base::{
     ArtifactName, Code, Diagnostic, Hint, ObjectFormat, PhaseId, Place, RepoPath, nearest,
 };
-use crate::workflow::{Owner, Phase, Workflow};
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -9,8 +9,8 @@ use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question,
     QuestionField, Truth, Verdict, WHY, signalled,
 };
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
 use crate::workflow::{Format, Outcome, Owner, Rule, Signal};
+use orch_base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

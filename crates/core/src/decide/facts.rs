@@ -3,7 +3,7 @@
 //! Freshness and change are not among them; [`super::derive()`] derives them from these values and the state.
 
 use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, RecordVersion};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
+use orch_base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

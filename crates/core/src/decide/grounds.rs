@@ -10,8 +10,8 @@ use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
 use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, RepoPath};
 use crate::workflow::{APPROVALS, Artifact, Phase, Workflow};
+use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, RepoPath};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

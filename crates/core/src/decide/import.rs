@@ -2,10 +2,10 @@
 
 use super::data::set_pointer;
 use super::{Evidence, State, Transition, create};
-use crate::base::pointer::{child, is_at_or_below};
-use crate::base::{ArtifactName, Code, Digest, Reason};
 use crate::workflow::guard::{Lookup, Scope, follow};
 use crate::workflow::{Guard, ImportValue, StateImport, Workflow};
+use orch_base::pointer::{child, is_at_or_below};
+use orch_base::{ArtifactName, Code, Digest, Reason};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;

@@ -4,8 +4,8 @@ use super::grounds::Grounds;
 use super::judge::Judge;
 use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
-use crate::base::{ArtifactName, Code, Diagnostic, Hint};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
+use orch_base::{ArtifactName, Code, Diagnostic, Hint};
 
 /// A verdict that is not known to be by somebody else.
 pub(super) struct Dependence {

@@ -1,6 +1,6 @@
 //! What the settings of a project ask of decisions, beside the workflow.
 
-use crate::base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 use super::derive::{SeenArtifact, last_recorded, recorded_files, seen_of};
 use super::standing::is_spent;
 use super::{BrokenNeed, Choice, Evidence, Facts, RecordVersion, State, WHY};
-use crate::base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
+use orch_base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 
 /// Everything that evaluating one task reads.
 #[derive(Clone, Copy)]

@@ -10,11 +10,11 @@ use super::{
     RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef,
     document, history_value,
 };
-use crate::base::{
+use crate::workflow::{Phase, Workflow};
+use orch_base::{
     ActionName, ArtifactName, Code, Digest, Error, PhaseId, TaskId, Timestamp, VerificationName,
     WorkflowName,
 };
-use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};

@@ -7,9 +7,9 @@ use super::derive::look;
 use super::judge::Judge;
 use super::scope::TaskScope;
 use super::{Facts, State};
-use crate::base::ActionName;
 use crate::workflow::guard::GuardOutcome;
 use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
+use orch_base::ActionName;
 use serde_json::Value;
 
 /// Why `rule` cannot have decided on `action` here, whatever the files were; `None` if it can.

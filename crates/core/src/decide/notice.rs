@@ -1,8 +1,8 @@
 //! What someone may want word of: which events a task and a run can come to.
 
 use super::{Duty, DutyKind, Ending, RunTurn};
-use crate::base::words;
 use crate::workflow::Owner;
+use orch_base::words;
 
 words! {
     /// An event that `[[notify]]` of `orch.toml` may name.

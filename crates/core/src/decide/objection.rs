@@ -1,6 +1,6 @@
 //! An objection of a person to what a verdict is about.
 
-use crate::base::{Code, Error};
+use orch_base::{Code, Error};
 use serde_json::{Map, Value};
 
 /// An objection, as a person types it: `SEVERITY: FILE:LINE: MESSAGE`. All but the message may be left out.

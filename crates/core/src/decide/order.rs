@@ -5,8 +5,8 @@ use super::derive::{SeenArtifact, is_set_spent, look, seen_of};
 use super::judge::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
-use crate::base::{ArtifactName, Code, Error, Hint, PhaseId, nearest};
 use crate::workflow::{Outcome, Phase, Workflow};
+use orch_base::{ArtifactName, Code, Error, Hint, PhaseId, nearest};
 
 pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<Hint>) -> Error {
     Error::new(code, message).with_hint(hint)

@@ -4,7 +4,7 @@
 //! a person is recognised.
 
 use super::{ActorKind, Kind};
-use crate::base::words;
+use orch_base::words;
 use std::collections::BTreeMap;
 
 words! {

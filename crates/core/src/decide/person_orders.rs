@@ -5,8 +5,8 @@ use super::judge::{choice, confirming};
 use super::{
     Choice, Decision, Facts, PHASE, RunTurn, Runner, State, Transition, Verdict, WHY, duty, order,
 };
-use crate::base::{Error, PhaseId};
 use crate::workflow::{Owner, Workflow};
+use orch_base::{Error, PhaseId};
 
 /// An order that a person may give now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use super::derive::look;
 use super::order::current;
 use super::scope::TaskScope;
 use super::{Facts, Recorded};
-use crate::base::{Patterns, RepoPath};
 use crate::workflow::Workflow;
+use orch_base::{Patterns, RepoPath};
 use serde_json::Value;
 
 /// Paths, directories and globs that a plan names.

@@ -1,7 +1,7 @@
 //! The result of replaying a change of a task's record.
 
 use super::{HistoryEntry, WorkflowRef};
-use crate::base::{Digest, words};
+use orch_base::{Digest, words};
 use std::sync::Arc;
 
 words! {

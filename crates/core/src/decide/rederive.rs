@@ -5,8 +5,8 @@ use super::activity::{
 };
 use super::data::{changed_outside, put_back};
 use super::{ActorKind, Facts, HistoryEntry, Kind, State, Transition, data};
-use crate::base::{ActionName, Reason, RuleId};
 use crate::workflow::{Guard, Rule, Workflow};
+use orch_base::{ActionName, Reason, RuleId};
 use serde_json::{Map, Value};
 
 /// Derives a recorded step within a phase again. Returns the reason if the step is impossible.

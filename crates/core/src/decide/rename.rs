@@ -2,8 +2,8 @@
 
 use super::order::{SEPARATOR, current, refused, why_after, with_why};
 use super::{HistoryEntry, Kind, State, Transition};
-use crate::base::{Code, Error, Hint, TaskId};
 use crate::workflow::Workflow;
+use orch_base::{Code, Error, Hint, TaskId};
 
 /// What the reason of a rename begins with; the former id follows.
 const FROM: &str = "renamed from ";

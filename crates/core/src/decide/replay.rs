@@ -14,9 +14,9 @@ use super::{
     Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state, is_original,
     override_to, reopen, rollback,
 };
-use crate::base::pointer::child;
-use crate::base::{Digest, Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};
+use orch_base::pointer::child;
+use orch_base::{Digest, Error, PhaseId};
 use serde_json::Value;
 
 /// A step that the rules yield.

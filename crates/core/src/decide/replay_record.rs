@@ -8,8 +8,8 @@ use super::undo::{undo, why_undone};
 use super::{
     Facts, HistoryEntry, Kind, Stamp, Standing, State, TakenBack, Transition, apply, document,
 };
-use crate::base::TaskId;
 use crate::workflow::Workflow;
+use orch_base::TaskId;
 
 /// What a step is that follows from the record alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

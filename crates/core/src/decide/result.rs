@@ -1,7 +1,7 @@
 //! The result of an executor: one JSON object, parsed strictly and trusted only within bounds.
 
 use super::data::{PatchOp, patch};
-use crate::base::{Reason, nearest};
+use orch_base::{Reason, nearest};
 use serde_json::{Map, Value};
 
 /// What an executor reports about its work.

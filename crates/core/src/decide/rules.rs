@@ -2,9 +2,9 @@
 
 use super::judge::Judge;
 use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
-use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{APPROVALS, Guard, Outcome, Owner, Phase, Rule, Signal};
+use orch_base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use serde_json::Value;
 
 /// The rule that decided, and what it yields.

@@ -11,8 +11,8 @@ use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
-use crate::base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, words};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
+use orch_base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, words};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::derive::SeenArtifact;
 use super::judge::Judge;
 use super::scope::TaskScope;
 use super::{FileFact, HistoryEntry, Kind};
-use crate::base::{ArtifactName, PhaseId, pointer};
+use orch_base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
 
 /// The named fact of an artifact that lists what a verdict objects to: texts, or objects.

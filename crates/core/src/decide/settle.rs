@@ -6,8 +6,8 @@ use super::{
     Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate,
     initial_state,
 };
-use crate::base::PhaseId;
 use crate::workflow::Workflow;
+use orch_base::PhaseId;
 use serde_json::{Map, Value};
 
 /// The state in which a task comes to rest, and the steps that lead there.

@@ -5,8 +5,8 @@
 //! nor stands in the way of new ones.
 
 use super::{FileFact, NamedVersion, State};
-use crate::base::{ArtifactName, Digest};
 use crate::workflow::{Artifact, TreeScope, Workflow};
+use orch_base::{ArtifactName, Digest};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;

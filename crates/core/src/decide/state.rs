@@ -4,11 +4,11 @@ use super::{
     CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion,
     Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
 };
-use crate::base::{
+use crate::workflow::Workflow;
+use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, ObjectFormat, PhaseId, TaskId,
     Timestamp, VerificationName, WorkflowName, words,
 };
-use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

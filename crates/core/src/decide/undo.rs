@@ -2,8 +2,8 @@
 
 use super::order::{current, why_after, with_why};
 use super::{Change, HistoryEntry, Kind, State, Transition};
-use crate::base::Error;
 use crate::workflow::Workflow;
+use orch_base::Error;
 use std::sync::Arc;
 
 /// An order that can be taken back.

@@ -4,8 +4,8 @@
 //! blob ids, so that later steps, other clones and the audit need not see it again.
 
 use super::{ActorKind, Facts, RecordVersion, State};
-use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::workflow::{Artifact, Workflow};
+use orch_base::{ArtifactName, Digest, PhaseId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

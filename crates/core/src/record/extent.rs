@@ -1,6 +1,6 @@
 //! What a state says of the log that it was written with.
 
-use crate::base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat};
 use serde::Serialize;
 
 /// Up to how many bytes a state vouches for every line of its log.

@@ -8,12 +8,12 @@ use super::json_patch::apply_patch;
 use super::log::{EventLog, LogFault, LogFaultKind};
 use super::log_event::LogEvent;
 use super::state::read_standing;
-use crate::base::{Digest, Error, PhaseId};
 use crate::decide::{
     Conflict, HistoryEntry, RecordVersion, Stamp, State, choose, join, keep_latest,
     standing_document,
 };
 use crate::workflow::Workflow;
+use orch_base::{Digest, Error, PhaseId};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

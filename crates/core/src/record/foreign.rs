@@ -1,8 +1,8 @@
 //! What the state of another tool says that a record has no place for.
 
-use crate::base::WorkflowName;
-use crate::base::pointer::child;
 use crate::workflow::RESERVED_KEYS;
+use orch_base::WorkflowName;
+use orch_base::pointer::child;
 use serde_json::Value;
 
 /// The reserved keys that are kept from the state of another tool, if their values have the right form.

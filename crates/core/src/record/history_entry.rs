@@ -1,10 +1,10 @@
 //! A history entry, which has the same form in a state and in a log.
 
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use crate::decide::{
     ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance,
     RecordVersion, RestsOn,
 };
+use orch_base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -4,7 +4,7 @@
 //! output is recorded. It also repeats a whole list to append one item, so the log of a task would grow with
 //! the square of its length.
 
-use crate::base::pointer::{child, escape, unescape};
+use orch_base::pointer::{child, escape, unescape};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};

@@ -2,9 +2,9 @@
 
 use super::log::EventLog;
 use super::{FoldCache, LogEvent};
-use crate::base::Digest;
 use crate::decide::{HistoryEntry, Kind, TakenBack, is_person_order};
 use crate::workflow::Workflow;
+use orch_base::Digest;
 use std::sync::Arc;
 
 impl EventLog {

@@ -4,8 +4,8 @@
 
 use super::extent::{LogExtent, digest_of};
 use super::log_event::{LogEvent, NotAnEvent};
-use crate::base::{Code, Digest, PhaseId, Timestamp};
 use crate::decide::HistoryEntry;
+use orch_base::{Code, Digest, PhaseId, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 use super::history_entry::{EntryMembers, Scalar};
 use super::json_patch::diff;
 use super::patch_text::PatchText;
-use crate::base::{Digest, ObjectFormat};
 use crate::decide::{
     Detail, FilesByPath, HistoryEntry, Performance, RecordVersion, State, WorkflowRef, put_items,
     put_member, standing_document,
 };
+use orch_base::{Digest, ObjectFormat};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};

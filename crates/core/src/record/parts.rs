@@ -5,8 +5,8 @@
 use super::fold::FoldCache;
 use super::log::{EventLog, LogFault};
 use super::log_event::LogEvent;
-use crate::base::Digest;
 use crate::decide::Conflict;
+use orch_base::Digest;
 use std::collections::HashSet;
 use std::sync::Arc;
 

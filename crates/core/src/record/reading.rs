@@ -6,11 +6,11 @@ use super::foreign::left_out;
 use super::known_log::KnownLog;
 use super::log::{LogFault, LogPeek};
 use super::state::{StateFault, is_other_layout, log_extent_in, read_state};
-use crate::base::{Code, Digest};
 use crate::decide::{
     Conflict, ImportFault, Original, State, difference, document, import, import_of,
 };
 use crate::workflow::Workflow;
+use orch_base::{Code, Digest};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! The seal reveals accidents and careless edits. A determined forger can compute it; the audit reveals that.
 
 use super::layout::{AFTER_CHANGING, SEAL_LINE, StateLayout};
-use crate::base::{Digest, ObjectFormat, with_line_feeds};
+use orch_base::{Digest, ObjectFormat, with_line_feeds};
 
 /// What begins a seal in the line that every step changes.
 const INLINE: &str = ", \"seal\": \"";

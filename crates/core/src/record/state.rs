@@ -4,15 +4,13 @@ use super::extent::LogExtent;
 use super::history_entry::history_entry;
 use super::layout::{StateLayout, StateLines, has_values_of};
 use super::seal;
-use crate::base::pointer::child;
-use crate::base::{
-    ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds,
-};
 use crate::decide::{
     Actor, ActorStatus, HistoryEntry, Holder, Mode, Relations, RunRecord, STATE_VERSION, State,
     StateDocument, Tally, WorkflowRef,
 };
 use crate::workflow::RESERVED_KEYS;
+use orch_base::pointer::child;
+use orch_base::{ActionName, ArtifactName, Code, Digest, Timestamp, WorkflowName, with_line_feeds};
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -688,8 +686,8 @@ fn text(members: &Map<String, Value>, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::PhaseId;
     use crate::decide::{ActorKind, By, Kind, Performance};
+    use orch_base::PhaseId;
     use serde_json::json;
 
     fn state() -> State {

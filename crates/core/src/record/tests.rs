@@ -1,8 +1,8 @@
 //! The log as text: ids, order, faults, and folding.
 
 use super::*;
-use crate::base::{ArtifactName, Code, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
+use orch_base::{ArtifactName, Code, Digest, ObjectFormat, PhaseId, Timestamp, WorkflowName};
 use proptest::prelude::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
 

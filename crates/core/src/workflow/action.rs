@@ -1,8 +1,8 @@
 //! The actions of a workflow: who performs them, what they may change, and when to stop.
 
 use super::Guard;
-use crate::base::pointer::is_at_or_below;
-use crate::base::{ActionName, Period, words};
+use orch_base::pointer::is_at_or_below;
+use orch_base::{ActionName, Period, words};
 
 /// A unit of work that an executor performs.
 #[derive(Debug, Clone)]

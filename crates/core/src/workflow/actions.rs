@@ -6,8 +6,8 @@ use super::raw::{RawAction, RawAsk, RawImport, RawLimits, Text};
 use super::rule::RuleCompiler;
 use super::{Action, Ask, Guard, ImportValue, Limits, StateImport, Times, Types};
 use crate::Spanned;
-use crate::base::pointer::child;
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period};
+use orch_base::pointer::child;
+use orch_base::{ActionName, ArtifactName, Code, Diagnostic, Period};
 
 /// What the expressions of `[state.import]` read.
 const ORIGINAL: &str = "original";

@@ -7,7 +7,7 @@ use super::guard::spelled;
 use super::place::{advised, find_word, source_offset};
 use super::value_types::check_types;
 use super::{Artifact, Document, Outcome, Rule, Workflow};
-use crate::base::{Code, Diagnostic, Hint, PhaseId, Place};
+use orch_base::{Code, Diagnostic, Hint, PhaseId, Place};
 
 /// Every finding about a compiled workflow and its document.
 #[must_use]

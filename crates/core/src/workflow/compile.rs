@@ -7,7 +7,7 @@ use super::{
     Owner, Phase, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
 };
 use crate::Spanned;
-use crate::base::{
+use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place,
     RepoPath, WorkflowName, nearest, with_line_feeds,
 };

@@ -1,7 +1,7 @@
 //! The diagram of a workflow, generated from its rules so that both always agree.
 
 use super::{Document, Outcome, Workflow};
-use crate::base::PhaseId;
+use orch_base::PhaseId;
 use std::fmt::Write as _;
 
 /// The language of a diagram.

@@ -1,6 +1,6 @@
 //! A workflow document: CommonMark whose `toml orch` blocks form one TOML text with the same line numbers.
 
-use crate::base::Place;
+use orch_base::Place;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 

@@ -31,7 +31,7 @@ pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
-use crate::base::{
+use orch_base::{
     ActionName, ArtifactName, Digest, Patterns, Period, PhaseId, Place, RepoPath, RuleId, TaskId,
     WorkflowName, words,
 };

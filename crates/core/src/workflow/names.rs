@@ -5,7 +5,7 @@ use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
 use super::{APPROVALS, Artifact, Guard};
 use crate::Spanned;
-use crate::base::{Code, Diagnostic, Hint, WorkflowName};
+use orch_base::{Code, Diagnostic, Hint, WorkflowName};
 
 /// The members of what people said of a phase, in a guard.
 const APPROVAL_MEMBERS: [&str; 8] = [

@@ -1,6 +1,6 @@
 //! The places of problems in a document, and the hint for each kind of problem.
 
-use crate::base::{Code, Diagnostic};
+use orch_base::{Code, Diagnostic};
 
 fn is_inner(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'

@@ -4,7 +4,7 @@ use super::action::is_within;
 use super::compile::{Compiler, KnownNames};
 use super::raw::{RawRule, Text};
 use super::{Action, Ask, Guard, Outcome, Phase, Rule, Signal};
-use crate::base::{ActionName, Code, Diagnostic, PhaseId, RuleId};
+use orch_base::{ActionName, Code, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
 
 /// Compiles rules, and what they do.

@@ -1,7 +1,7 @@
 //! The part of a JSON Schema that describes one value of a document.
 
 use super::guard::ITEM;
-use crate::base::pointer::unescape;
+use orch_base::pointer::unescape;
 use serde_json::Value;
 
 /// How many references are followed in a row.

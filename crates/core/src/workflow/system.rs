@@ -4,7 +4,7 @@
 //! file by file, so an edited workflow decides and everything it does not mention still works.
 
 use super::Document;
-use crate::base::ObjectFormat;
+use orch_base::ObjectFormat;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! A part consists of whole files and directories only, so its digest follows from the ids of a few objects,
 //! without walking the tree.
 
-use crate::base::RepoPath;
+use orch_base::RepoPath;
 use std::fmt;
 
 /// The suffix of the name that stands for an artifact's tree in place of a file's path.

@@ -5,8 +5,8 @@ use super::place::source_offset;
 use super::{
     APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field,
 };
-use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, Hint, nearest};
+use orch_base::pointer::child;
+use orch_base::{Code, Diagnostic, Hint, nearest};
 use serde_json::Value;
 
 const BOOL: Types = Types::BOOL;

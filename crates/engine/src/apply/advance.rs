@@ -6,13 +6,13 @@ use super::authority::Authority;
 use super::first_step::creation;
 use super::record_files::{RecordFiles, Records};
 use super::{CommitGroup, Holds};
-use crate::base::{Code, Diagnostic, Digest, TaskId};
-use crate::decide::{
+use crate::survey::{Error, Look, Reader, Sight, TaskRef};
+use orch_base::{Code, Diagnostic, Digest, TaskId};
+use orch_core::decide::{
     HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
 };
-use crate::scan::io_error;
-use crate::store::{Head, LockWait, PATIENCE, Store};
-use crate::survey::{Error, Look, Reader, Sight, TaskRef};
+use orch_files::io_error;
+use orch_git::{Head, LockWait, PATIENCE, Store};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;

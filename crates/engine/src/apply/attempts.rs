@@ -1,8 +1,8 @@
 //! Attempts to record steps on a branch that other processes move, too.
 
-use crate::base::Class;
-use crate::store::{LockWait, PATIENCE, Store, Transaction};
 use crate::survey::Error;
+use orch_base::Class;
+use orch_git::{LockWait, PATIENCE, Store, Transaction};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn pause_before(attempt: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Code;
+    use orch_base::Code;
 
     fn after(number: u32, wait: Option<u64>) -> CommitAttempts {
         CommitAttempts {

@@ -1,10 +1,10 @@
 //! The one place that checks whether the caller may order a step.
 
-use crate::base::{Code, Hint, Timestamp, command};
-use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
 use crate::run::{ControlRequest, RunState};
-use crate::store::Store;
 use crate::survey::{Caller, Callers, Error, TaskRef};
+use orch_base::{Code, Hint, Timestamp, command};
+use orch_core::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
+use orch_git::Store;
 
 /// A step that a caller orders.
 pub(super) struct OrderedStep {

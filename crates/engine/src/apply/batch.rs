@@ -5,10 +5,10 @@ use super::advance::{Advance, Applied, AppliedStep, Foreseen, Steps, TaskOutcome
 use super::attempts::CommitAttempts;
 use super::group::Landed;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Diagnostic, Hint, RepoPath};
-use crate::decide::Settled;
-use crate::store::{Head, PlannedCommit, Store};
 use crate::survey::{Error, Look, TaskRef};
+use orch_base::{Code, Diagnostic, Hint, RepoPath};
+use orch_core::decide::Settled;
+use orch_git::{Head, PlannedCommit, Store};
 use std::collections::{HashSet, VecDeque};
 
 /// What to commit for the first tasks of several.

@@ -3,13 +3,13 @@
 use super::advance::{Advance, Foreseen};
 use super::preflight::refuse_link;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Hint, RepoPath};
-use crate::decide::Step;
-use crate::scan::{ObservedLog, Source};
-use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Settings, Sight, TaskRef};
-use crate::view::{Message, kept_message};
+use orch_base::{Code, Hint, RepoPath};
+use orch_core::decide::Step;
+use orch_files::{ObservedLog, Source};
+use orch_git::{PlannedCommit, Store, Write};
+use orch_view::{Message, kept_message};
 use std::mem::take;
 
 /// The steps of one task, and what records them.

@@ -1,10 +1,10 @@
 //! Conflicted records: those with conflict markers, and those with heads that cannot be joined by rule.
 
 use super::record_files::bytes_at;
-use crate::base::{Code, Digest, Hint, RepoPath};
-use crate::record::{EventLog, sides, united_lines};
-use crate::store::{Operation, Store, Unmerged};
 use crate::survey::{Error, Finder, Reader, TaskRef};
+use orch_base::{Code, Digest, Hint, RepoPath};
+use orch_core::record::{EventLog, sides, united_lines};
+use orch_git::{Operation, Store, Unmerged};
 
 /// Both sides of a log in conflict.
 pub(super) struct LogSides {

@@ -4,12 +4,13 @@ use super::authority::Authority;
 use super::orders::usable_state;
 use super::preflight::refuse_link;
 use super::record_files::{Records, bytes_at};
-use crate::base::{ArtifactName, Code, Hint, ObjectFormat, RepoPath, TaskId};
-use crate::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
-use crate::scan::{Directory, io_error, read};
-use crate::store::durable;
 use crate::survey::{Error, Reader, Sight, TaskRef};
-use crate::workflow::{Artifact, blank};
+use orch_base::{ArtifactName, Code, Hint, ObjectFormat, RepoPath, TaskId};
+use orch_core::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
+use orch_core::workflow::{Artifact, blank};
+use orch_files::{Directory, io_error};
+use orch_git::durable;
+use orch_read::read;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The first step of a task.
 
-use crate::base::{Code, Diagnostic, Hint};
-use crate::decide::{self, Recorded, Stamp, State, Step, initial_state};
 use crate::survey::{Error, Sight, has_own_remedy};
+use orch_base::{Code, Diagnostic, Hint};
+use orch_core::decide::{self, Recorded, Stamp, State, Step, initial_state};
 
 /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
 /// Returns an error if its state cannot be used.

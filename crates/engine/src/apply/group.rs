@@ -5,9 +5,9 @@
 //! same HEAD, which does not move while the lock is held. So each order is decided as if it were alone, and the cost of
 //! a commit that does not depend on the number of its steps (locks, journal, index, branch, syncs) is paid once.
 
-use crate::base::{TaskId, locked};
-use crate::store::{Committed, Head, PlannedCommit, Transaction};
 use crate::survey::Error;
+use orch_base::{TaskId, locked};
+use orch_git::{Committed, Head, PlannedCommit, Transaction};
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -258,8 +258,8 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{Code, Digest, ObjectFormat, RepoPath};
-    use crate::store::{Environment, Store, Write};
+    use orch_base::{Code, Digest, ObjectFormat, RepoPath};
+    use orch_git::{Environment, Store, Write};
     use std::fs;
     use std::path::Path;
     use std::thread;

@@ -5,11 +5,11 @@
 //! next reader folds the log again.
 
 use super::conflicted::{Conflicts, united};
-use crate::base::RepoPath;
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::io_error;
-use crate::store::durable;
 use crate::survey::{Error, TaskRef};
+use orch_base::RepoPath;
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_files::io_error;
+use orch_git::durable;
 use std::io;
 use std::path::Path;
 

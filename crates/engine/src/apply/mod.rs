@@ -47,9 +47,9 @@ pub use advance::Wanted;
 pub(crate) use orders::first_applied;
 pub(crate) use preflight::refuse_link;
 
-use crate::base::Timestamp;
-use crate::decide::{Stamp, Transition};
 use crate::survey::{Caller, Error, Sight, Workspace};
+use orch_base::Timestamp;
+use orch_core::decide::{Stamp, Transition};
 
 /// Writes in a workspace on behalf of a caller.
 ///

@@ -1,8 +1,8 @@
 //! Which ids a new task may have. The directory of an existing task may have any name that `TaskId` accepts.
 
-use crate::base::{ARCHIVE, Code, Hint, TaskId};
-use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::survey::Error;
+use orch_base::{ARCHIVE, Code, Hint, TaskId};
+use orch_core::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 
 /// Names that `orch` itself uses inside a task.
 const RESERVED: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];

@@ -1,9 +1,9 @@
 //! Where `orch new` puts a task if several roots permit its id.
 
 use super::new_id::{Naming, parse_task_id};
-use crate::base::{Code, Diagnostic, RepoPath, TaskId, WorkflowName};
-use crate::config::Root;
 use crate::survey::{Error, Finder, Reader, TaskRef};
+use orch_base::{Code, Diagnostic, RepoPath, TaskId, WorkflowName};
+use orch_core::config::Root;
 
 /// What narrows the choice of a root.
 #[derive(Debug, Clone, Copy, Default)]

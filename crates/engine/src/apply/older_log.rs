@@ -3,12 +3,12 @@
 
 use super::advance::lock_directory;
 use super::create::Create;
-use crate::base::{Code, Diagnostic, Digest, ObjectFormat, Place};
-use crate::record::{format_of_log, log_in_format};
-use crate::scan::{Content, FileSet, Source};
-use crate::store::durable;
 use crate::survey::setting::{OnDisk, Settings};
 use crate::survey::{Error, TaskRef};
+use orch_base::{Code, Diagnostic, Digest, ObjectFormat, Place};
+use orch_core::record::{format_of_log, log_in_format};
+use orch_files::{Content, FileSet, Source};
+use orch_git::durable;
 use std::collections::HashMap;
 
 impl Create<'_> {

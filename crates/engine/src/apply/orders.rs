@@ -3,13 +3,13 @@
 use super::advance::{Advance, Applied, TaskOutcome};
 use super::authority::{Authority, OrderedStep};
 use super::record_files::bytes_at;
-use crate::base::{Code, Diagnostic, Hint};
-use crate::decide::{
+use crate::survey::{Error, Reader, Sight, TaskRef};
+use orch_base::{Code, Diagnostic, Hint};
+use orch_core::decide::{
     self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step,
     TakenBack, Transition, WHY, initial_state, of_another_file, other_format, unknown_in_record,
 };
-use crate::record::{EventLog, FoldCache};
-use crate::survey::{Error, Reader, Sight, TaskRef};
+use orch_core::record::{EventLog, FoldCache};
 use std::borrow::Cow;
 use std::cell::RefCell;
 

@@ -1,10 +1,10 @@
 //! Checks before a step is recorded: the schema accepts the data, and every reader can read it.
 
 use super::record_files::Records;
-use crate::base::{Code, Hint};
-use crate::decide::{DEEPEST, State, Step, nests_deeper};
 use crate::survey::{Error, Reader, Sight};
-use crate::workflow::Workflow;
+use orch_base::{Code, Hint};
+use orch_core::decide::{DEEPEST, State, Step, nests_deeper};
+use orch_core::workflow::Workflow;
 
 impl Records<'_> {
     /// Why a state must not be written: its schema rejects it, or it could not be read again.

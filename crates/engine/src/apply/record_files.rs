@@ -1,15 +1,15 @@
 //! The two files of a task's record as they are written: the log with its new events, and the state.
 
-use crate::base::{Code, Diagnostic, Digest, RepoPath};
-use crate::decide::{Decision, State, Step};
-use crate::record::{
-    EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
-};
-use crate::scan::{Directory, FileStamp, io_error};
-use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
 use crate::survey::{Error, Placed, Reader, Sight, TaskRef};
-use crate::workflow::Workflow;
+use orch_base::{Code, Diagnostic, Digest, RepoPath};
+use orch_core::decide::{Decision, State, Step};
+use orch_core::record::{
+    EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
+};
+use orch_core::workflow::Workflow;
+use orch_files::{Directory, FileStamp, io_error};
+use orch_git::{Head, durable};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@ use super::conflicted::Conflicts;
 use super::create::refuse_misplaced;
 use super::first_step::refuse_unknown_phase;
 use super::record_files::{RecordFiles, Records, bytes_at};
-use crate::base::{Code, Digest, Hint, RepoPath};
-use crate::decide::rebuild_from_files;
-use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
-use crate::store::{PathChange, durable};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
+use orch_base::{Code, Digest, Hint, RepoPath};
+use orch_core::decide::rebuild_from_files;
+use orch_core::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
+use orch_git::{PathChange, durable};
 
 /// The source of a recovered record.
 pub enum Recovered {

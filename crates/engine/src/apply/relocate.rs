@@ -10,11 +10,11 @@ use super::new_place::Places;
 use super::orders::movable_state;
 use super::preflight::refuse_link;
 use super::record_files::Records;
-use crate::base::{Code, Digest, Hint, RepoPath, SingleFile, TaskId};
-use crate::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
-use crate::scan::Source as _;
-use crate::store::{MovedPath, PlannedCommit, Store, durable};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
+use orch_base::{Code, Digest, Hint, RepoPath, SingleFile, TaskId};
+use orch_core::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
+use orch_files::Source as _;
+use orch_git::{MovedPath, PlannedCommit, Store, durable};
 use std::time::Duration;
 
 /// What to do with the directory of a task.

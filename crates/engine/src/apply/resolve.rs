@@ -8,13 +8,13 @@ use super::advance::Advance;
 use super::authority::{Authority, OrderedStep};
 use super::conflicted::{Conflicts, LogSides};
 use super::record_files::{RecordFiles, Records, bytes_at, log_before};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place};
-use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
-use crate::record::{EventLog, FoldCache, FoldError, LogFault};
-use crate::scan::conflict;
-use crate::store::{Unmerged, resolving};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef, UsableWorkflow};
-use crate::workflow::Workflow;
+use orch_base::{Code, Diagnostic, Digest, Hint, Place};
+use orch_core::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
+use orch_core::record::{EventLog, FoldCache, FoldError, LogFault};
+use orch_core::workflow::Workflow;
+use orch_git::{Unmerged, resolving};
+use orch_read::conflict;
 use std::sync::Arc;
 
 /// A side of a merge in git's terms: during a rebase, ours is the branch being rebased onto.

@@ -2,11 +2,11 @@
 
 use super::orders::{Order, Orders, usable_state};
 use super::preflight::refuse_link;
-use crate::base::{Code, Diagnostic, Hint, RepoPath};
-use crate::decide::{self, FileWriter, Stamp};
-use crate::scan::{Directory, io_error};
-use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
+use orch_base::{Code, Diagnostic, Hint, RepoPath};
+use orch_core::decide::{self, FileWriter, Stamp};
+use orch_files::{Directory, io_error};
+use orch_git::durable;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -100,7 +100,7 @@ impl Orders<'_> {
         }
     }
 
-    fn is_in_head(&self, sight: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
+    fn is_in_head(&self, sight: &Sight, path: &RepoPath, blob: orch_base::Digest) -> bool {
         let store = self.reader.store.as_ref();
         let held = store.map(|store| store.source_at(sight.head_commit()).blob_at(path));
         held.is_some_and(|held| held.is_ok_and(|held| held == Some(blob)))

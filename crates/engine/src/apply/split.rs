@@ -10,13 +10,14 @@ use super::commit_plan::sign_off;
 use super::conflicted::{Conflicts, LogSides};
 use super::record_files::{RecordFiles, Records, bytes_at, log_before};
 use super::relocate::{Relocate, Relocation, refuse_staged};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
-use crate::decide::{self, Facts, Step};
-use crate::record::{EventLog, FoldCache, LogFault, LogPart, is_own_file};
-use crate::scan::{Content, Directory, EntryKind, Source, conflict, io_error};
-use crate::store::{PlannedCommit, Store, Unmerged, Write, durable};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef, UsableWorkflow};
-use crate::view::Message;
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
+use orch_core::decide::{self, Facts, Step};
+use orch_core::record::{EventLog, FoldCache, LogFault, LogPart, is_own_file};
+use orch_files::{Content, Directory, EntryKind, Source, io_error};
+use orch_git::{PlannedCommit, Store, Unmerged, Write, durable};
+use orch_read::conflict;
+use orch_view::Message;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -768,7 +769,7 @@ fn files_of_events(store: &Store, lines: &[u8]) -> Result<SideFiles, Error> {
     let mut newest: BTreeMap<String, Digest> = BTreeMap::new();
     for event in log.in_order() {
         for (name, digest) in &event.entry.evidence {
-            let is_file = !is_own_file(name) && !crate::workflow::is_tree_name(name);
+            let is_file = !is_own_file(name) && !orch_core::workflow::is_tree_name(name);
             newest.extend(
                 Digest::parse(digest)
                     .filter(|_| is_file)

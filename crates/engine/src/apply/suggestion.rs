@@ -1,9 +1,9 @@
 //! `suggestion.json`: a copy of the suggestion in the task's directory, ignored by git.
 
 use super::Writer;
-use crate::store::durable;
 use crate::survey::{Error, Sight};
-use crate::view::{Repository, Suggestions, pretty};
+use orch_git::durable;
+use orch_view::{Repository, Suggestions, pretty};
 
 impl Writer<'_> {
     /// Updates a task's `suggestion.json` if it exists, so that it does not describe an earlier phase.

@@ -2,10 +2,10 @@
 
 use super::state_of;
 use crate::apply::{Applied, Writer, first_applied};
-use crate::base::{ActionName, Code, Hint, Reason};
-use crate::decide::{self, Question, Settled, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::workflow::is_list;
+use orch_base::{ActionName, Code, Hint, Reason};
+use orch_core::decide::{self, Question, Settled, Step, Transition, Verdict, data_of, patch};
+use orch_core::workflow::is_list;
 use serde_json::{Map, Value};
 
 /// What a person is asked.

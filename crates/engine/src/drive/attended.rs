@@ -4,9 +4,9 @@ use super::answer::answered;
 use super::runs::overrule;
 use super::{Asked, Happened, RunEnd, RunOptions, StopFlag, answer, run};
 use crate::apply::{Applied, Writer};
-use crate::base::Reason;
-use crate::decide::{Ending, Mode};
 use crate::survey::{Error, Sight, TaskRef};
+use orch_base::Reason;
+use orch_core::decide::{Ending, Mode};
 
 /// The caller's side of an attended run, such as a terminal.
 pub trait Attendant {

@@ -4,11 +4,11 @@ use super::leftovers::{COMMISSION as NAME, end_left, exit_of};
 use super::trust::refuse_untrusted;
 use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environment, no_executor};
 use crate::apply::Writer;
-use crate::base::{Code, Error, Period};
-use crate::decide::ExecutorExit;
 use crate::run::{Executor, LimitedProgram, Live, Process, adopt_orphans, unstartable};
-use crate::scan::io_error;
 use crate::survey::TaskRef;
+use orch_base::{Code, Error, Period};
+use orch_core::decide::ExecutorExit;
+use orch_files::io_error;
 use serde_json::Value;
 use std::ffi::OsStr;
 

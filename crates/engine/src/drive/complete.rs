@@ -2,11 +2,11 @@
 //!
 //! What is incomplete holds back the watch and runs only. A decision is the same for whoever asks.
 
-use crate::base::{ArtifactName, Digest, Period, RepoPath};
-use crate::decide::{Transition, Verdict};
-use crate::scan::FileStamp;
 use crate::survey::{Sight, Workspace};
-use crate::workflow::Completion;
+use orch_base::{ArtifactName, Digest, Period, RepoPath};
+use orch_core::decide::{Transition, Verdict};
+use orch_core::workflow::Completion;
+use orch_files::FileStamp;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -4,11 +4,11 @@ use super::answer::own_step;
 use super::driver::take_up;
 use super::{Happened, RunOptions, StopFlag, state_of};
 use crate::apply::{Applied, Writer, first_applied};
-use crate::base::Diagnostic;
-use crate::decide;
 use crate::run::{ControlOutcome, ControlRequest, RunState};
 use crate::survey::{Error, TaskRef};
-use crate::workflow::Signal;
+use orch_base::Diagnostic;
+use orch_core::decide;
+use orch_core::workflow::Signal;
 
 /// The outcome of a control request.
 pub enum Controlled {

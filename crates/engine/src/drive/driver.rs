@@ -7,16 +7,16 @@ use super::{
     refuse_idle, state_of,
 };
 use crate::apply::Writer;
-use crate::base::{Class, Code, Diagnostic, Hint, Period, Reason, RepoPath, Timestamp};
-use crate::decide::{
-    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News,
-    Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
-};
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
-use crate::store::SideWork;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
+use orch_base::{Class, Code, Diagnostic, Hint, Period, Reason, RepoPath, Timestamp};
+use orch_core::decide::{
+    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News,
+    Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
+};
+use orch_git::SideWork;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -3,8 +3,8 @@
 use super::recording::steps_for;
 use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, state_of};
 use crate::apply::Writer;
-use crate::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
 use crate::survey::{Error, Sight, TaskRef};
+use orch_core::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
 
 /// How many steps are foreseen at most, as a run records at most so many without a turn.
 const STEPS: usize = 100;

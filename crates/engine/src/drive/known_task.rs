@@ -1,11 +1,11 @@
 //! What a watch keeps of its last look at a task.
 
 use super::TaskNotice;
-use crate::base::{Digest, RepoPath};
-use crate::decide::{self, Verdict};
-use crate::scan::FileStamp;
-use crate::store::Head;
 use crate::survey::{KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
+use orch_base::{Digest, RepoPath};
+use orch_core::decide::{self, Verdict};
+use orch_files::FileStamp;
+use orch_git::Head;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The end of an executor: in words, and of one that a killed process left running.
 
-use crate::decide::ExecutorExit;
 use crate::run::{Ended, RunFiles, end_leftovers};
+use orch_core::decide::ExecutorExit;
 use std::time::Duration;
 
 /// The time between SIGTERM and SIGKILL for leftover processes.

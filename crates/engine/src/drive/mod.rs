@@ -38,12 +38,12 @@ pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watching::Watching;
 
 use crate::apply::{Applied, Writer};
-use crate::base::{Code, Diagnostic, Hint, Period};
-use crate::config::ExecutorConfig;
-use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
 use crate::run::{RESULT, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::workflow::{Times, Workflow};
+use orch_base::{Code, Diagnostic, Hint, Period};
+use orch_core::config::ExecutorConfig;
+use orch_core::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
+use orch_core::workflow::{Times, Workflow};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -351,6 +351,6 @@ mod tests {
         is_send::<StopFlag>();
         is_send::<RunOptions>();
         is_send::<RunEnd>();
-        is_send::<crate::decide::RunMachine>();
+        is_send::<orch_core::decide::RunMachine>();
     }
 }

@@ -6,9 +6,9 @@
 
 use super::driver::Drive;
 use super::{Happened, Tell};
-use crate::base::{Code, Diagnostic, Hint, RepoPath};
-use crate::decide::Work;
-use crate::store::{GitGuard, Store, durable};
+use orch_base::{Code, Diagnostic, Hint, RepoPath};
+use orch_core::decide::Work;
+use orch_git::{GitGuard, Store, durable};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

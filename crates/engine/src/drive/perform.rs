@@ -4,17 +4,16 @@ use super::driver::{Drive, case, not_started};
 use super::leftovers::{GRACE, exit_of};
 use super::trust::refuse_untrusted;
 use super::{Happened, Tell, executor_environment, executor_for};
-use crate::base::{Code, Diagnostic, Period};
-use crate::decide::{
-    ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned,
-    RunEffect, RunEvent, Work, WriterTurn,
-};
 use crate::run::{
     ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
 };
-use crate::scan::io_error;
 use crate::survey::{Error, OutputsNow, Sight};
-use crate::view;
+use orch_base::{Code, Diagnostic, Period};
+use orch_core::decide::{
+    ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned,
+    RunEffect, RunEvent, Work, WriterTurn,
+};
+use orch_files::io_error;
 use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -302,7 +301,7 @@ impl Drive<'_> {
             self.writer.workspace,
             sight,
             action,
-            view::SchemaForm::Compact,
+            orch_view::SchemaForm::Compact,
         )
     }
 }

@@ -1,10 +1,10 @@
 //! The instructions for whoever does the work that is due: an executor, or a reader of `orch prompt`.
 
-use crate::base::ActionName;
-use crate::decide::{self, Verdict};
 use crate::survey::{Sight, Workspace};
-use crate::view::{self, SchemaForm};
-use crate::workflow::{Action, Workflow};
+use orch_base::ActionName;
+use orch_core::decide::{self, Verdict};
+use orch_core::workflow::{Action, Workflow};
+use orch_view::SchemaForm;
 use serde_json::Value;
 
 /// The complete instructions for a task. `action` is the action to perform and the number of its try; without
@@ -25,10 +25,10 @@ pub fn prompt(
         .or(due)
         .and_then(|(name, attempt)| Some((subject.workflow.action(name)?, attempt)));
     let Some((action, attempt)) = found else {
-        return view::prompt(&subject, form);
+        return orch_view::prompt(&subject, form);
     };
     let shown = shown(subject.workflow, action, sight);
-    view::action_prompt(&subject, action, &shown, &sight.task.state_path(), attempt)
+    orch_view::action_prompt(&subject, action, &shown, &sight.task.state_path(), attempt)
 }
 
 /// The parts of the state that a prompt shows, each with its JSON pointer.

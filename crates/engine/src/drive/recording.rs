@@ -3,13 +3,13 @@
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer, refuse_link};
-use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
-use crate::decide::{
+use crate::survey::{Error, Sight};
+use orch_base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
+use orch_core::decide::{
     Blocker, HistoryEntry, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step,
 };
-use crate::record::EventLog;
-use crate::store::durable;
-use crate::survey::{Error, Sight};
+use orch_core::record::EventLog;
+use orch_git::durable;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::RunEnd;
 use super::driver::own;
 use crate::apply::Writer;
-use crate::base::{Diagnostic, TaskId, Timestamp};
 use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
+use orch_base::{Diagnostic, TaskId, Timestamp};
 use std::path::PathBuf;
 
 /// The last run of a task.

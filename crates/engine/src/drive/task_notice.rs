@@ -1,8 +1,8 @@
 //! What a task has come to, as an event that someone may want word of.
 
-use crate::base::Digest;
-use crate::decide::{NoticeKind, duty, task_notice};
 use crate::survey::Sight;
+use orch_base::Digest;
+use orch_core::decide::{NoticeKind, duty, task_notice};
 
 /// An event of a task. Two that are equal are one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,12 +7,12 @@
 
 use super::RunOptions;
 use crate::apply::Writer;
-use crate::base::{Code, Digest, Error, Hint, ObjectFormat, command};
-use crate::config::{NotifyAction, Webhook};
-use crate::scan::{Directory, io_error};
-use crate::store::durable;
 use crate::survey::Workspace;
-use crate::workflow::System;
+use orch_base::{Code, Digest, Error, Hint, ObjectFormat, command};
+use orch_core::config::{NotifyAction, Webhook};
+use orch_core::workflow::System;
+use orch_files::{Directory, io_error};
+use orch_git::durable;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

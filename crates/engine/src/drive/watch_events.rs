@@ -2,8 +2,8 @@
 
 use super::TaskNotice;
 use crate::apply::{Applied, Order};
-use crate::base::{Diagnostic, Hint, RepoPath, TaskId};
 use crate::survey::{Caller, Error, Sight, TaskRef};
+use orch_base::{Diagnostic, Hint, RepoPath, TaskId};
 use std::sync::mpsc::Sender;
 
 /// An event of the watch.

@@ -7,9 +7,9 @@ use super::complete::QuietTimer;
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 use super::watching::Watching;
 use crate::apply::{Applied, Order};
-use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
 use crate::watch::{Stop, WatchOptions, WatchSignal, Watcher};
+use orch_git::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -329,7 +329,7 @@ fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::RepoPath;
+    use orch_base::RepoPath;
 
     #[test]
     fn a_commit_is_looked_at_after_the_settings_that_came_with_it() {

@@ -8,11 +8,11 @@ use super::known_task::{KeptTask, KnownTask, fingerprint};
 use super::looks_ahead::{Looked, LooksAhead, Mandate};
 use super::watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
-use crate::base::{Class, Code, Diagnostic, Digest, RepoPath};
-use crate::config;
-use crate::decide::{self, Runner};
-use crate::store::Head;
 use crate::survey::{Caller, Error, Look, Sight, TaskRef, Workspace};
+use orch_base::{Class, Code, Diagnostic, Digest, RepoPath};
+use orch_core::config;
+use orch_core::decide::{self, Runner};
+use orch_git::Head;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 

@@ -4,13 +4,14 @@ use super::archive::Archive;
 use super::logs::ReadLog;
 use super::record::{StateCheck, TaskRecord, events_of, missing_end};
 use super::side::Side;
-use crate::base::{Digest, PhaseId, RepoPath};
-use crate::config::{self, Acknowledged};
-use crate::decide::{Kind, OrdersBy, Proof, Standing};
-use crate::scan::{Source, ValidationCache};
-use crate::store::{Signature, Store};
 use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
+use orch_base::{Digest, PhaseId, RepoPath};
+use orch_core::config::{self, Acknowledged};
+use orch_core::decide::{Kind, OrdersBy, Proof, Standing};
+use orch_files::Source;
+use orch_git::{Signature, Store};
+use orch_read::ValidationCache;
 use std::collections::HashSet;
 
 /// What the settings in one commit acknowledge.

@@ -4,10 +4,10 @@
 use super::compared::Differing;
 use super::side::Side;
 use super::trailers::ToldSteps;
-use crate::base::{Code, Diagnostic, Hint, Place};
-use crate::store::{Store, Visited};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
+use orch_base::{Code, Diagnostic, Hint, Place};
+use orch_git::{Store, Visited};
 
 /// HEAD, if the next commit takes its place: the command that git runs says so, or else the message, which describes
 /// the same steps. Returns an error if git cannot read HEAD.

@@ -1,16 +1,17 @@
 //! The settings, workflows and records in the commits of history, and the workflows that ship with `orch`.
 
 use super::logs::{LogBytes, LogPool};
-use crate::base::{Digest, ObjectFormat, RepoPath, TaskPlace, Timestamp};
-use crate::config;
-use crate::decide::{State, WorkflowRef};
-use crate::record::{RecordReading, phase_key_in, read_foreign, read_state};
-use crate::scan::{FileSet, Source, ValidationCache};
-use crate::store::{Store, TreeSource};
 use crate::survey::former::workflow_then;
 use crate::survey::setting::{InSource, OnDisk, Settings};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, Loaded, TaskRef};
+use orch_base::{Digest, ObjectFormat, RepoPath, TaskPlace, Timestamp};
+use orch_core::config;
+use orch_core::decide::{State, WorkflowRef};
+use orch_core::record::{RecordReading, phase_key_in, read_foreign, read_state};
+use orch_files::{FileSet, Source};
+use orch_git::{Store, TreeSource};
+use orch_read::ValidationCache;
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -11,11 +11,11 @@ use super::proven::{
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
-use crate::base::{Code, Diagnostic, Digest, Hint, RepoPath};
-use crate::decide::{Approval, Proof, ProvenStep, Standing};
-use crate::record::TRANSCRIPT_FILE;
-use crate::store::{Range, Removal, Signature, Store, Visited};
 use crate::survey::{Error, Workspace};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
+use orch_core::decide::{Approval, Proof, ProvenStep, Standing};
+use orch_core::record::TRANSCRIPT_FILE;
+use orch_git::{Range, Removal, Signature, Store, Visited};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@
 
 use super::archive::Archive;
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
-use crate::scan::{Content, Source};
-use crate::store::Store;
 use crate::survey::{Error, TaskRef};
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
+use orch_files::{Content, Source};
+use orch_git::Store;
 
 /// The finding about a task of which the index has an earlier log than HEAD, or none, while the work tree has that of HEAD.
 /// `compared` are HEAD and the index.

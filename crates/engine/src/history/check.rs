@@ -14,17 +14,18 @@ use super::range_rules::RangeRules;
 use super::record_finding::{record_finding, within};
 use super::side::{Side, SideCache};
 use super::trailers::ToldSteps;
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Severity, TaskId};
-use crate::config;
-use crate::decide::{Proof, Standing, trouble};
-use crate::record::has_later_version;
-use crate::scan::{Content, Source, ValidationCache};
-use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use crate::survey::setting::{InSource, Settings};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{
     Caller, CodeAt, Error, Look, LookDepth, Reader, Sight, TaskRef, Workspace, unread,
 };
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Severity, TaskId};
+use orch_core::config;
+use orch_core::decide::{Proof, Standing, trouble};
+use orch_core::record::has_later_version;
+use orch_files::{Content, Source};
+use orch_git::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
+use orch_read::ValidationCache;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;

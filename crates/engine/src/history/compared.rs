@@ -6,11 +6,11 @@ use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
 use super::trailers::{NamedTask, ToldSteps};
-use crate::base::{Class, Digest, RepoPath, TaskId, TaskPlace};
-use crate::decide::{Proof, Standing};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
+use orch_base::{Class, Digest, RepoPath, TaskId, TaskPlace};
+use orch_core::decide::{Proof, Standing};
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 

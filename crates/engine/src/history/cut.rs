@@ -5,11 +5,11 @@ use super::compared::Compared;
 use super::record_finding::{record_finding, within};
 use super::side::SideCache;
 use super::trailers::ToldSteps;
-use crate::base::{Diagnostic, RepoPath};
-use crate::record::{has_later_version, has_lost_events};
-use crate::scan::ValidationCache;
-use crate::store::{Store, Visited};
 use crate::survey::{Error, TaskRef};
+use orch_base::{Diagnostic, RepoPath};
+use orch_core::record::{has_later_version, has_lost_events};
+use orch_git::{Store, Visited};
+use orch_read::ValidationCache;
 
 /// The findings about these tasks, whose logs have no event of a later version: an older `orch recover` drops those, and
 /// continues as if they had never been.

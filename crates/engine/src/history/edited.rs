@@ -5,10 +5,10 @@
 //! that says something else, does not pass.
 
 use super::new_steps::{NewStep, NewSteps};
-use crate::base::{ArtifactName, Digest};
-use crate::decide::{Facts, FileFact};
-use crate::scan::FileSet;
 use crate::survey::Error;
+use orch_base::{ArtifactName, Digest};
+use orch_core::decide::{Facts, FileFact};
+use orch_files::FileSet;
 
 /// Which of the digests that a step recorded the files had when it was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

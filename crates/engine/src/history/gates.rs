@@ -1,12 +1,12 @@
 //! Gates on code: decides which paths outside a task may change in the task's current phase.
 
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, Hint, PhaseId, Place, RepoPath, TaskId, nearest, trailer};
-use crate::decide::Recorded;
-use crate::store::trailers;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef, UsableWorkflow};
-use crate::workflow::{Phase, Workflow};
+use orch_base::{Code, Diagnostic, Hint, PhaseId, Place, RepoPath, TaskId, nearest, trailer};
+use orch_core::decide::Recorded;
+use orch_core::workflow::{Phase, Workflow};
+use orch_git::trailers;
 use std::sync::Arc;
 
 /// The sources that name the task of a commit.

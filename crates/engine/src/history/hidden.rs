@@ -6,10 +6,10 @@ use super::compared::Compared;
 use super::record::TaskRecord;
 use super::side::SideCache;
 use super::trailers::ToldSteps;
-use crate::base::Digest;
-use crate::decide::{Proof, Standing};
-use crate::store::Visited;
 use crate::survey::{Error, TaskRef};
+use orch_base::Digest;
+use orch_core::decide::{Proof, Standing};
+use orch_git::Visited;
 use std::collections::HashSet;
 
 /// What is appended to the reason of a verdict.

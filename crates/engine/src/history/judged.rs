@@ -1,10 +1,10 @@
 //! What has changed in an artifact since it was judged: the files that the last step rests on, and those that are here.
 
 use super::stories;
-use crate::base::{Code, Digest, Error, Hint};
-use crate::decide::{HistoryEntry, unknown_artifact};
 use crate::survey::{Sight, Workspace};
-use crate::workflow::tree_name;
+use orch_base::{Code, Digest, Error, Hint};
+use orch_core::decide::{HistoryEntry, unknown_artifact};
+use orch_core::workflow::tree_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 //! The id of an event fixes everything before it. So one pool contains the events of all logs, the heads
 //! identify a log, and a state that was folded at an id is valid in every commit.
 
-use crate::base::{Digest, PhaseId, Timestamp, WorkflowName};
-use crate::decide::{State, TakenBack};
-use crate::record::{EventLog, FoldCache, FoldError, LogEvent, LogFault, LogFaultKind};
-use crate::workflow::Workflow;
+use orch_base::{Digest, PhaseId, Timestamp, WorkflowName};
+use orch_core::decide::{State, TakenBack};
+use orch_core::record::{EventLog, FoldCache, FoldError, LogEvent, LogFault, LogFaultKind};
+use orch_core::workflow::Workflow;
 use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

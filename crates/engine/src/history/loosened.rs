@@ -2,12 +2,12 @@
 //! which agents' programs are made to run commands. People review the difference; this names what to look at.
 
 use super::archive::Archive;
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
-use crate::config;
-use crate::store::Store;
 use crate::survey::Error;
 use crate::survey::setting::Settings;
-use crate::workflow::{Document, RuleChange, first_other_line, schema_loosened};
+use orch_base::{Code, Diagnostic, Digest, Place, RepoPath};
+use orch_core::config;
+use orch_core::workflow::{Document, RuleChange, first_other_line, schema_loosened};
+use orch_git::Store;
 use std::collections::BTreeSet;
 
 /// The files by which agents' programs are made to run commands, in any directory: a directory, and how the rest of the
@@ -70,7 +70,7 @@ fn workflows(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
         // One that has another name says so in its aliases.
         match new.workflow(&name) {
             Ok(after) => {
-                let changes = crate::workflow::loosened(&before, &after.document);
+                let changes = orch_core::workflow::loosened(&before, &after.document);
                 found.extend(
                     changes
                         .into_iter()

@@ -2,10 +2,10 @@
 
 use super::archive::Archive;
 use super::logs::ReadLog;
-use crate::base::Digest;
-use crate::decide::RecordVersion;
-use crate::record::{LogEvent, told_events};
 use crate::survey::{Error, TaskRef};
+use orch_base::Digest;
+use orch_core::decide::RecordVersion;
+use orch_core::record::{LogEvent, told_events};
 
 /// Events that were in the log of a task before a change.
 pub(super) struct LostEvents<'a> {

@@ -8,15 +8,15 @@
 //! history here must then make that code too, from an earlier entry of the phase whose code is in git.
 
 use super::new_steps::{NewStep, NewSteps};
-use crate::base::{ArtifactName, Class, Digest, RepoPath};
-use crate::decide::{PlannedPaths, planned_paths};
-use crate::record::{LogEvent, TRANSCRIPT_FILE};
-use crate::store::Store;
 use crate::survey::apart::{ApartNames, CommittedChange};
 use crate::survey::code::{CodeChange, PhaseEntry};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
-use crate::workflow::Workflow;
+use orch_base::{ArtifactName, Class, Digest, RepoPath};
+use orch_core::decide::{PlannedPaths, planned_paths};
+use orch_core::record::{LogEvent, TRANSCRIPT_FILE};
+use orch_core::workflow::Workflow;
+use orch_git::Store;
 
 /// The code with which a phase was entered, and that on which a step in it rests.
 struct CodesOfStep {

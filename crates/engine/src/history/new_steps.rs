@@ -1,12 +1,12 @@
 //! The new events of a log, and the files that they recorded.
 
 use super::archive::Archive;
-use crate::base::{ArtifactName, Digest, TaskId};
-use crate::decide::{HistoryEntry, Kind, Recorded, State};
-use crate::record::LogEvent;
-use crate::scan::FileSet;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, Loaded, TaskRef};
+use orch_base::{ArtifactName, Digest, TaskId};
+use orch_core::decide::{HistoryEntry, Kind, Recorded, State};
+use orch_core::record::LogEvent;
+use orch_files::FileSet;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -344,7 +344,7 @@ impl NotedDigests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Actor;
+    use orch_core::decide::Actor;
 
     #[test]
     fn each_file_that_a_step_uses_up_is_noted() {

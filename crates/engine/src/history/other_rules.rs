@@ -2,17 +2,17 @@
 
 use super::archive::Archive;
 use super::record::TaskRecord;
-use crate::base::{Digest, PhaseId, WorkflowName};
-use crate::decide::{
-    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, noted,
-    permits_activity,
-};
-use crate::scan::ValidationCache;
-use crate::store::Store;
 use crate::survey::setting::Settings;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error, TaskRef};
-use crate::workflow::{Artifact, Phase, Workflow};
+use orch_base::{Digest, PhaseId, WorkflowName};
+use orch_core::decide::{
+    Approval, Kind, People, ProvenStep, Recorded, Transition, WorkflowRef, evaluate, noted,
+    permits_activity,
+};
+use orch_core::workflow::{Artifact, Phase, Workflow};
+use orch_git::Store;
+use orch_read::ValidationCache;
 use std::rc::Rc;
 use std::sync::Arc;
 

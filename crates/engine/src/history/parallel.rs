@@ -6,10 +6,10 @@
 
 use super::archive::{Archive, HeldRecord, ReadOnce};
 use super::replay::{ReplayedCommits, replay};
-use crate::base::{RepoPath, locked};
-use crate::scan::ValidationCache;
-use crate::store::{Store, Visited};
 use crate::survey::{Error, THREAD_STACK};
+use orch_base::{RepoPath, locked};
+use orch_git::{Store, Visited};
+use orch_read::ValidationCache;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};

@@ -8,11 +8,11 @@
 use super::archive::Archive;
 use super::other_rules::{StepPlace, decided_by, permits, rules_in, yields};
 use super::replay::Audited;
-use crate::base::{Digest, WorkflowName};
-use crate::decide::{People, ProvenStep, WorkflowRef};
-use crate::store::{Store, Visited};
 use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
+use orch_base::{Digest, WorkflowName};
+use orch_core::decide::{People, ProvenStep, WorkflowRef};
+use orch_git::{Store, Visited};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;

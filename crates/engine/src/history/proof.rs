@@ -10,13 +10,13 @@ use super::record::{
     missing_end,
 };
 use super::trailers::ToldSteps;
-use crate::base::{Code, Digest, TaskId, WorkflowName, command};
-use crate::decide::{Proof, Standing, State, import_of, is_original};
-use crate::record::{LogEvent, LogFault, LogFaultKind, NotAnEvent};
-use crate::scan::Source;
 use crate::survey::setting::Settings;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
+use orch_base::{Code, Digest, TaskId, WorkflowName, command};
+use orch_core::decide::{Proof, Standing, State, import_of, is_original};
+use orch_core::record::{LogEvent, LogFault, LogFaultKind, NotAnEvent};
+use orch_files::Source;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;

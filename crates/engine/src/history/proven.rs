@@ -10,10 +10,10 @@
 //! is not believed.
 
 use super::replay::Audited;
-use crate::base::Digest;
-use crate::decide::Standing;
-use crate::store::{Removal, Store, Visited};
 use crate::survey::Error;
+use orch_base::Digest;
+use orch_core::decide::Standing;
+use orch_git::{Removal, Store, Visited};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -4,11 +4,11 @@
 use super::archive::Archive;
 use super::other_rules::{StepPlace, are_rules_alike, permits, ruled_by, yields};
 use super::record::TaskRecord;
-use crate::base::{Digest, WorkflowName};
-use crate::decide::{Kind, Proof, ProvenStep, Standing, WorkflowRef};
-use crate::store::Store;
 use crate::survey::setting::Settings;
 use crate::survey::{Error, TaskRef};
+use orch_base::{Digest, WorkflowName};
+use orch_core::decide::{Kind, Proof, ProvenStep, Standing, WorkflowRef};
+use orch_git::Store;
 use std::rc::Rc;
 
 /// The settings at both ends of a range.

@@ -3,12 +3,12 @@
 use super::archive::Archive;
 use super::logs::LogBytes;
 use super::new_steps::{NewStep, NewSteps, NotedDigests};
-use crate::base::{ArtifactName, Digest, RepoPath};
-use crate::decide::HistoryEntry;
-use crate::record::LogPeek;
-use crate::scan::{FileSet, Source};
-use crate::store::TreeSource;
 use crate::survey::{Error, Loaded, TaskRef, UsableWorkflow};
+use orch_base::{ArtifactName, Digest, RepoPath};
+use orch_core::decide::HistoryEntry;
+use orch_core::record::LogPeek;
+use orch_files::{FileSet, Source};
+use orch_git::TreeSource;
 
 /// Replaces files by the blobs that records name.
 pub(super) struct Restoring<'a> {

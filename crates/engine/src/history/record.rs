@@ -2,16 +2,16 @@
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
-use crate::base::{Code, Digest, RepoPath, with_line_feeds};
-use crate::decide::{State, difference, document, is_original};
-use crate::record::{
+use crate::survey::setting::Settings;
+use crate::survey::{Error, TaskRef};
+use orch_base::{Code, Digest, RepoPath, with_line_feeds};
+use orch_core::decide::{State, difference, document, is_original};
+use orch_core::record::{
     AFTER_CHANGING, LogExtent, StateLayout, is_as_written, is_other_layout, log_extent_in,
     log_extent_of, read_state, sides,
 };
-use crate::scan::{Content, Source};
-use crate::survey::setting::Settings;
-use crate::survey::{Error, TaskRef};
-use crate::workflow::{Workflow, is_tree_name};
+use orch_core::workflow::{Workflow, is_tree_name};
+use orch_files::{Content, Source};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -478,7 +478,7 @@ mod tests {
             ..State::default()
         };
         let text =
-            crate::record::write_state(&state, "phase", "system/s.json", LogExtent::default());
+            orch_core::record::write_state(&state, "phase", "system/s.json", LogExtent::default());
         let stated = StatedFold::of(&text).expect("as it is written");
         assert_eq!(
             (stated.schema.as_str(), stated.heads),

@@ -1,11 +1,11 @@
 //! The finding about a change of a record that is not what it should be.
 
 use super::compared::Compared;
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
-use crate::config;
-use crate::decide::{Proof, Standing};
-use crate::scan::{Content, Source};
 use crate::survey::TaskRef;
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
+use orch_core::config;
+use orch_core::decide::{Proof, Standing};
+use orch_files::{Content, Source};
 
 /// Puts the commit id before the messages of findings about a commit.
 pub(super) fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {

@@ -3,10 +3,12 @@
 use super::new_steps::{NewStep, NewSteps};
 use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
-use crate::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, Verification, replay_record};
-use crate::scan::Content;
 use crate::survey::Error;
-use crate::workflow::{Phase, Workflow};
+use orch_core::decide::{
+    Detail, Kind, OtherTask, ProvenStep, Standing, Verification, replay_record,
+};
+use orch_core::workflow::{Phase, Workflow};
+use orch_files::Content;
 use serde_json::Value;
 
 impl NewSteps<'_> {

@@ -5,12 +5,12 @@ use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
 use super::trailers::ToldSteps;
-use crate::base::{Digest, RepoPath};
-use crate::decide::{Proof, Standing};
-use crate::record::TRANSCRIPT_FILE;
-use crate::scan::ValidationCache;
-use crate::store::{Removal, Store, Visited};
 use crate::survey::{Error, TaskRef};
+use orch_base::{Digest, RepoPath};
+use orch_core::decide::{Proof, Standing};
+use orch_core::record::TRANSCRIPT_FILE;
+use orch_git::{Removal, Store, Visited};
+use orch_read::ValidationCache;
 use std::collections::HashSet;
 use std::sync::Arc;
 

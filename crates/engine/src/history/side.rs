@@ -1,12 +1,12 @@
 //! One side of a change: the files of a commit and the settings in it.
 
 use super::archive::Archive;
-use crate::base::{Digest, RepoPath};
-use crate::scan::ValidationCache;
-use crate::store::{Store, TreeSource, Visited};
 use crate::survey::setting::Settings;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{CodeAt, Error};
+use orch_base::{Digest, RepoPath};
+use orch_git::{Store, TreeSource, Visited};
+use orch_read::ValidationCache;
 use std::collections::VecDeque;
 use std::rc::Rc;
 

@@ -4,16 +4,17 @@
 use super::edited::EditedFiles;
 use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
-use crate::base::{ArtifactName, Digest, PhaseId};
-use crate::decide::{
-    Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp,
-    Standing, State, choose, is_original, refute, replay,
-};
-use crate::scan::{FileSet, Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{CodeAt, Error, Loaded};
-use crate::workflow::{Artifact, Guard, Workflow, is_tree_name};
+use orch_base::{ArtifactName, Digest, PhaseId};
+use orch_core::decide::{
+    Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp,
+    Standing, State, choose, is_original, refute, replay,
+};
+use orch_core::workflow::{Artifact, Guard, Workflow, is_tree_name};
+use orch_files::{FileSet, Source};
+use orch_read::Observed;
 use std::sync::Arc;
 
 /// The maximum number of branches among which a person may have chosen.

@@ -8,8 +8,8 @@
 //! A subject without a task may be about anything. It states a move only if both words are phases of the task and
 //! the commit adds events of no other task.
 
-use crate::base::{PhaseId, TaskId};
-use crate::decide::HistoryEntry;
+use orch_base::{PhaseId, TaskId};
+use orch_core::decide::HistoryEntry;
 
 const ARROW: &str = " -> ";
 

@@ -1,11 +1,11 @@
 //! The timeline of tasks: the events of their logs, joined with the commits that contain them.
 
-use crate::base::{Digest, RepoPath};
-use crate::decide::{HistoryEntry, former_id};
-use crate::record::{EventLog, LogPeek};
-use crate::scan::io_error;
-use crate::store::{PathChange, durable};
 use crate::survey::{Error, Reader, TaskRef, Workspace};
+use orch_base::{Digest, RepoPath};
+use orch_core::decide::{HistoryEntry, former_id};
+use orch_core::record::{EventLog, LogPeek};
+use orch_files::io_error;
+use orch_git::{PathChange, durable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 //! message, so it must say what the record says.
 
 use super::subject::ToldMove;
-use crate::base::trailer::{EVIDENCE, TASK, TO, UNPROVEN, WRITER};
-use crate::base::{Digest, TaskId};
-use crate::decide::{HistoryEntry, Proof, Standing};
-use crate::record::LogEvent;
-use crate::store::trailers;
-use crate::view::{StepTrailers, quoted};
+use orch_base::trailer::{EVIDENCE, TASK, TO, UNPROVEN, WRITER};
+use orch_base::{Digest, TaskId};
+use orch_core::decide::{HistoryEntry, Proof, Standing};
+use orch_core::record::LogEvent;
+use orch_git::trailers;
+use orch_view::{StepTrailers, quoted};
 use std::collections::BTreeSet;
 
 /// The common beginning of the trailers that `orch` writes.

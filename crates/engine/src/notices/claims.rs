@@ -2,10 +2,10 @@
 //! and a run only one tells an event, and a later watch does not repeat it.
 
 use crate::apply::Writer;
-use crate::base::{Digest, Error, TaskId};
 use crate::drive::TaskNotice;
-use crate::scan::{Directory, io_error};
 use crate::survey::Workspace;
+use orch_base::{Digest, Error, TaskId};
+use orch_files::{Directory, io_error};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};

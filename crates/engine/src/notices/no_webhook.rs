@@ -1,6 +1,6 @@
 //! Webhooks in a program that is built without them.
 
-use crate::config::Webhook;
+use orch_core::config::Webhook;
 use std::time::Duration;
 
 /// Returns that nothing can be sent.

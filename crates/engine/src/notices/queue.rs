@@ -1,7 +1,7 @@
 //! A bounded queue of programs to start, and the few threads that start them.
 
 use super::FaultSink;
-use crate::base::{Code, Diagnostic, locked};
+use orch_base::{Code, Diagnostic, locked};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;

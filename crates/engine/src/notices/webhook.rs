@@ -1,8 +1,8 @@
 //! Webhooks: word of an event, posted and signed.
 
-use crate::base::hexadecimal;
-use crate::config::Webhook;
 use hmac::{Hmac, KeyInit, Mac};
+use orch_base::hexadecimal;
+use orch_core::config::Webhook;
 use sha2::{Digest, Sha256};
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -3,9 +3,9 @@
 use super::lineage::Lineage;
 use super::process_tree;
 use super::record::boot;
-use crate::base::Error;
-use crate::scan::{Directory, io_error};
-use crate::store::durable;
+use orch_base::Error;
+use orch_files::{Directory, io_error};
+use orch_git::durable;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;

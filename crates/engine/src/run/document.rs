@@ -1,8 +1,8 @@
 //! The JSON documents `run.json` and `control.json`, and their conversion to and from the types of a run.
 
 use super::record::{RunStanding, RunState, Turn, WorkState};
-use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
-use crate::decide::{
+use orch_base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
+use orch_core::decide::{
     ControlRequest, Ending, FailureCause, Job, Mode, Precondition, Usage, Work, Worker,
 };
 use serde::{Deserialize, Serialize};

@@ -8,10 +8,10 @@
 
 use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
-use crate::base::{Code, Digest, Error, Hint, Reason, RepoPath};
-use crate::decide::ControlRequest;
-use crate::scan::{Directory, OWN_DIRECTORY, io_error};
-use crate::store::{SideWork, durable};
+use orch_base::{Code, Digest, Error, Hint, Reason, RepoPath};
+use orch_core::decide::ControlRequest;
+use orch_files::{Directory, OWN_DIRECTORY, io_error};
+use orch_git::{SideWork, durable};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -660,8 +660,8 @@ fn begun(run: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Timestamp;
-    use crate::decide::{Ending, Mode, Usage};
+    use orch_base::Timestamp;
+    use orch_core::decide::{Ending, Mode, Usage};
 
     fn run(id: &str, standing: RunStanding) -> RunState {
         let now = Timestamp::from_seconds(0);

@@ -3,7 +3,7 @@
 use super::child_process::ChildProcess;
 use super::control_group::ControlGroup;
 use super::process_tree;
-use crate::base::locked;
+use orch_base::locked;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group,

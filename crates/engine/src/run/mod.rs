@@ -23,12 +23,12 @@ mod program;
 mod record;
 mod trial;
 
-pub use crate::decide::ControlRequest;
 pub use announced::AnnouncedAgents;
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunControl, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};
 pub use lineage::Lineage;
+pub use orch_core::decide::ControlRequest;
 pub use own_program::{OwnProgram, wait_for_hang_up};
 pub use person_programs::{RunningPager, edit, open_url};
 pub use program::{LimitedProgram, unstartable};

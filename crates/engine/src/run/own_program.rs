@@ -1,6 +1,6 @@
 //! This program once more, in the terminal of this process, and the end of that terminal.
 
-use crate::base::locked;
+use orch_base::locked;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};

@@ -1,7 +1,7 @@
 //! A program to start, where the system looks for it, and whether it can be started, before a turn is counted for it.
 
-use crate::base::Period;
-use crate::workflow::Times;
+use orch_base::Period;
+use orch_core::workflow::Times;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 //! The record of a run: its usage, the process that drives it, the work in progress, and how it ended.
 
-use crate::base::Timestamp;
-use crate::decide::{Ending, Mode, Usage, Work};
+use orch_base::Timestamp;
+use orch_core::decide::{Ending, Mode, Usage, Work};
 use serde::{Deserialize, Serialize};
 use std::fs;
 

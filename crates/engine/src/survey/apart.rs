@@ -6,10 +6,10 @@
 
 use super::Error;
 use super::snapshot::Snapshot;
-use crate::base::{Digest, RepoPath};
-use crate::decide::PlannedPaths;
-use crate::store::{CodePart, Since, Start, Store};
-use crate::workflow::TreeScope;
+use orch_base::{Digest, RepoPath};
+use orch_core::decide::PlannedPaths;
+use orch_core::workflow::TreeScope;
+use orch_git::{CodePart, Since, Start, Store};
 
 /// The maximum number of other tasks whose changes are told apart.
 const MOST_TASKS: usize = 6;

@@ -1,6 +1,6 @@
 //! What a look depends on besides the settings, the files of the task and what HEAD holds of them.
 
-use crate::base::RepoPath;
+use orch_base::RepoPath;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 

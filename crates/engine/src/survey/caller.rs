@@ -1,8 +1,8 @@
 //! The caller and the clock, both injected, so that tests can set them.
 
-use crate::base::{AgentMark, TaskId, Timestamp};
-use crate::decide::{ActorKind, By, Stamp};
-use crate::store::Environment;
+use orch_base::{AgentMark, TaskId, Timestamp};
+use orch_core::decide::{ActorKind, By, Stamp};
+use orch_git::Environment;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

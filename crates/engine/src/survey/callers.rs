@@ -2,9 +2,9 @@
 
 use super::setting::{CORRECT_HEAD, HeadSettings};
 use super::{Caller, Error, Finder, Reader, TaskRef};
-use crate::base::{Code, Diagnostic};
-use crate::decide::{ActorKind, People};
 use crate::run::{AnnouncedAgents, Lineage, RunState};
+use orch_base::{Code, Diagnostic};
+use orch_core::decide::{ActorKind, People};
 
 /// What is known of callers: which rights the settings give them, and what they descend from.
 #[derive(Clone, Copy)]

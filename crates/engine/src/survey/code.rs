@@ -6,14 +6,15 @@ use super::judged_code::JudgedCode;
 use super::snapshot::{Snapshot, state_in};
 use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
-use crate::config::Roots;
-use crate::decide::{
+use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
+use orch_core::config::Roots;
+use orch_core::decide::{
     Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed,
 };
-use crate::scan::{Observed, ObservedLog};
-use crate::store::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
-use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
+use orch_core::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
+use orch_files::ObservedLog;
+use orch_git::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
+use orch_read::Observed;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Counters of expensive work, incremented where it is done.
 
-use crate::base::locked;
+use orch_base::locked;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -2,9 +2,9 @@
 
 use super::basis::LookBasis;
 use super::{Error, Reader, Sight, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
-use crate::scan::Observed;
-use crate::store::Store;
+use orch_base::{Code, Diagnostic, Digest, Place, RepoPath};
+use orch_git::Store;
+use orch_read::Observed;
 use std::borrow::Cow;
 
 impl Reader {

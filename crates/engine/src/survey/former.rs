@@ -4,10 +4,10 @@
 use super::setting::{InSource, Settings};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Loaded, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, RepoPath};
-use crate::decide::WorkflowRef;
-use crate::record::EventLog;
-use crate::store::Store;
+use orch_base::{Code, Diagnostic, Digest, RepoPath};
+use orch_core::decide::WorkflowRef;
+use orch_core::record::EventLog;
+use orch_git::Store;
 use std::sync::Arc;
 
 /// How many versions of a document are looked at.

@@ -3,11 +3,11 @@
 use super::setting::{InSource, Settings, Texts};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Look, Reader, Sight, TaskRef, Workspace};
-use crate::base::{Code, Digest, RepoPath, TaskId};
-use crate::config;
-use crate::record::EventLog;
-use crate::scan::ObservedLog;
-use crate::store::{Store, TreeSource, tree_id};
+use orch_base::{Code, Digest, RepoPath, TaskId};
+use orch_core::config;
+use orch_core::record::EventLog;
+use orch_files::ObservedLog;
+use orch_git::{Store, TreeSource, tree_id};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! A source as one look reads it: lists the task once, reads its state once, and counts reads.
 
 use super::costs::Costs;
-use crate::base::{Digest, Error, ObjectFormat, RepoPath, TaskPlace};
-use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source};
+use orch_base::{Digest, Error, ObjectFormat, RepoPath, TaskPlace};
+use orch_files::{Child, Content, Entry, EntryKind, ObservedLog, Source};
 use std::cell::RefCell;
 
 /// A source, wrapped for reading one task.

@@ -4,11 +4,12 @@ use super::basis::LookBasis;
 use super::evidence::with_own_line_endings;
 use super::snapshot::{Reading, log_faults};
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place};
-use crate::decide::Recorded;
-use crate::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
-use crate::scan::{Observed, ObservedLog, io_error};
-use crate::store::{Store, durable};
+use orch_base::{Code, Diagnostic, Digest, Hint, Place};
+use orch_core::decide::Recorded;
+use orch_core::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
+use orch_files::{ObservedLog, io_error};
+use orch_git::{Store, durable};
+use orch_read::Observed;
 
 /// What was read of a task, with its record compared with HEAD and with the history.
 pub(super) struct HeldReading {

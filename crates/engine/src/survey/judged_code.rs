@@ -2,13 +2,13 @@
 
 use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
-use crate::base::{Digest, TaskId};
-use crate::decide::{
+use orch_base::{Digest, TaskId};
+use orch_core::decide::{
     CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode,
     judged_before,
 };
-use crate::store::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
-use crate::workflow::{Artifact, Workflow};
+use orch_core::workflow::{Artifact, Workflow};
+use orch_git::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
 
 /// The code of an artifact in a commit.
 #[derive(Clone, Copy)]

@@ -12,10 +12,11 @@
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
 use super::{Error, Look, Reader, Sight, TaskRef, Workspace};
-use crate::base::{Digest, RepoPath, locked};
-use crate::config;
-use crate::scan::{Directory, FileStamp, Observed};
-use crate::store::{Store, caches, durable};
+use orch_base::{Digest, RepoPath, locked};
+use orch_core::config;
+use orch_files::{Directory, FileStamp};
+use orch_git::{Store, caches, durable};
+use orch_read::Observed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};

@@ -1,8 +1,8 @@
 //! The settings that a process keeps which executes many commands.
 
 use super::setting::{OnDisk, Settings, Texts, UnreadText};
-use crate::base::{Class, ObjectFormat, RepoPath, locked};
-use crate::scan::FileStamp;
+use orch_base::{Class, ObjectFormat, RepoPath, locked};
+use orch_files::FileStamp;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! The files of a task as one look has listed them, and whether they are still the same.
 
 use super::TaskRef;
-use crate::base::{Digest, RepoPath};
-use crate::record::SUGGESTION_FILE;
 use crate::run::RunFiles;
-use crate::scan::{Directory, Entry, EntryKind, FileStamp, OWN_DIRECTORY};
-use crate::store::durable;
+use orch_base::{Digest, RepoPath};
+use orch_core::record::SUGGESTION_FILE;
+use orch_files::{Directory, Entry, EntryKind, FileStamp, OWN_DIRECTORY};
+use orch_git::durable;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::SystemTime;

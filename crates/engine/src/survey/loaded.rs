@@ -1,9 +1,9 @@
 //! A loaded workflow: its document, its problems, and its compiled form.
 
 use super::Error;
-use crate::base::{Code, Diagnostic, Hint, WorkflowName};
-use crate::scan::Matcher;
-use crate::workflow::{Document, System, Workflow};
+use orch_base::{Code, Diagnostic, Hint, WorkflowName};
+use orch_core::workflow::{Document, System, Workflow};
+use orch_read::Matcher;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

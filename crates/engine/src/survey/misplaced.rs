@@ -4,10 +4,10 @@
 //! renamed; a copy loses the record and begins again.
 
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
-use crate::decide::{Recorded, State, WHY};
-use crate::scan::Entry;
-use crate::store::Store;
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId};
+use orch_core::decide::{Recorded, State, WHY};
+use orch_files::Entry;
+use orch_git::Store;
 
 impl Look<'_> {
     /// The finding about the record in the directory of a task, if that record is of another task. `entries` are the

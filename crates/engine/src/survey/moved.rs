@@ -5,8 +5,8 @@
 //! of `orch`, which change the files of one task and no code, so no other task needs another look.
 
 use super::{Reader, TaskRef};
-use crate::base::{Digest, RepoPath, WorkflowName, locked};
-use crate::workflow::Workflow;
+use orch_base::{Digest, RepoPath, WorkflowName, locked};
+use orch_core::workflow::Workflow;
 use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;

@@ -1,7 +1,7 @@
 //! Which tasks a name on the command line means: an id, a path, a unique beginning of an id, or a pattern.
 
 use super::{Crew, Error, Reader, TaskRef};
-use crate::base::{Code, Diagnostic, Hint, Patterns, RepoPath, TaskId, nearest};
+use orch_base::{Code, Diagnostic, Hint, Patterns, RepoPath, TaskId, nearest};
 
 /// How many candidates an error lists.
 const MOST_LISTED: usize = 10;
@@ -208,7 +208,7 @@ fn listed(tasks: &[&TaskRef]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{TaskPlace, WorkflowName};
+    use orch_base::{TaskPlace, WorkflowName};
 
     #[test]
     fn a_name_means_the_ids_that_begin_so_and_a_pattern_those_that_match() {

@@ -8,9 +8,9 @@
 use super::furthest::{Origin, TaskVersion, VersionSearch};
 use super::setting::Settings;
 use super::{Error, Look, Reader, Sight, Workspace};
-use crate::base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
-use crate::store::{Head, TreeSource};
-use crate::view::Subject;
+use orch_base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
+use orch_git::{Head, TreeSource};
+use orch_view::Subject;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

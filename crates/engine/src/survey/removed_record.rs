@@ -5,12 +5,12 @@
 
 use super::basis::LookBasis;
 use super::{Error, Look, TaskRef};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
-use crate::config::Acknowledged;
-use crate::decide::Recorded;
-use crate::record::TRANSCRIPT_FILE;
-use crate::scan::Source as _;
-use crate::store::{Removal, Store};
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
+use orch_core::config::Acknowledged;
+use orch_core::decide::Recorded;
+use orch_core::record::TRANSCRIPT_FILE;
+use orch_files::Source as _;
+use orch_git::{Removal, Store};
 
 impl Look<'_> {
     /// The finding about a task without a log in the commit that is checked out, if an earlier commit removed that

@@ -5,10 +5,10 @@ use super::known::KnownLooks;
 use super::setting::Settings;
 use super::snapshot::{Snapshot, first};
 use super::{Error, Finder, TaskRef};
-use crate::base::{Class, Code, Diagnostic, Hint, Place, RepoPath, TaskId, WorkflowName};
-use crate::config::{self, Root};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::{Child, EntryKind, Source};
+use orch_base::{Class, Code, Diagnostic, Hint, Place, RepoPath, TaskId, WorkflowName};
+use orch_core::config::{self, Root};
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_files::{Child, EntryKind, Source};
 
 /// The result of a search below the roots.
 #[derive(Default)]

@@ -1,15 +1,16 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{
+use orch_base::{
     Class, Code, Diagnostic, Digest, Error, Hint, ObjectFormat, Reason, RepoPath, WorkflowName,
     with_line_feeds,
 };
-use crate::config::{self, Commit as CommitMode, Config, UnknownWorkflow};
-use crate::decide::{Require, State};
-use crate::scan::{Content, ReadLimits, Schemas, Source, open_linked, read_up_to};
-use crate::store::{Store, WorkTree};
-use crate::workflow::{System, Workflow};
+use orch_core::config::{self, Commit as CommitMode, Config, UnknownWorkflow};
+use orch_core::decide::{Require, State};
+use orch_core::workflow::{System, Workflow};
+use orch_files::{Content, Source, open_linked, read_up_to};
+use orch_git::{Store, WorkTree};
+use orch_read::{ReadLimits, Schemas};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,10 +3,10 @@
 use super::reader::At;
 use super::setting::{OnDisk, Settings, Sparse};
 use super::{Error, KnownSettings, Reader, Workspace};
-use crate::base::{Code, Diagnostic, RepoPath};
-use crate::config;
-use crate::scan::ValidationCache;
-use crate::store::{self, Environment, Store, caches};
+use orch_base::{Code, Diagnostic, RepoPath};
+use orch_core::config;
+use orch_git::{Environment, Store, StoreOptions, caches};
+use orch_read::ValidationCache;
 use std::cell::RefCell;
 use std::io;
 use std::num::NonZero;
@@ -80,7 +80,7 @@ impl Workspace {
             None => read_setting(&root, found.as_ref()).into(),
         };
         let store = found.map(|store| {
-            store.with_options(store::StoreOptions {
+            store.with_options(StoreOptions {
                 detached_head: settings.config.git.detached_head,
                 protected: settings.config.git.protected.clone(),
                 wait: None,

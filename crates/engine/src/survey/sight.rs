@@ -7,16 +7,17 @@ use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
 use super::snapshot::{Reading, Snapshot};
 use super::{Error, Reader, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Digest, Hint, RepoPath};
-use crate::decide::{
+use crate::run::RunFiles;
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
+use orch_core::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded,
     Remembered, Runner, STALE_STATE, Settled, State, Step, conclude, evaluate, judge,
     person_orders,
 };
-use crate::run::RunFiles;
-use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
-use crate::store::{Head, Store, StoreCounts};
-use crate::workflow::Workflow;
+use orch_core::workflow::Workflow;
+use orch_files::{Entry, FileStamp, ObservedLog};
+use orch_git::{Head, Store, StoreCounts};
+use orch_read::{Observed, StateFile};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

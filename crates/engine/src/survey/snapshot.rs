@@ -6,21 +6,19 @@ use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
-use crate::decide::{
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
+use orch_core::decide::{
     Conflict, ImportFault, Original, RecordVersion, Recorded, State, WHY, import_of,
     refused_import, rename_side,
 };
-use crate::record::{
+use orch_core::record::{
     EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault,
     StateText, TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
-use crate::scan::{
-    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe,
-    parse_json,
-};
-use crate::store::Store;
-use crate::workflow::Workflow;
+use orch_core::workflow::Workflow;
+use orch_files::{Entry, LogEnd, ObservedLog, Source};
+use orch_git::Store;
+use orch_read::{Observed, ReadLimits, ValidationCache, conflict, observe, parse_json};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -611,7 +609,7 @@ fn import_fault(path: &RepoPath, text: &str, fault: ImportFault) -> Diagnostic {
 
 /// The place of the value at a JSON pointer.
 fn place_in(path: &RepoPath, text: &str, pointer: String) -> Place {
-    let (offset, length) = crate::scan::span(text, &pointer).unwrap_or((0, 0));
+    let (offset, length) = orch_read::span(text, &pointer).unwrap_or((0, 0));
     let mut place = Place::at(path.as_str(), text, offset, length);
     place.pointer = Some(pointer);
     place

@@ -3,11 +3,11 @@
 use super::reader::At;
 use super::setting::Settings;
 use super::{Error, Reader, Sight};
-use crate::base::{Digest, Place, RepoPath};
-use crate::decide::QuotedIssue;
-use crate::scan::locate;
-use crate::store::{Head, durable};
-use crate::view::{Repository, Subject};
+use orch_base::{Digest, Place, RepoPath};
+use orch_core::decide::QuotedIssue;
+use orch_git::{Head, durable};
+use orch_read::locate;
+use orch_view::{Repository, Subject};
 use std::path::PathBuf;
 
 impl Reader {

@@ -3,12 +3,12 @@
 use super::setting::Settings;
 use super::snapshot::first;
 use super::{Error, Finder};
-use crate::base::{Code, Diagnostic, Hint, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
-use crate::config::Root;
-use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
-use crate::scan::Entry;
-use crate::store::MovedPath;
-use crate::workflow::Workflow;
+use orch_base::{Code, Diagnostic, Hint, InvalidPath, RepoPath, TaskId, TaskPlace, WorkflowName};
+use orch_core::config::Root;
+use orch_core::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use orch_core::workflow::Workflow;
+use orch_files::Entry;
+use orch_git::MovedPath;
 
 /// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,7 +268,7 @@ impl Settings {
     pub fn watched(&self) -> Vec<RepoPath> {
         let mut paths: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
         paths.push(self.config.system.clone());
-        paths.extend(RepoPath::new(crate::config::FILE));
+        paths.extend(RepoPath::new(orch_core::config::FILE));
         paths.extend(self.required_files());
         paths
     }

@@ -5,11 +5,11 @@ use super::search::Search;
 use super::setting::{InSource, Settings};
 use super::snapshot::{Snapshot, first};
 use super::{Error, Finder, TaskRef};
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
-use crate::config::{self, Root};
-use crate::record::{EventLog, TRANSCRIPT_FILE};
-use crate::scan::{Content, Entry, EntryKind, Source};
-use crate::store::Store;
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
+use orch_core::config::{self, Root};
+use orch_core::record::{EventLog, TRANSCRIPT_FILE};
+use orch_files::{Content, Entry, EntryKind, Source};
+use orch_git::Store;
 use std::collections::BTreeSet;
 
 /// How many tasks a finding names.

@@ -6,10 +6,10 @@
 use super::setting::Settings;
 use super::snapshot::{Reading, Snapshot};
 use super::{CodeAt, Error, TaskRef};
-use crate::base::{Digest, RepoPath, SingleFile, TaskId};
-use crate::decide::{OwnFile, Recorded, State};
-use crate::record::EventLog;
-use crate::scan::{Content, Source};
+use orch_base::{Digest, RepoPath, SingleFile, TaskId};
+use orch_core::decide::{OwnFile, Recorded, State};
+use orch_core::record::EventLog;
+use orch_files::{Content, Source};
 use std::collections::BTreeSet;
 
 /// The directories to which such tools move the file of a task, beside the directory of the tasks or in it.

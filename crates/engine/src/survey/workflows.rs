@@ -3,10 +3,11 @@
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Settings;
 use super::{Error, Reader, Sight};
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath, locked, nearest};
-use crate::scan::{Matcher, io_error};
-use crate::store::durable;
-use crate::workflow::{Document, Workflow, artifact_paths, check, compile};
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath, locked, nearest};
+use orch_core::workflow::{Document, Workflow, artifact_paths, check, compile};
+use orch_files::io_error;
+use orch_git::durable;
+use orch_read::Matcher;
 use std::sync::Arc;
 
 impl Settings {
@@ -102,7 +103,7 @@ impl Settings {
                 if !seen.contains(&schema.name) {
                     let path =
                         format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
-                    problems.extend(crate::scan::lint(&path, &schema.text));
+                    problems.extend(orch_read::lint(&path, &schema.text));
                     seen.push(schema.name.clone());
                 }
             }
@@ -145,7 +146,7 @@ impl Settings {
         let at = |pointer: &str| {
             document.place_of_default(pointer.split('/').nth(1).unwrap_or_default())
         };
-        let told = |problem: crate::scan::Problem| {
+        let told = |problem: orch_read::Problem| {
             let message = format!("the state schema rejects the defaults: {}", problem.message);
             let hint = problem
                 .hint

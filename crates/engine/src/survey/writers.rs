@@ -3,14 +3,15 @@
 use super::setting::HeadSettings;
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Reader, Sight, TaskRef};
-use crate::base::{Digest, RepoPath};
-use crate::config;
-use crate::decide::{
+use orch_base::{Digest, RepoPath};
+use orch_core::config;
+use orch_core::decide::{
     FileFact, FileWriter, Inputs, NotedFile, Recorded, State, is_writer_known, needs_writers,
 };
-use crate::scan::{EntryKind, Observed};
-use crate::store::{CodeCommit, SeenWriters, Store};
-use crate::workflow::{Artifact, Phase, Workflow, is_tree_name};
+use orch_core::workflow::{Artifact, Phase, Workflow, is_tree_name};
+use orch_files::EntryKind;
+use orch_git::{CodeCommit, SeenWriters, Store};
+use orch_read::Observed;
 use std::collections::BTreeMap;
 
 /// Stands for the path where a commit was seen to be made.

@@ -2,7 +2,7 @@
 
 use super::advice::MORE_WATCHES;
 use super::watcher::outermost;
-use crate::base::{Hint, RepoPath};
+use orch_base::{Hint, RepoPath};
 use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;

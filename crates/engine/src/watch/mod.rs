@@ -15,7 +15,7 @@ mod tests;
 pub use limit::WatchLimit;
 pub use watcher::{Stop, Watcher};
 
-use crate::base::RepoPath;
+use orch_base::RepoPath;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Paths whose changes are irrelevant: git's own, temporary files, and files that orch derives.
 
-use crate::base::RepoPath;
+use orch_base::RepoPath;
 
 /// Whether a change at `path` is irrelevant to all tasks.
 pub(super) fn is_noise(path: &RepoPath) -> bool {

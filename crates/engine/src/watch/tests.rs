@@ -5,7 +5,7 @@
 
 use super::watcher::Watcher;
 use super::{WatchOptions, WatchSignal};
-use crate::base::RepoPath;
+use orch_base::RepoPath;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -346,7 +346,7 @@ fn a_timeout_gives_nothing_and_a_stop_ends() {
 fn a_root_that_is_missing_is_an_error() {
     let error = Watcher::new(Path::new("/nowhere/at/all"), &[], WatchOptions::default())
         .expect_err("no such root");
-    assert_eq!(error.code(), crate::base::Code::WatchFailed);
+    assert_eq!(error.code(), orch_base::Code::WatchFailed);
     assert!(
         error
             .message()

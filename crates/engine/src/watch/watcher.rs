@@ -4,11 +4,11 @@ use super::advice::advice;
 use super::debounce::{Debounce, FileHint};
 use super::noise::is_noise;
 use super::{WatchOptions, WatchSignal};
-use crate::base::{Code, Error, RepoPath};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
 use notify::{
     ErrorKind, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _,
 };
+use orch_base::{Code, Error, RepoPath};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -1,9 +1,9 @@
 //! Compares a spliced index with the one that git makes of the same edits.
 
 use super::{FORMATS, Repo, info, path};
-use crate::base::{Digest, RepoPath};
 use crate::entries::IndexFile;
 use crate::splice::{Edit, SplicedIndex, splice};
+use orch_base::{Digest, RepoPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

@@ -2,8 +2,8 @@
 
 use super::against_git::Chance;
 use super::{Repo, path};
-use crate::base::{Digest, RepoPath};
 use crate::{MovedPath, PlannedCommit, Write};
+use orch_base::{Digest, RepoPath};
 use std::collections::BTreeMap;
 
 type Files = BTreeMap<RepoPath, (Digest, i32)>;

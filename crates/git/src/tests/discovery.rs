@@ -1,8 +1,8 @@
 //! Tests of finding a repository whose `.git` is damaged.
 
 use super::Repo;
-use crate::base::Class;
 use crate::{Environment, Store};
+use orch_base::Class;
 use std::fs;
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::against_git::Chance;
 use super::{FORMATS, Repo, change};
-use crate::base::{Digest, ObjectFormat};
 use crate::entries::IndexFile;
 use crate::index::IndexUpdate;
+use orch_base::{Digest, ObjectFormat};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

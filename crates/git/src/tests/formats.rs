@@ -1,12 +1,12 @@
 //! Every format and location of an index, written by `orch` or by git.
 
 use super::{Repo, change, path, store_at};
-use crate::base::ObjectFormat;
 use crate::entries::IndexFile;
 use crate::index::IndexUpdate;
 use crate::next_index::NextIndex;
 use crate::side_work::SideWork;
 use crate::splice::splice;
+use orch_base::ObjectFormat;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::{FORMATS, Repo, path};
 use crate::Store;
-use crate::base::Digest;
+use orch_base::Digest;
 use std::fs;
 
 fn head(store: &Store) -> Digest {

@@ -1,9 +1,9 @@
 //! What others stage while a batch is made, and batches that are not committed as planned.
 
 use super::{Repo, path};
-use crate::base::{Class, Code};
 use crate::read_index::IndexChange;
 use crate::{PlannedCommit, Write};
+use orch_base::{Class, Code};
 use std::fs;
 
 /// A repository with a commit.

@@ -2,7 +2,7 @@
 
 use super::against_git::Chance;
 use super::{Repo, path};
-use crate::base::{Digest, RepoPath};
+use orch_base::{Digest, RepoPath};
 use std::fs;
 
 struct Life {

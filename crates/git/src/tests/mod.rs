@@ -16,7 +16,7 @@ mod writers;
 use super::read_index::IndexChange;
 use super::splice::Edit;
 use super::{Environment, Store};
-use crate::base::{Digest, ObjectFormat, RepoPath};
+use orch_base::{Digest, ObjectFormat, RepoPath};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

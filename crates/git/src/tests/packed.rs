@@ -1,10 +1,10 @@
 //! What is packed is what libgit2 and git read.
 
 use super::{FORMATS, Repo};
-use crate::base::{Digest, ObjectFormat};
 use crate::listing::Listing;
 use crate::pack::Pack;
 use git2::ObjectType;
+use orch_base::{Digest, ObjectFormat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;

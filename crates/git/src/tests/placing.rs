@@ -1,11 +1,11 @@
 //! Tests of git beside a transition whose branch has moved and whose files are not in place yet.
 
 use super::{Repo, path};
-use crate::base::{Class, Digest, ObjectFormat};
 use crate::gc::own_host;
 use crate::ref_tables::RefMove;
 use crate::sign::Person;
 use crate::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
+use orch_base::{Class, Digest, ObjectFormat};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};

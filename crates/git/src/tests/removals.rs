@@ -1,8 +1,8 @@
 //! The files that commits remove.
 
 use super::{FORMATS, Repo};
-use crate::base::{Digest, RepoPath};
 use crate::{Range, Removal};
+use orch_base::{Digest, RepoPath};
 
 /// A history in which files are removed, moved and removed again, on both sides of a merge and by the merge.
 fn history(repo: &Repo) {

@@ -1,8 +1,8 @@
 //! Who was seen to write what.
 
 use super::{FORMATS, Repo};
-use crate::base::RepoPath;
-use crate::decide::{ActorKind, FileWriter, WriterTurn};
+use orch_base::RepoPath;
+use orch_core::decide::{ActorKind, FileWriter, WriterTurn};
 use std::thread;
 
 #[test]

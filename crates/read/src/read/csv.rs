@@ -1,8 +1,8 @@
 //! CSV (RFC 4180) read as a list of objects: the first record names the members, all values are text.
 
 use super::ReadResult;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
 use csv::{Position, Reader, ReaderBuilder};
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! Strict JSON: duplicate keys and inexact numbers are reported, and every problem has a position.
 
 use super::{ReadResult, conflict, text};
-use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
 use crate::span::{key_span, span};
+use orch_base::pointer::child;
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};

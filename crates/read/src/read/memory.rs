@@ -1,6 +1,6 @@
 //! How much memory reading a file may take, by what its text can hold at most.
 
-use crate::workflow::Format;
+use orch_core::workflow::Format;
 
 /// At most this many bytes of memory for each byte that an artifact may have.
 const PER_BYTE: u64 = 32;

@@ -12,9 +12,9 @@ mod yaml;
 pub use json::{JsonText, parse_json, parse_text};
 pub(crate) use memory::{memory_limit, memory_of};
 
-use crate::base::{Code, Diagnostic, Place, RepoPath};
-use crate::decide::RecordVersion;
-use crate::workflow::Format;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
+use orch_core::decide::RecordVersion;
+use orch_core::workflow::Format;
 use serde_json::{Value, json};
 
 /// The byte order mark of UTF-8.

@@ -1,7 +1,7 @@
 //! What a unified diff touches: its files, and the lines added and removed.
 
 use super::ReadResult;
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath};
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
 use serde_json::json;
 use std::collections::HashSet;
 

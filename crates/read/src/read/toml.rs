@@ -1,8 +1,8 @@
 //! TOML read as JSON; dates and times become text.
 
 use super::ReadResult;
-use crate::base::pointer::unescape;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use orch_base::pointer::unescape;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
 use toml::Spanned;

@@ -4,8 +4,8 @@
 //! cannot exhaust the stack. Aliases are copied, up to a number of values in all.
 
 use super::ReadResult;
-use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use orch_base::pointer::child;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;

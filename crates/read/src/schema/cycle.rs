@@ -1,9 +1,9 @@
 //! Schemas that only refer to themselves, so that they never say what a value must be.
 
 use super::keywords::{inner, subschemas};
-use crate::base::pointer::is_at_or_below;
-use crate::base::{Code, Diagnostic, Place};
 use crate::span::span;
+use orch_base::pointer::is_at_or_below;
+use orch_base::{Code, Diagnostic, Place};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

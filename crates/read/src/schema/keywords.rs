@@ -1,6 +1,6 @@
 //! The keywords of JSON Schema, and the schemas nested in a schema.
 
-use crate::base::pointer::child;
+use orch_base::pointer::child;
 use serde_json::{Map, Value};
 
 /// Every keyword of JSON Schema 2020-12 and its vocabularies.

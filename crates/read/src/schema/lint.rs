@@ -2,8 +2,8 @@
 
 use super::Schema;
 use super::keywords::{KEYWORDS, subschemas};
-use crate::base::{Code, Diagnostic, Place, nearest};
 use crate::span::{key_span, span};
+use orch_base::{Code, Diagnostic, Place, nearest};
 use serde_json::Value;
 
 /// Finds mistakes in a schema that validators accept silently: misspelled keywords, and examples that the

@@ -10,10 +10,10 @@ mod unwritten;
 pub use lint::lint;
 
 use super::read::locate;
-use crate::base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, locked, nearest};
-use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, locked, nearest};
+use orch_core::workflow::{Format, SchemaText};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -605,7 +605,7 @@ mod tests {
 
     #[test]
     fn a_verdict_without_ok_names_ok() {
-        let system = crate::workflow::System::shipped();
+        let system = orch_core::workflow::System::shipped();
         for name in ["plan-review", "code-review"] {
             let shipped: Value =
                 serde_json::from_str(system.schema(name).expect("shipped")).expect("a document");

@@ -1,10 +1,10 @@
 //! What a draft leaves open: texts that begin with TODO.
 
-use crate::base::pointer::child;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
-use crate::decide::TODO;
 use crate::read::locate;
-use crate::workflow::Format;
+use orch_base::pointer::child;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
+use orch_core::decide::TODO;
+use orch_core::workflow::Format;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 use super::super::field;
 use super::super::skill::machine_name;
 use super::*;
-use crate::workflow::guard::{Lookup, Scope, follow};
-use crate::workflow::{Guard, RESERVED_KEYS};
+use orch_core::workflow::guard::{Lookup, Scope, follow};
+use orch_core::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Value, json};
 
 fn fields() -> Vec<Field> {

@@ -1,7 +1,7 @@
 //! Findings as workflow commands of GitHub Actions, which displays them at their lines.
 
-use crate::base::{Diagnostic, Severity};
-use crate::view::layout::visible;
+use crate::layout::visible;
+use orch_base::{Diagnostic, Severity};
 
 /// One `::error …::message` line per finding.
 #[must_use]
@@ -55,7 +55,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{Code, Place};
+    use orch_base::{Code, Place};
 
     #[test]
     fn escapes_what_would_end_a_property_or_a_line() {

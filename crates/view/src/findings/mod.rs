@@ -10,7 +10,7 @@ pub use snippet::snippets;
 
 use super::Finding;
 use super::layout::counted;
-use crate::base::{Diagnostic, Severity};
+use orch_base::{Diagnostic, Severity};
 use serde::Serialize;
 
 /// The envelope of findings.
@@ -69,7 +69,7 @@ fn number(diagnostics: &[Diagnostic], severity: Severity) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Code;
+    use orch_base::Code;
 
     #[test]
     fn counts_by_severity() {

@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, the interchange format of static analysis.
 
-use crate::base::{Diagnostic, Hint, Place};
-use crate::view::uri::PATH;
+use crate::uri::PATH;
+use orch_base::{Diagnostic, Hint, Place};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ fn pascal(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Code;
+    use orch_base::Code;
 
     #[test]
     fn names_rules_once_and_escapes_paths() {

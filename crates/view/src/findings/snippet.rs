@@ -1,9 +1,9 @@
 //! Findings in the style of rustc: the line, an underline, and what to do.
 
-use crate::base::{Diagnostic, Place, Severity};
-use crate::view::Paint;
-use crate::view::layout::one_line;
+use crate::Paint;
+use crate::layout::one_line;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use orch_base::{Diagnostic, Place, Severity};
 use std::collections::BTreeMap;
 
 /// How many lines of source to show around the offending one.
@@ -135,7 +135,7 @@ fn word(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Code;
+    use orch_base::Code;
     use snapbox::{assert_data_eq, str};
 
     fn place(line: u32, column: u32) -> Place {

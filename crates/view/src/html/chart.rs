@@ -3,9 +3,9 @@
 //! Rules that lead on to the next phase are straight. Rules that skip phases are arcs on the right, and rules that lead
 //! back are arcs on the left. The way that a task went is drawn on top.
 
-use crate::view::StepView;
-use crate::workflow::{Workflow, arrows};
+use crate::StepView;
 use maud::{Markup, Render, html};
+use orch_core::workflow::{Workflow, arrows};
 use std::collections::BTreeSet;
 
 /// The height of a phase, and the distance to the next.

@@ -4,12 +4,12 @@ use super::{
     BoardFilter, BoardPage, Chart, TaskLinks, age, class, is_trouble, owner_label, owner_word,
     run_line,
 };
-use crate::base::Timestamp;
-use crate::view::explain::substate_text;
-use crate::view::layout::counted;
-use crate::view::{RunLine, TaskStatus};
-use crate::workflow::Owner;
+use crate::explain::substate_text;
+use crate::layout::counted;
+use crate::{RunLine, TaskStatus};
 use maud::{Markup, html};
+use orch_base::Timestamp;
+use orch_core::workflow::Owner;
 use std::collections::HashMap;
 
 /// How many finished tasks of a column are shown at once.

@@ -4,10 +4,10 @@ use super::columns::{cards, columns};
 use super::overview::overview;
 use super::task::task;
 use super::{BoardPage, TaskPage, finished, hinted, marked};
-use crate::base::{Error, Timestamp};
-use crate::view::{Everywhere, Repository};
-use crate::workflow::System;
+use crate::{Everywhere, Repository};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use orch_base::{Error, Timestamp};
+use orch_core::workflow::System;
 
 /// The style of all pages, below `system/`.
 const STYLE: &str = "board/board.css";

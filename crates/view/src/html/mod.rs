@@ -23,10 +23,10 @@ pub use order::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
 use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};
-use crate::base::{Hint, HintPart, Timestamp, command};
-use crate::decide::Do;
-use crate::workflow::Owner;
 use maud::{Markup, html};
+use orch_base::{Hint, HintPart, Timestamp, command};
+use orch_core::decide::Do;
+use orch_core::workflow::Owner;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use std::collections::BTreeSet;
 

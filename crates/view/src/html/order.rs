@@ -4,8 +4,8 @@
 //! to type is shown instead.
 
 use super::marked;
-use crate::base::command;
 use maud::{Markup, html};
+use orch_base::command;
 use serde_json::{Map, Value};
 
 /// An order that may be given now.

@@ -2,11 +2,11 @@
 
 use super::columns::{heading, to_do};
 use super::{TaskLinks, is_trouble, marked, run_line, short};
-use crate::base::Timestamp;
-use crate::view::explain::substate_text;
-use crate::view::layout::counted;
-use crate::view::{Everywhere, PlaceView, TaskEverywhere};
+use crate::explain::substate_text;
+use crate::layout::counted;
+use crate::{Everywhere, PlaceView, TaskEverywhere};
 use maud::{Markup, html};
+use orch_base::Timestamp;
 
 /// The work tree from which the overview was made.
 const HERE: &str = ".";

@@ -1,13 +1,13 @@
 //! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
 
 use super::{TaskPage, age, class, hinted, is_trouble, marked, owner_label, run_line, short};
-use crate::base::{Severity, command};
-use crate::decide::{ActorKind, DutyKind};
-use crate::view::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
-use crate::view::layout::{SHORT, below, shorten};
-use crate::view::text::{headline, mood, own_reason};
-use crate::view::{Expected, Finding, StepView, Suggestion};
+use crate::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
+use crate::layout::{SHORT, below, shorten};
+use crate::text::{headline, mood, own_reason};
+use crate::{Expected, Finding, StepView, Suggestion};
 use maud::{Markup, html};
+use orch_base::{Severity, command};
+use orch_core::decide::{ActorKind, DutyKind};
 
 /// How many steps of a timeline are shown at once.
 const STEPS: usize = 12;

@@ -4,10 +4,10 @@ use super::{
     BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks,
     TaskPage, file_end, file_start, file_task, served_board, served_cards, served_task,
 };
-use crate::base::{Hint, TaskId, Timestamp};
-use crate::decide::Mode;
-use crate::view::samples::{self, Sample};
-use crate::view::{Explanation, Finding, RunLine, Status, StepView};
+use crate::samples::{self, Sample};
+use crate::{Explanation, Finding, RunLine, Status, StepView};
+use orch_base::{Hint, TaskId, Timestamp};
+use orch_core::decide::Mode;
 
 /// What could break out of a text, of an attribute, of a comment or of the order of its letters.
 const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>\"onload='x' javascript:alert(1) \u{202e}live\u{2066}\0\u{1b}[2J-->]]>&lt;";
@@ -126,7 +126,7 @@ fn hostile_texts_stay_texts() {
         line: Some(3),
         column: None,
         pointer: None,
-        severity: crate::base::Severity::Error,
+        severity: orch_base::Severity::Error,
         code: "empty",
         message: HOSTILE.to_owned(),
         advice: Some(Hint::from(HOSTILE).command(&[HOSTILE])).into(),

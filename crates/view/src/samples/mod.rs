@@ -5,16 +5,16 @@ mod workflow;
 pub use workflow::workflow;
 
 use super::{Repository, StepView, Subject};
-use crate::base::{
+use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, Place, RepoPath, RuleId,
     TaskId, TaskPlace, Timestamp, WorkflowName,
 };
-use crate::decide::{
+use orch_core::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState,
     Expectation, GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, SendBack, Transition,
     Tried, Truth, Verdict,
 };
-use crate::workflow::{Format, Owner, System, Workflow};
+use orch_core::workflow::{Format, Owner, System, Workflow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -530,8 +530,8 @@ fn entry(seq: u64, transition: &Transition, kind: ActorKind, name: &str) -> Hist
     HistoryEntry {
         rests_on: Vec::new(),
         base: None,
-        version: crate::decide::RecordVersion::CURRENT,
-        files: crate::decide::NotedFiles::new(),
+        version: orch_core::decide::RecordVersion::CURRENT,
+        files: orch_core::decide::NotedFiles::new(),
         inputs: None,
         seq,
         at: Timestamp::parse("2026-11-21T04:50:00Z").expect("valid"),

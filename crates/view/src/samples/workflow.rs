@@ -1,8 +1,8 @@
 //! A small workflow for the tests of this room.
 
 use super::{artifact, phase};
-use crate::base::{Digest, WorkflowName};
-use crate::workflow::{Artifact, Format, Owner, Phase, SchemaText, StateShape, Workflow};
+use orch_base::{Digest, WorkflowName};
+use orch_core::workflow::{Artifact, Format, Owner, Phase, SchemaText, StateShape, Workflow};
 
 const REVIEW_SCHEMA: &str = r#"{
   "type": "object",
@@ -69,11 +69,11 @@ pub fn workflow() -> Workflow {
         phases: phases
             .into_iter()
             .map(|(id, agent, needs, produces)| Phase {
-                touches: crate::base::Patterns::default(),
+                touches: orch_base::Patterns::default(),
                 requires: Vec::new(),
                 not_by: Vec::new(),
                 undoes: Vec::new(),
-                independent: crate::workflow::Independence::Turns,
+                independent: orch_core::workflow::Independence::Turns,
                 id: phase(id),
                 title: None,
                 agent: agent.map(str::to_owned),
@@ -95,7 +95,7 @@ pub fn workflow() -> Workflow {
         defines: Vec::new(),
         actions: Vec::new(),
         asks: Vec::new(),
-        limits: crate::workflow::Limits::default(),
+        limits: orch_core::workflow::Limits::default(),
         show: Vec::new(),
         state: StateShape::default(),
     }

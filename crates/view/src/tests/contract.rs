@@ -1,13 +1,13 @@
 //! Every JSON output has the form that its schema promises.
 
 use super::{explanations, numbered};
-use crate::base::{Code, Diagnostic, Timestamp};
-use crate::view::findings::Findings;
-use crate::view::samples::{self, Sample};
-use crate::view::{
+use crate::findings::Findings;
+use crate::samples::{self, Sample};
+use crate::{
     Advice, AppliedView, ErrorView, EventView, Finding, Happening, JsonDocument, Log, Status,
     Subject, Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
+use orch_base::{Code, Diagnostic, Timestamp};
 use serde_json::Value;
 
 #[test]
@@ -181,15 +181,15 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
     problems
 }
 
-fn run() -> crate::view::RunLine {
-    crate::view::RunLine {
+fn run() -> crate::RunLine {
+    crate::RunLine {
         task: "t".to_owned(),
         work_tree: ".".to_owned(),
         run: "1-2".to_owned(),
         state: "running",
         since: Timestamp::from_seconds(0).to_string(),
         pid: 2,
-        mode: crate::decide::Mode::Auto,
+        mode: orch_core::decide::Mode::Auto,
         work: None,
         turns: 1,
         max_turns: 3,

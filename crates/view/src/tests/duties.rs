@@ -1,9 +1,9 @@
 //! The table of duties, as data: every verdict, and who must do what.
 
-use crate::base::{Code, Diagnostic};
-use crate::decide::{Do, Duty, Ending, RunTurn, Runner, Verdict, trouble};
-use crate::view::samples::{self, Sample};
-use crate::workflow::Owner;
+use crate::samples::{self, Sample};
+use orch_base::{Code, Diagnostic};
+use orch_core::decide::{Do, Duty, Ending, RunTurn, Runner, Verdict, trouble};
+use orch_core::workflow::Owner;
 
 /// `kind do owner phase direction; urgency; what a run does; the code of the trouble`.
 fn row(sample: &Sample) -> String {

@@ -1,13 +1,13 @@
 //! What readers see, as golden texts.
 
 use super::{explanations, numbered};
-use crate::base::{Code, Diagnostic, TaskId, Timestamp};
-use crate::decide::Runner;
-use crate::view::samples::{self, Sample};
-use crate::view::{
+use crate::samples::{self, Sample};
+use crate::{
     Everywhere, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, Whereabouts, pretty,
     prompt, suggestions,
 };
+use orch_base::{Code, Diagnostic, TaskId, Timestamp};
+use orch_core::decide::Runner;
 use snapbox::{IntoData, assert_data_eq, str};
 
 pub fn envelope(sample: &Sample) -> Suggestions {

@@ -10,8 +10,8 @@ use super::samples::{self, Sample};
 use super::{
     Explanation, Explanations, Paint, SchemaForm, Status, Subject, Suggestions, prompt, suggestions,
 };
-use crate::base::{Code, Diagnostic, Digest, TaskId, Timestamp};
 use golden::envelope;
+use orch_base::{Code, Diagnostic, Digest, TaskId, Timestamp};
 
 /// One task of every kind, with ids in the order of this list.
 fn numbered() -> Vec<Sample> {

@@ -1,7 +1,7 @@
 //! The schemas of `system/schemas/output` are generated from the wire structs. `UPDATE=1` writes them.
 
-use crate::view::findings::Findings;
-use crate::view::{
+use crate::findings::Findings;
+use crate::{
     ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
     HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer,

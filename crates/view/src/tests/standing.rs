@@ -1,7 +1,7 @@
 //! What the prompt of `orch repl` shows, as golden texts.
 
 use super::numbered;
-use crate::view::{Paint, Suggestion, next_step, standing};
+use crate::{Paint, Suggestion, next_step, standing};
 use snapbox::{assert_data_eq, str};
 
 /// What a prompt shows of each kind of task: where it stands, and the answer to what comes next.

@@ -2,13 +2,13 @@
 
 use super::super::prelude::Failure;
 use super::super::{report, runs};
-use crate::base::{Diagnostic, Error, Timestamp};
-use crate::decide::{ActorKind, PersonOrder, is_order};
-use crate::drive;
-use crate::history::stories;
-use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
-use crate::view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
-use crate::view::{Explanation, RunLine, Status, StepView, TaskStatus};
+use orch_base::{Diagnostic, Error, Timestamp};
+use orch_core::decide::{ActorKind, PersonOrder, is_order};
+use orch_engine::drive;
+use orch_engine::history::stories;
+use orch_engine::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
+use orch_view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
+use orch_view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
 use std::iter;
 use std::sync::Arc;

@@ -1,17 +1,17 @@
 //! The board as pages of `orch serve`.
 
 use super::gather::{WantedPages, gather};
-use crate::base::{Code, Error};
 use crate::cli::Failure;
 use crate::cli::commands::report;
 use crate::cli::commands::status::{self, StatusArgs};
-use crate::decide::PersonOrder;
-use crate::survey::{Caller, Workspace};
-use crate::view::html::{
+use orch_base::{Code, Error};
+use orch_core::decide::PersonOrder;
+use orch_engine::survey::{Caller, Workspace};
+use orch_view::html::{
     BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
     served_overview, served_task,
 };
-use crate::view::{RunLine, Suggestion};
+use orch_view::{RunLine, Suggestion};
 
 /// All tasks that are not archived. Returns an error if they cannot be read.
 pub(in crate::cli::commands) fn front(

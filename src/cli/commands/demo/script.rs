@@ -3,7 +3,7 @@
 use super::super::init;
 use super::super::prelude::{Context, Failure, Ui};
 use super::stage::{Stage, TASK};
-use crate::apply::Order;
+use orch_engine::apply::Order;
 use serde_json::json;
 use std::path::Path;
 

@@ -2,17 +2,17 @@
 
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
-use crate::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
-use crate::base::Code;
 use crate::cli::pager::Pager;
 use crate::cli::{Cli, Command, Global};
-use crate::config;
-use crate::decide::Direction;
-use crate::history::AuditScope;
-use crate::store::Store;
-use crate::survey::{Caller, Workspace};
-use crate::view::{Paint, Style, Suggestion};
 use clap::Parser;
+use orch_base::Code;
+use orch_core::config;
+use orch_core::decide::Direction;
+use orch_engine::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
+use orch_engine::history::AuditScope;
+use orch_engine::survey::{Caller, Workspace};
+use orch_git::Store;
+use orch_view::{Paint, Style, Suggestion};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,17 +2,17 @@
 
 use super::super::prelude::{Context, Failure};
 use super::super::{hook, init};
-use crate::apply::DRIVER;
-use crate::base::{Class, Code, Diagnostic, Digest, Error, Hint, RepoPath, TypedLine};
-use crate::decide::{OrdersBy, RecordVersion};
-use crate::drive;
-use crate::history::Checker;
-use crate::record::{EventLog, LogEvent, TRANSCRIPT_FILE};
-use crate::scan::Source as _;
-use crate::store::{Objects, Store, durable, git_version};
-use crate::survey::{TaskRef, Workspace};
-use crate::view::layout::counted;
-use crate::watch::WatchLimit;
+use orch_base::{Class, Code, Diagnostic, Digest, Error, Hint, RepoPath, TypedLine};
+use orch_core::decide::{OrdersBy, RecordVersion};
+use orch_core::record::{EventLog, LogEvent, TRANSCRIPT_FILE};
+use orch_engine::apply::DRIVER;
+use orch_engine::drive;
+use orch_engine::history::Checker;
+use orch_engine::survey::{TaskRef, Workspace};
+use orch_engine::watch::WatchLimit;
+use orch_files::Source as _;
+use orch_git::{Objects, Store, durable, git_version};
+use orch_view::layout::counted;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -11,16 +11,16 @@ mod input;
 mod stops;
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::{Code, Error};
-use crate::scan::{Directory, io_error};
-use crate::store::durable::parent;
-use crate::survey::{Sight, Workspace};
-use crate::view::{self, Briefs, Suggestion, Suggestions};
-use crate::workflow::Owner;
 use agent_task::AgentTask;
 use clap::Subcommand;
 use guard::refusal;
 use input::{SessionStartInput, StatuslineInput, StopInput, ToolInput, UserPromptInput, parsed};
+use orch_base::{Code, Error};
+use orch_core::workflow::Owner;
+use orch_engine::survey::{Sight, Workspace};
+use orch_files::{Directory, io_error};
+use orch_git::durable::parent;
+use orch_view::{Briefs, Suggestion, Suggestions};
 use serde_json::json;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -165,9 +165,9 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
             };
             let sight = workspace.look(&task)?;
             let suggestion = Suggestion::of(&workspace.reader().subject(&sight));
-            Ok(HookReply::Line(view::standing(
+            Ok(HookReply::Line(orch_view::standing(
                 &suggestion,
-                view::Paint { colour: false },
+                orch_view::Paint { colour: false },
             )))
         }
     }
@@ -281,7 +281,7 @@ mod tests {
             "title".to_owned(),
             format!("What Claude Code writes to its hook {event}").into(),
         );
-        (name.to_owned(), crate::view::indented(&Value::from(schema)))
+        (name.to_owned(), orch_view::indented(&Value::from(schema)))
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The text of a hook: generated from the settings, sealed with a digest, and recognised by that seal.
 
-use crate::base::Digest;
-use crate::config;
-use crate::view::HookName;
+use orch_base::Digest;
+use orch_core::config;
+use orch_view::HookName;
 
 /// Who wrote a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The slot of one hook: its current contents, installing ours, and restoring the previous hook.
 
 use super::script::{self, Author, author};
-use crate::base::{Code, Hint};
 use crate::cli::Failure;
-use crate::store::durable::{read_if_there, write_executable};
-use crate::view::{HookDone, HookName, HookState};
+use orch_base::{Code, Hint};
+use orch_git::durable::{read_if_there, write_executable};
+use orch_view::{HookDone, HookName, HookState};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

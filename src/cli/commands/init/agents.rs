@@ -6,8 +6,8 @@ use super::files::SetupFiles;
 use super::programs::{AgentProgram, PartForm, PartPurpose, ProgramPart};
 use super::section::{self, CommentStyle, TextSection};
 use super::splice;
-use crate::base::{Code, Diagnostic, Hint, Place, Severity};
 use crate::cli::Failure;
+use orch_base::{Code, Diagnostic, Hint, Place, Severity};
 use std::path::Path;
 
 /// The programs that are meant, each once. Returns an error if they are to be detected and none is found.

@@ -1,9 +1,9 @@
 //! The command that commits what `orch init` has done.
 
 use super::files::SetupFiles;
-use crate::base::{Digest, RepoPath, argv_at, command};
 use crate::cli::Ui;
-use crate::store::{Store, durable};
+use orch_base::{Digest, RepoPath, argv_at, command};
+use orch_git::{Store, durable};
 
 /// How a path stands in git.
 #[derive(Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use super::clash::Clash;
 use super::section::{self, TextSection};
-use crate::base::{Code, Diagnostic};
 use crate::cli::Failure;
-use crate::scan::{Directory, open_regular};
-use crate::store::durable::{parent, write_atomic};
+use orch_base::{Code, Diagnostic};
+use orch_files::{Directory, open_regular};
+use orch_git::durable::{parent, write_atomic};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::files::SetupFiles;
 use super::join;
 use super::section::{CommentStyle, TextSection};
 use crate::cli::Failure;
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
 use serde_json::Value;
 
 /// The file with the paths that Prettier leaves alone; it has the form of a `.gitignore`.

@@ -1,7 +1,7 @@
 //! The seal of an entry in a JSON file: it says that orch wrote the entry, and a digest in it, whether someone has
 //! changed it since. An entry without a seal is a person's, even if it says the same.
 
-use crate::base::ObjectFormat;
+use orch_base::ObjectFormat;
 use serde_json::{Map, Value};
 
 /// The environment variable with a seal.

@@ -4,7 +4,7 @@
 //! part, so it stays until the last of them is removed. Removing a part restores the text to the byte.
 
 use super::clash::Clash;
-use crate::base::ObjectFormat;
+use orch_base::ObjectFormat;
 use std::collections::BTreeSet;
 
 /// How a comment is written.

@@ -1,9 +1,9 @@
 //! Executes commands of `orch` for an agent.
 
-use crate::base::Period;
 use crate::cli::Context;
 use crate::cli::remote::{CallTerms, CommandRunner};
-use crate::survey::{Error, Workspace};
+use orch_base::Period;
+use orch_engine::survey::{Error, Workspace};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

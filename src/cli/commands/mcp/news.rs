@@ -2,9 +2,9 @@
 
 use super::agent::{Agent, document};
 use super::resources;
-use crate::base::locked;
-use crate::drive::follow;
-use crate::survey::Error;
+use orch_base::locked;
+use orch_engine::drive::follow;
+use orch_engine::survey::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;

@@ -1,8 +1,8 @@
 //! The resources: tasks, workflow documents, schemas and instructions, each with a URI of its own.
 
 use super::agent::Agent;
-use crate::survey::Workspace;
-use crate::view::uri;
+use orch_engine::survey::Workspace;
+use orch_view::uri;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use rmcp::model::{Resource, ResourceTemplate};
 use std::time::Duration;

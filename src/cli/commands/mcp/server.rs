@@ -5,9 +5,9 @@ use super::input::EndingInput;
 use super::news::{ResourceChange, ResourceNews};
 use super::resources;
 use super::tools::{TOOLS, ToolRow};
-use crate::base::locked;
 use crate::cli::remote::{Excluded, WorkQueue, WorkTerms};
-use crate::view::{Advice, ErrorView, line};
+use orch_base::locked;
+use orch_view::{Advice, ErrorView, line};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Extensions,

@@ -200,8 +200,8 @@ impl ToolRow {
 mod tests {
     use super::*;
     use crate::cli::Cli;
-    use crate::decide::is_order;
     use clap::{CommandFactory, Parser};
+    use orch_core::decide::is_order;
     use serde_json::{Value, json};
 
     fn words(tool: &str, given: Value) -> Result<String, String> {

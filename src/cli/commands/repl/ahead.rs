@@ -5,7 +5,7 @@
 //! of a batch are held back here, and typed again when the prompt is back.
 
 use super::own::goes_on;
-use crate::base::locked;
+use orch_base::locked;
 use reedline::{
     EditCommand, EditMode, Emacs, KeyCode, KeyModifiers, Keybindings, PromptEditMode, Reedline,
     ReedlineEvent, ReedlineRawEvent, ValidationResult, Validator,

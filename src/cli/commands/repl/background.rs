@@ -3,8 +3,8 @@
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::watch::happenings;
 use super::board::Board;
-use crate::drive::{WatchEffect, WatchHandle, WatchLoop, WatchMode};
-use crate::survey::{Error, Workspace};
+use orch_engine::drive::{WatchEffect, WatchHandle, WatchLoop, WatchMode};
+use orch_engine::survey::{Error, Workspace};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
 

@@ -1,8 +1,8 @@
 //! Where the task in use stands, as the prompt shows it. The watch and the prompt share it.
 
-use crate::base::{TaskId, locked};
-use crate::survey::{Sight, Workspace};
-use crate::view::{Paint, Suggestion, standing};
+use orch_base::{TaskId, locked};
+use orch_engine::survey::{Sight, Workspace};
+use orch_view::{Paint, Suggestion, standing};
 use std::sync::{Arc, Mutex};
 
 /// What the prompt shows.

@@ -7,9 +7,9 @@ use super::board::Board;
 use super::history::{FILE, MOST, TypedHistory};
 use super::own::{line_of, whole_line};
 use super::session::Session;
-use crate::base::{TaskId, TypedLine, locked, shell_word};
 use crate::cli::complete::at_prompt;
-use crate::survey::{Caller, Workspace};
+use orch_base::{TaskId, TypedLine, locked, shell_word};
+use orch_engine::survey::{Caller, Workspace};
 use reedline::{
     Color, ColumnarMenu, Completer, CompletionResult, DefaultHinter, EditCommand, ExternalPrinter,
     FileBackedHistory, History, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, Prompt,

@@ -1,7 +1,7 @@
 //! The lines that were typed in a repository: one JSON string per line, in the directory of `orch` inside the git
 //! directory. Several prompts may append to it.
 
-use crate::store::LogFile;
+use orch_git::LogFile;
 use std::fs;
 use std::path::Path;
 

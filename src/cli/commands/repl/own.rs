@@ -1,9 +1,9 @@
 //! What a typed line is: a command of `orch`, or one of the prompt's own.
 
-use crate::base::{Code, TypedLine, nearest};
 use crate::cli::manual::command_line;
 use crate::cli::{Failure, usage_message};
 use clap::{Command, CommandFactory, Parser, Subcommand};
+use orch_base::{Code, TypedLine, nearest};
 
 /// The command that shows the prompt.
 pub(in crate::cli::commands) const PROMPT: &str = "repl";

@@ -5,11 +5,11 @@ use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::super::report;
 use super::board::{Board, gone, line};
 use super::own::{OwnCommand, Typed, own_help, typed};
-use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command};
-use crate::survey::Workspace;
-use crate::view::{Suggestion, next_step};
 use clap::{Parser, ValueEnum};
+use orch_base::{Code, TaskId};
+use orch_engine::survey::Workspace;
+use orch_view::{Suggestion, next_step};
 use std::ffi::OsString;
 
 /// The prompt, or the lines of a script.

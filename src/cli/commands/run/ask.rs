@@ -1,10 +1,10 @@
 //! Prompts a person at the terminal for what the rules wait for.
 
-use crate::base::Reason;
 use crate::cli::Ui;
-use crate::decide::QuestionField;
-use crate::drive::{self, Asked, Standstill};
-use crate::survey::Sight;
+use orch_base::Reason;
+use orch_core::decide::QuestionField;
+use orch_engine::drive::{self, Asked, Standstill};
+use orch_engine::survey::Sight;
 
 /// Prompts for answers, and again for each one that does not fit; `None` if there is no question, or if the person ends
 /// the run.

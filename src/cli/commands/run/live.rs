@@ -2,12 +2,12 @@
 
 use super::super::report::transition_lines;
 use super::screen::Screen;
-use crate::apply::Applied;
-use crate::base::Period;
 use crate::cli::Ui;
-use crate::drive::Happened;
-use crate::view::layout::one_line;
-use crate::view::{Style, TransitionLine};
+use orch_base::Period;
+use orch_engine::apply::Applied;
+use orch_engine::drive::Happened;
+use orch_view::layout::one_line;
+use orch_view::{Style, TransitionLine};
 
 /// The frames of the spinner that is shown while an executor works.
 const FACES: [char; 4] = ['|', '/', '-', '\\'];

@@ -2,12 +2,12 @@
 //! was away gets what it missed.
 
 use super::body::ChannelBody;
-use crate::base::{Timestamp, locked};
-use crate::view::{EventView, Happening, JsonDocument, SCHEMA_VERSION, line};
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use orch_base::{Timestamp, locked};
+use orch_view::{EventView, Happening, JsonDocument, SCHEMA_VERSION, line};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -2,11 +2,11 @@
 
 use super::request::wrong;
 use super::tokens::{TokenHolder, Tokens, is_same};
-use crate::base::{Code, Error, locked};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
+use orch_base::{Code, Error, locked};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 

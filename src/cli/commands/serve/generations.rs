@@ -2,9 +2,9 @@
 
 use super::loop_changes::LoopNews;
 use super::problem::status_of;
-use crate::base::{Code, Error, Timestamp, locked};
 use crate::cli::remote::Executed;
-use crate::view::Advice;
+use orch_base::{Code, Error, Timestamp, locked};
+use orch_view::Advice;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -4,9 +4,10 @@
 
 use super::super::loop_tasks::members;
 use super::request::wrong;
-use crate::base::{Code, Error, RepoPath};
-use crate::scan::{io_error, open_regular, read, read_up_to};
-use crate::workflow::Format;
+use orch_base::{Code, Error, RepoPath};
+use orch_core::workflow::Format;
+use orch_files::{io_error, open_regular, read_up_to};
+use orch_read::read;
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -83,7 +84,7 @@ fn rows(root: &Path, name: &str) -> Result<Vec<Value>, Error> {
         found
             .problems
             .into_iter()
-            .find(crate::base::Diagnostic::is_error),
+            .find(orch_base::Diagnostic::is_error),
     ) {
         (Some(Value::Array(rows)), _) => Ok(rows),
         (_, Some(problem)) => Err(problem.into()),

@@ -3,12 +3,12 @@
 use super::super::runs::line;
 use super::super::watch::happenings;
 use super::events::Events;
-use crate::apply::Writer;
 use crate::cli::Context;
-use crate::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode};
-use crate::notices::{FaultSink, Notifier};
-use crate::survey::{Caller, Error, Workspace};
-use crate::view::{EventView, Finding, Happening, RunLine};
+use orch_engine::apply::Writer;
+use orch_engine::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode};
+use orch_engine::notices::{FaultSink, Notifier};
+use orch_engine::survey::{Caller, Error, Workspace};
+use orch_view::{EventView, Finding, Happening, RunLine};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

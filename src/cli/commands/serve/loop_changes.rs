@@ -1,6 +1,6 @@
 //! What changes in loops, as the older tool tells it: loops are compared with what they were.
 
-use crate::base::locked;
+use orch_base::locked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

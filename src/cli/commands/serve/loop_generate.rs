@@ -7,9 +7,9 @@ use super::loops::{LoopAnswer, LoopView, Loops, PATH, not_now, only, text, view}
 use super::request::wrong;
 use super::service::Service;
 use super::started::StartOutcome;
-use crate::base::{Code, Error};
 use crate::cli::remote::CommandRunner;
 use axum::http::StatusCode;
+use orch_base::{Code, Error};
 use serde_json::{Map, Value, json};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -5,8 +5,8 @@ use super::super::loop_tasks::{LIST, new_task};
 use super::issues::tasks_of_issue;
 use super::loops::{LoopAnswer, LoopView, Loops, all_loops, found, only, text};
 use super::request::wrong;
-use crate::base::{Code, Error};
 use axum::http::StatusCode;
+use orch_base::{Code, Error};
 use serde_json::{Map, Value, json};
 
 /// The members of a task of a loop that a request may give.

@@ -5,8 +5,8 @@ use super::paging;
 use super::problem;
 use super::routes::{ROUTES, Route};
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::view::indented;
-use crate::workflow::System;
+use orch_core::workflow::System;
+use orch_view::indented;
 use serde_json::{Map, Value, json};
 
 /// The path at which the document is served.
@@ -401,7 +401,7 @@ mod tests {
             let mut schema = schema(&argument);
             schema["components"] = json!({"schemas": {"value": value_schema()}});
             let text = schema.to_string();
-            let schema = crate::scan::Schema::compile("x.schema.json", &text).expect("a schema");
+            let schema = orch_read::Schema::compile("x.schema.json", &text).expect("a schema");
             assert_eq!(
                 schema.validate(&value).is_empty(),
                 is_accepted,

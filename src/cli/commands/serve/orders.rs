@@ -1,11 +1,11 @@
 //! Which requests give the orders that are offered for a task: the table of routes, read backwards.
 
 use super::routes::{ROUTES, Route};
-use crate::base::PhaseId;
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::decide::{PHASE, PersonOrder, WHY, is_order};
-use crate::view::html::{InputForm, OrderForm, OrderInput};
-use crate::view::{CommandView, FieldView, RunLine, Suggestion};
+use orch_base::PhaseId;
+use orch_core::decide::{PHASE, PersonOrder, WHY, is_order};
+use orch_view::html::{InputForm, OrderForm, OrderInput};
+use orch_view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 

@@ -1,10 +1,10 @@
 //! The output of a run as a stream: what its executors have printed, and what they print.
 
 use super::events::{HEARTBEAT, event_stream, heartbeat};
-use crate::run::RunFiles;
-use crate::scan::open_regular;
 use axum::body::Bytes;
 use axum::response::Response;
+use orch_engine::run::RunFiles;
+use orch_files::open_regular;
 use serde_json::json;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::resume_unwind;
@@ -201,7 +201,7 @@ fn part(path: &Path, offset: u64, is_complete: bool) -> Option<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::RepoPath;
+    use orch_base::RepoPath;
 
     #[test]
     fn only_whole_lines_of_a_growing_log_are_sent() {

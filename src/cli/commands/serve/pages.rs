@@ -9,12 +9,8 @@ use super::orders::orders_of;
 use super::problem::{ShownError, problem};
 use super::request;
 use super::service::Service;
-use crate::base::{Code, Error};
 use crate::cli::Failure;
 use crate::cli::commands::board::served;
-use crate::survey::{Caller, Workspace};
-use crate::view::html::{self, ASSETS, BoardFilter};
-use crate::workflow::System;
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
 use axum::http::header::{
@@ -23,6 +19,10 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use orch_base::{Code, Error};
+use orch_core::workflow::System;
+use orch_engine::survey::{Caller, Workspace};
+use orch_view::html::{self, ASSETS, BoardFilter};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Problem documents (RFC 9457), and which status of HTTP an error has.
 
-use crate::base::{Class, Code, Diagnostic, Error};
-use crate::view::Advice;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use orch_base::{Class, Code, Diagnostic, Error};
+use orch_view::Advice;
 use serde_json::{Value, json};
 
 /// The media type of a problem document.
@@ -146,7 +146,7 @@ pub(super) fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{Hint, Place};
+    use orch_base::{Hint, Place};
 
     #[test]
     fn a_problem_says_what_the_command_line_says() {

@@ -1,15 +1,15 @@
 //! What a request says: the arguments in its path, its query and its body.
 
 use super::routes::Route;
-use crate::base::pointer::escape;
-use crate::base::{Code, Diagnostic, Error, Place, RepoPath};
 use crate::cli::remote::{Argument, ArgumentForm};
-use crate::scan::{JsonText, parse_text, span};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
+use orch_base::pointer::escape;
+use orch_base::{Code, Diagnostic, Error, Place, RepoPath};
+use orch_read::{JsonText, parse_text, span};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::time::Duration;

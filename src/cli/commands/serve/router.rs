@@ -14,7 +14,6 @@ use super::problem::problem;
 use super::request::{self, BODY};
 use super::routes::ROUTES;
 use super::service::{Service, answer, described, events, health, output};
-use crate::base::{Code, Error};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -29,6 +28,7 @@ use axum::response::Response;
 #[cfg(feature = "mcp")]
 use axum::routing::post_service;
 use axum::routing::{MethodRouter, any, get, post};
+use orch_base::{Code, Error};
 use std::sync::Arc;
 
 /// The path of the protocol for agents.

@@ -712,7 +712,7 @@ mod tests {
         }
         assert_eq!(
             OWNERS,
-            crate::workflow::Owner::ALL.map(crate::workflow::Owner::as_str)
+            orch_core::workflow::Owner::ALL.map(orch_core::workflow::Owner::as_str)
         );
     }
 }

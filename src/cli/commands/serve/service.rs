@@ -11,15 +11,15 @@ use super::request;
 use super::routes::Route;
 use super::started::{StartOutcome, StartedRuns, files};
 use super::{openapi, output};
-use crate::base::{Code, Digest, Error, Period};
 use crate::cli::remote::{
     CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms,
 };
-use crate::survey::Caller;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use orch_base::{Code, Digest, Error, Period};
+use orch_engine::survey::Caller;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Runs that clients start: each is a command in a thread of its own, which continues after the answer.
 
 use super::live::RunNews;
-use crate::base::{Code, Error, Hint, locked};
 use crate::cli::remote::{CallTerms, CommandRunner, Executed};
 use crate::cli::{Interrupts, LaterWork};
-use crate::run::RunFiles;
-use crate::survey::Caller;
+use orch_base::{Code, Error, Hint, locked};
+use orch_engine::run::RunFiles;
+use orch_engine::survey::Caller;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;

@@ -1,9 +1,9 @@
 //! The two tokens, in a file that only its owner can read.
 
-use crate::base::{Code, Error};
 use crate::cli::random::random;
-use crate::scan::Directory;
-use crate::store::durable::{PrivateFile, read_private, write_private};
+use orch_base::{Code, Error};
+use orch_files::Directory;
+use orch_git::durable::{PrivateFile, read_private, write_private};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::io;

@@ -3,10 +3,10 @@
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::super::{report, runs};
 use super::StatusArgs;
-use crate::base::{Code, Diagnostic, Hint, Patterns};
-use crate::drive;
-use crate::survey::{OverviewPlace, OverviewPlaceKind, OverviewTask, Workspace};
-use crate::view::{Everywhere, PlaceView, Whereabouts};
+use orch_base::{Code, Diagnostic, Hint, Patterns};
+use orch_engine::drive;
+use orch_engine::survey::{OverviewPlace, OverviewPlaceKind, OverviewTask, Workspace};
+use orch_view::{Everywhere, PlaceView, Whereabouts};
 
 pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;

@@ -2,9 +2,9 @@
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::{CACHE, StatusArgs, answer, everywhere};
-use crate::base::{Code, Hint};
-use crate::drive;
-use crate::view::{StatusForm, Style};
+use orch_base::{Code, Hint};
+use orch_engine::drive;
+use orch_view::{StatusForm, Style};
 use std::time::Duration;
 
 /// How often the size of the terminal is checked.

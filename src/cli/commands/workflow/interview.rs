@@ -1,7 +1,7 @@
 //! The questions of `orch workflow new`, and the skill configuration made of the answers.
 
-use crate::base::pointer::is_at_or_below;
-use crate::scaffold::{self, SkillFault, Strategy};
+use orch_base::pointer::is_at_or_below;
+use orch_scaffold::{SkillFault, Strategy};
 use serde_json::{Value, json};
 
 /// The JSON pointer of the fields in the configuration.
@@ -153,11 +153,11 @@ fn conditions(
 
 /// The first fault caused by the item at this pointer.
 fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<SkillFault> {
-    let (skill, faults) = scaffold::read(config);
+    let (skill, faults) = orch_scaffold::read(config);
     let is_whole = !faults.iter().any(|fault| fault.diagnostic.is_error());
     if is_whole {
         // The configuration was valid without the item, so the item caused every fault.
-        let found = scaffold::scaffold("new", &skill, strategy).err()?;
+        let found = orch_scaffold::scaffold("new", &skill, strategy).err()?;
         return found
             .into_iter()
             .find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());

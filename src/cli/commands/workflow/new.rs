@@ -2,12 +2,13 @@
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
-use crate::base::{Code, Diagnostic, Hint, Place, RepoPath, WorkflowName, shell_word};
-use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
-use crate::scan::{inside, open_regular, parse_json, read_up_to, span};
-use crate::store::durable::{parent, write_atomic};
-use crate::survey::Workspace;
-use crate::view::{NewWorkflow, findings};
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath, WorkflowName, shell_word};
+use orch_engine::survey::Workspace;
+use orch_files::{open_regular, read_up_to};
+use orch_git::durable::{parent, write_atomic};
+use orch_read::{inside, parse_json, span};
+use orch_scaffold::{GeneratedFiles, Skill, SkillFault, Strategy};
+use orch_view::{NewWorkflow, findings};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,8 +73,8 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
         Some(path) => from_file(args, path, &workspace, context, ui)?,
         None => from_answers(args, &workspace, ui)?,
     };
-    let (skill, mut faults) = scaffold::read(&config.value);
-    faults.extend(scaffold::missing_specs(&skill, |path| {
+    let (skill, mut faults) = orch_scaffold::read(&config.value);
+    faults.extend(orch_scaffold::missing_specs(&skill, |path| {
         workspace.reader().root().join(path).is_file()
     }));
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
@@ -104,7 +105,7 @@ fn made_of(
 ) -> Result<GeneratedFiles, Failure> {
     let mut files = None;
     if !faults.iter().any(|fault| fault.diagnostic.is_error()) {
-        match scaffold::scaffold(name, skill, config.strategy) {
+        match orch_scaffold::scaffold(name, skill, config.strategy) {
             Ok((made, warnings)) => {
                 files = Some(made);
                 faults.extend(warnings);

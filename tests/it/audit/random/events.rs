@@ -8,11 +8,11 @@ use super::past::{
 };
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{Chance, PATHS, refusing};
-use orch::decide::{
+use orch_core::decide::{
     ActorKind, Recorded, Stamp, State, apply, choose, confirm, create, evaluate, initial_state,
     keep_latest, override_to, reopen, rollback, settle,
 };
-use orch::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
+use orch_core::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::collections::HashSet;

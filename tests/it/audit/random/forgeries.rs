@@ -7,12 +7,12 @@ use super::past::{
 use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
-use orch::base::{ArtifactName, Digest, ObjectFormat};
-use orch::decide::{
+use orch_base::{ArtifactName, Digest, ObjectFormat};
+use orch_core::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply,
     confirm, evaluate, override_to, reopen, rollback, settle,
 };
-use orch::record::{FoldCache, LogExtent, write_state};
+use orch_core::record::{FoldCache, LogExtent, write_state};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -10,11 +10,11 @@ mod stream;
 
 use crate::harness::World;
 use crate::setting::number;
-use orch::base::{Code, Digest};
-use orch::decide::{Kind, Proof, ProvenStep, Standing};
-use orch::history::{Audit, AuditScope, Audited, Checked, Checker, ProvenHistories, audit};
-use orch::record::LogEvent;
-use orch::survey::{Caller, Workspace};
+use orch_base::{Code, Digest};
+use orch_core::decide::{Kind, Proof, ProvenStep, Standing};
+use orch_core::record::LogEvent;
+use orch_engine::history::{Audit, AuditScope, Audited, Checked, Checker, ProvenHistories, audit};
+use orch_engine::survey::{Caller, Workspace};
 use past::Past;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -262,7 +262,7 @@ fn ask_otherwise(
         .expect("a commit");
     let range = format!("{}..{}", ids[begin], ids[tip]);
     let before = past.ancestors(begin);
-    let part = orch::history::audit(workspace, reachable(&range)).expect("an audit");
+    let part = orch_engine::history::audit(workspace, reachable(&range)).expect("an audit");
     let validations = |audit: &Audit| -> Vec<(usize, String, Standing)> {
         let changes = audit.changes.iter();
         let mut validations: Vec<_> = changes

@@ -5,12 +5,13 @@
 use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
-use orch::base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
-use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
-use orch::record::{
+use orch_base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
+use orch_core::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
+use orch_core::record::{
     EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, write_state,
 };
-use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
+use orch_files::FileSet;
+use orch_read::{Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};

@@ -2,7 +2,7 @@
 
 use super::past::Past;
 use crate::harness::World;
-use orch::base::Digest;
+use orch_base::Digest;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;

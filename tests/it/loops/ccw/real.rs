@@ -4,7 +4,7 @@
 use super::super::simulator::Reply;
 use super::{MACHINE, honest, plain};
 use crate::harness::World;
-use orch::decide::Mode;
+use orch_core::decide::Mode;
 use serde_json::Value;
 use std::fs;
 

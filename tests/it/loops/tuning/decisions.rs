@@ -2,9 +2,9 @@
 
 use super::{AREAS, MACHINE, begun, count, found, issue, plain, reply, run};
 use crate::loops::simulator::Reply;
-use orch::base::ActionName;
-use orch::decide::{Ending, Mode};
-use orch::workflow::{Signal, System};
+use orch_base::ActionName;
+use orch_core::decide::{Ending, Mode};
+use orch_core::workflow::{Signal, System};
 use serde_json::{Value, json};
 
 fn urgent(job: &super::Job<'_>) -> Option<Value> {

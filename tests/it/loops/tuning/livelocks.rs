@@ -2,8 +2,8 @@
 
 use super::{AREAS, MACHINE, asking, begun, count, found, plain, reply, run};
 use crate::loops::simulator::{Machine, Reply, compiled};
-use orch::decide::{Ending, Kind, Mode};
-use orch::workflow::System;
+use orch_core::decide::{Ending, Kind, Mode};
+use orch_core::workflow::System;
 use serde_json::json;
 
 #[test]
@@ -203,7 +203,7 @@ fn t5_a_key_with_dots_is_a_way_into_the_state() {
 
 #[test]
 fn t6_every_action_has_its_prompt_under_the_name_it_is_looked_for() {
-    let system = orch::workflow::System::shipped();
+    let system = orch_core::workflow::System::shipped();
     for action in &MACHINE.workflow.actions {
         let prompt = action
             .prompt

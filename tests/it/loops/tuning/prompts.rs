@@ -2,8 +2,8 @@
 
 use super::{AREAS, MACHINE, begun, found, plain, reply, run};
 use crate::loops::simulator::Reply;
-use orch::decide::Mode;
-use orch::workflow::System;
+use orch_core::decide::Mode;
+use orch_core::workflow::System;
 use serde_json::{Value, json};
 
 /// The example in the prompt of an action.

@@ -2,7 +2,7 @@
 
 use super::prompts::example;
 use crate::harness::World;
-use orch::workflow::System;
+use orch_core::workflow::System;
 use serde_json::{Value, json};
 
 /// An executor that does what a file says of its action: report the example of its prompt, or not.

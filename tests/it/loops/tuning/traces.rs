@@ -1,7 +1,7 @@
 //! Which actions are performed, in which order: the traces that are known of the machine's ancestors.
 
 use super::{MACHINE, begun, count, found, issue, run};
-use orch::decide::{Ending, Mode};
+use orch_core::decide::{Ending, Mode};
 use serde_json::json;
 
 const DIAGNOSED: [&str; 8] = [

@@ -3,12 +3,12 @@
 use super::next::in_a_row;
 use super::proposal::rests_on_proposal;
 use super::{ControlRequest, DefaultAnswer, Ending, FailedAction, Precondition};
-use crate::base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use crate::decide::{
     ActionResult, ActorKind, By, FILES_KEPT, Facts, HistoryEntry, Mode, Performance, Recorded,
     Stamp, State, Step, Transition, accept, answer, apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
+use orch_base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
 use std::sync::Arc;
 
 /// Something that a run records.

@@ -1,7 +1,7 @@
 //! How a run ends, and the control requests that end it.
 
-use crate::base::words;
 use crate::workflow::Signal;
+use orch_base::words;
 
 words! {
     /// How a run ends.

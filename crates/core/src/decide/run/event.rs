@@ -1,8 +1,8 @@
 //! The input and the output of the run machine.
 
 use super::{ControlRequest, Ending, ExecutorTrace, JudgedTask, RunCommand, Work};
-use crate::base::{Period, Reason};
 use crate::decide::{ActionResult, State};
+use orch_base::{Period, Reason};
 
 /// The time, and the current control request.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -7,8 +7,8 @@ use super::{
     FailureCause, Job, JudgedTask, Leftover, News, NextStep, RecordOutcome, RetryPolicy, Returned,
     RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
 };
-use crate::base::{ArtifactName, Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
+use orch_base::{ArtifactName, Digest, Period, Reason};
 
 /// One run in progress.
 ///

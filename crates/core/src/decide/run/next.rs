@@ -1,9 +1,9 @@
 //! The next step of a run: perform, answer, give up, or end.
 
 use super::{Budget, Ending, FailureCause, Precondition, Usage, Worker};
-use crate::base::{ActionName, Digest, Period, RuleId};
 use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
 use crate::workflow::{Owner, Workflow};
+use orch_base::{ActionName, Digest, Period, RuleId};
 use serde_json::{Map, Value};
 
 /// A task as evaluated.

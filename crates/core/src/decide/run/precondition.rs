@@ -1,9 +1,9 @@
 //! The precondition of work: whether the work would be repeated, and whether its result is still valid.
 
-use crate::base::{ActionName, Digest, PhaseId, Reason, RuleId};
 use crate::decide::data::put_back;
 use crate::decide::{Decision, Facts, HistoryEntry, State, at, data_of};
 use crate::workflow::Workflow;
+use orch_base::{ActionName, Digest, PhaseId, Reason, RuleId};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! What executors write in phases that a person owns: a proposal, and not the person's word.
 
 use super::JudgedTask;
-use crate::base::{ArtifactName, Digest};
 use crate::decide::{Facts, Transition};
 use crate::workflow::{Owner, Workflow};
+use orch_base::{ArtifactName, Digest};
 use std::collections::BTreeMap;
 
 /// The files of each output of a phase that a person owns.

@@ -1,7 +1,7 @@
 //! The usage and the budget of a run.
 
 use super::FailureCause;
-use crate::base::{Digest, Period};
+use orch_base::{Digest, Period};
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -7,9 +7,9 @@ use super::strings::calls;
 use super::types::{ITEM, Names, NoValue, Types};
 use super::walk::{IN_ORDER, is_metered};
 use super::{Guard, GuardError};
-use crate::base::{Code, nearest};
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue, operators};
+use orch_base::{Code, nearest};
 use std::collections::BTreeMap;
 
 /// Knows nothing: every name may be anything.

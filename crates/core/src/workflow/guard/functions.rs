@@ -335,7 +335,7 @@ pub(super) fn pattern(text: &str) -> Result<Regex, String> {
 mod tests {
     use super::super::{Guard, Lookup, Scope, follow};
     use super::*;
-    use crate::base::Code;
+    use orch_base::Code;
     use serde_json::json;
 
     struct JsonOf(serde_json::Value);

@@ -3,9 +3,9 @@
 use super::strings::end_of_string;
 use super::types::Types;
 use super::{Parsed, ParsedPart, checker, walk};
-use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
+use orch_base::Code;
 use std::sync::Arc;
 
 /// The maximum length of a guard in bytes.

@@ -6,8 +6,8 @@
 mod reader;
 
 use super::Document;
-use crate::base::{Code, Diagnostic};
 use crate::{Spanned, TomlReader, TomlTable};
+use orch_base::{Code, Diagnostic};
 use reader::{BlockReader, DocumentDialect, to_json};
 use serde_json::Value;
 use std::ops::Range;

@@ -1,10 +1,10 @@
 //! The wording of the findings in a workflow document, and readers for values that only it has.
 
 use super::Text;
-use crate::base::{Code, Diagnostic, nearest};
 use crate::workflow::Document;
 use crate::workflow::place::advised;
 use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
+use orch_base::{Code, Diagnostic, nearest};
 use serde_json::Value;
 use std::ops::{Range, RangeInclusive};
 use toml::de::{DeInteger, DeValue};

@@ -1,6 +1,6 @@
 //! The bytes of a report as text: UTF-8, UTF-16, and the western encodings of one byte.
 
-use crate::base::{Code, Diagnostic, Place, RepoPath};
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use std::borrow::Cow;
 
 /// How many bytes of a report are searched for its XML declaration.

@@ -2,8 +2,8 @@
 //! stays as it is.
 
 use super::number;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::read::ReadResult;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::{Value, json};

@@ -12,8 +12,8 @@ mod xml;
 pub(in crate::read) use first::read as read_first;
 
 use super::{ReadResult, conflict};
-use crate::base::{Code, Diagnostic, Place, RepoPath};
 use case::{Case, CaseMark, FailedTest, MarkKind, TestOutcome, clean};
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::{Value, json};
 use xml::{Element, Fault, Taker};
 
@@ -460,7 +460,7 @@ fn claim(element: &Element<'_>, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Severity;
+    use orch_base::Severity;
 
     fn verdict(text: &str) -> ReadResult {
         read(&RepoPath::new("r.xml").expect("valid"), text.as_bytes())

@@ -3,7 +3,7 @@
 //! Control characters are no fault: test runners write the names and messages of tests as they are.
 
 use super::other_root;
-use crate::base::Code;
+use orch_base::Code;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::borrow::Cow;

@@ -5,7 +5,7 @@
 
 use super::block::{Block, plain};
 use super::{check_box, placeholder};
-use crate::decide::RecordVersion;
+use orch_core::decide::RecordVersion;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// How many headings, check boxes, fields and placeholders of one document are kept, of each.

@@ -6,11 +6,11 @@ mod check_box;
 mod placeholder;
 
 use super::{ReadResult, yaml};
-use crate::base::pointer::unescape;
-use crate::base::{Code, Diagnostic, Place, RepoPath};
-use crate::decide::RecordVersion;
 use body::{Body, HeadedPart, Heading, MAX_ITEMS, Mark, Part};
 use check_box::is_done;
+use orch_base::pointer::unescape;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
+use orch_core::decide::RecordVersion;
 use pulldown_cmark::HeadingLevel;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -482,7 +482,7 @@ line with <!-- no --> `code`.
     #[test]
     fn sections_have_text_boxes_and_fields() {
         let verdict = super::super::read(
-            crate::workflow::Format::Markdown,
+            orch_core::workflow::Format::Markdown,
             &RepoPath::new("f.md").expect("valid"),
             TASK.as_bytes(),
         );

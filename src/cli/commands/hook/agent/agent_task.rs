@@ -1,9 +1,9 @@
 //! Which task an agent works on.
 
-use crate::base::{Error, RepoPath};
 use crate::cli::Context;
-use crate::survey::{LookDepth, Sight, TaskRef, Workspace};
-use crate::workflow::Owner;
+use orch_base::{Error, RepoPath};
+use orch_core::workflow::Owner;
+use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
 use std::path::Path;
 
 /// The task that an agent works on, if known.

@@ -1,15 +1,15 @@
 //! Which files an agent may not write.
 
 use super::agent_task::AgentTask;
-use crate::base::{Error, RepoPath};
 use crate::cli::Context;
 use crate::cli::commands::init::guarded_files;
-use crate::config;
-use crate::decide::Runner;
-use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
-use crate::scan::OWN_DIRECTORY;
-use crate::survey::{Sight, TaskRef, Workspace};
-use crate::workflow::{Owner, Phase};
+use orch_base::{Error, RepoPath};
+use orch_core::config;
+use orch_core::decide::Runner;
+use orch_core::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use orch_core::workflow::{Owner, Phase};
+use orch_engine::survey::{Sight, TaskRef, Workspace};
+use orch_files::OWN_DIRECTORY;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 

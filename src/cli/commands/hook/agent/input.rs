@@ -1,6 +1,6 @@
 //! What Claude Code writes to the stdin of its hooks. Keys that orch does not read may be there as well.
 
-use crate::base::{Code, Error};
+use orch_base::{Code, Error};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! How often an agent was kept from stopping, so that it cannot continue for ever.
 
-use crate::base::Error;
-use crate::decide::fingerprint;
-use crate::store::durable;
-use crate::survey::{Sight, Workspace};
+use orch_base::Error;
+use orch_core::decide::fingerprint;
+use orch_engine::survey::{Sight, Workspace};
+use orch_git::durable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
