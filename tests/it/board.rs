@@ -77,7 +77,7 @@ fn a_board_is_written_as_one_file_and_to_stdout() {
     world
         .orch(&["board", "--html", "tasks"])
         .ends(2)
-        .reports("tasks is no regular file");
+        .reports("tasks is not a regular file");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
         ("tasks/../.git/new.html", git),
         ("real/.git/new.html", git),
         (".git", git),
-        ("dangling.html", "is no regular file"),
+        ("dangling.html", "is not a regular file"),
     ] {
         let place = world.root().join(file);
         let before = fs::read(&place).ok();

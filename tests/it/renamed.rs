@@ -266,7 +266,7 @@ fn an_alias_of_a_document_keeps_its_records() {
     world
         .orch(&["reopen", "ended", "--reason", "it came back"])
         .ends(2)
-        .reports("there is no workflow `flow` now");
+        .reports("no longer exists");
     world.orch(&["archive", "ended"]).succeeds();
     world.orch(&["check", "--commit", "HEAD"]).succeeds();
     is_proven(&world);

@@ -485,7 +485,7 @@ fn a_fault_of_the_settings_in_head_is_told_and_loosens_nothing() {
             .orch(&["approve", "t"])
             .ends(2)
             .reports(said)
-            .reports("so it is not known who may order this");
+            .reports("so nobody knows who may order this");
         assert_eq!(world.phase("t"), "review", "{fault}");
         // Whoever brings it is told, and nobody else.
         world

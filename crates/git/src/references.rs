@@ -147,6 +147,9 @@ impl Store {
             return Err(unknown_revision(revision));
         }
         if self.refuse_unread_on_way(revision)? == Notation::Other {
+            if let Some((before, _)) = revision.rsplit_once("^{") {
+                self.refuse_unread_on_way(before)?;
+            }
             return self.resolve_by_git(revision);
         }
         let object = match &self.references {

@@ -283,7 +283,7 @@ fn a_file_task_is_renamed_archived_and_taken_back_with_its_file() {
     world
         .orch(&["rename", "0001", "0003"])
         .ends(2)
-        .reports("docs/adr/0003.md is there already");
+        .reports("docs/adr/0003.md already exists");
     world.remove("docs/adr/0003.md");
     world.orch(&["rename", "0001", "0002"]).succeeds();
     assert_eq!(tasks(&world), pairs(&[("0002", "docs/adr/0002.md")]));

@@ -135,7 +135,7 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
             "tunings/a",
             change(DIAGNOSING, "\"running\"", "7"),
             ":2:13",
-            "7 is no phase",
+            "7 is not a phase",
         ),
         (
             "tunings/a",

@@ -214,11 +214,11 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
     for (members, faults) in [
         (
             json!({"stage": "gone"}),
-            &[("unknown-phase", "/stage", "\"gone\" is no phase")][..],
+            &[("unknown-phase", "/stage", "\"gone\" is not a phase")][..],
         ),
         (
             json!({"stage": 7}),
-            &[("unknown-phase", "/stage", "7 is no phase")],
+            &[("unknown-phase", "/stage", "7 is not a phase")],
         ),
         (
             json!({"kind": 7}),
@@ -241,7 +241,7 @@ fn a_state_that_the_map_cannot_read_is_refused_at_its_place() {
         (
             json!({"stage": "gone", "kind": 7}),
             &[
-                ("unknown-phase", "/stage", "no phase"),
+                ("unknown-phase", "/stage", "not a phase"),
                 ("import-invalid", "/kind", "compute"),
             ],
         ),

@@ -273,7 +273,7 @@ fn a_new_id_is_refused_where_something_is_and_while_git_brings_more_commits() {
     assert_ne!(Way::Merge.begin(&world).code, 0);
     world
         .orch(&["resolve", "login", "--rename-theirs", "taken"])
-        .reports("there already");
+        .reports("already exists");
     world
         .orch(&["resolve", "login", "--rename-theirs", "no such id"])
         .ends(2);

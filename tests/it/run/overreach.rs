@@ -22,7 +22,7 @@ use Outcome::{Forgotten, Refused, Told, Undone};
 const CHANGES: [(&str, Outcome); 21] = [
     (
         "echo '# x' >> orch.toml",
-        Told("continues by those that it began with: orch.toml"),
+        Told("continues with those that it began with: orch.toml"),
     ),
     (
         "echo >> system/workflows/loop.md",

@@ -197,7 +197,10 @@ fn what_cannot_take_tasks_starts_no_executor() {
         world.orch(arguments).ends(code).reports(told);
     }
     world.orch(&["new", "t"]).succeeds();
-    world.orch(&["generate", "t"]).ends(1).reports("is no loop");
+    world
+        .orch(&["generate", "t"])
+        .ends(1)
+        .reports("is not a loop");
     world
         .orch(&["new", "m", "--workflow", "ccw-loop"])
         .succeeds();

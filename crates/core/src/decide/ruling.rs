@@ -439,7 +439,8 @@ impl Rulings<'_> {
         })
     }
 
-    /// The value of a decision with these choices; `None` if the schema marks no property.
+    /// The value of a decision with these choices; `None` if the schema marks no property, or requires one that a
+    /// decision does not fill.
     fn filled(
         &self,
         schema: &Value,
@@ -481,7 +482,11 @@ impl Rulings<'_> {
             };
             value.extend(filled.map(|filled| (key.clone(), filled)));
         }
-        is_marked.then_some(Value::Object(value))
+        if is_marked && has_required(schema, &value) {
+            Some(Value::Object(value))
+        } else {
+            None
+        }
     }
 
     /// The digests of what a decision is made on: the needs of the phase.
@@ -662,6 +667,17 @@ fn is_choice(shape: &Value) -> bool {
     shape.get("enum").is_some() || shape.get("const").is_some() || is_boolean(shape)
 }
 
+/// Whether a value has the properties that a schema requires: all of its own, and those of one of its alternatives.
+fn has_required(schema: &Value, value: &Map<String, Value>) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+    let has_own = names.all(|name| value.contains_key(name));
+    let mut alternatives = ["anyOf", "oneOf"]
+        .iter()
+        .filter_map(|key| schema.get(key)?.as_array());
+    has_own && alternatives.all(|forms| forms.iter().any(|form| has_required(form, value)))
+}
+
 /// The choices of a schema.
 fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
     let none = Map::new();
@@ -751,5 +767,25 @@ mod tests {
         assert_eq!(opposite[1..], [json!({"verdict": "no", "sure": false})]);
         assert_eq!(choices_of(&schema, Choices::OfExamples).len(), 1);
         assert!(choices_of(&json!({}), Choices::Varied).is_empty());
+    }
+
+    #[test]
+    fn a_decision_has_what_its_schema_requires() {
+        let forms = json!({"anyOf": [
+            {"required": ["ok"]},
+            {"required": ["all"], "properties": {"all": {"required": ["ok"]}}},
+        ]});
+        let own = json!({"required": ["ok", "by"]});
+        for (schema, value, expected) in [
+            (&forms, json!({"ok": true}), true),
+            (&forms, json!({"all": {"ok": true}}), true),
+            (&forms, json!({"by": "Ann"}), false),
+            (&own, json!({"ok": true, "by": "Ann"}), true),
+            (&own, json!({"ok": true}), false),
+            (&json!({}), json!({}), true),
+        ] {
+            let members = value.as_object().expect("an object");
+            assert_eq!(has_required(schema, members), expected, "{schema} {value}");
+        }
     }
 }

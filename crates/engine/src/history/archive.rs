@@ -291,7 +291,7 @@ impl<'s> Archive<'s> {
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
         let files = files_in(files, &task.place)?;
-        let mut known: HashMap<Objects, bool> = HashMap::new();
+        let mut known: HashMap<TaskObjects, bool> = HashMap::new();
         self.ancestor(parents, made, |source| {
             // Unreadable files count as different.
             let is_same = || files_in(source, &task.place).is_ok_and(|held| held == files);
@@ -424,10 +424,10 @@ fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, E
 }
 
 /// The objects that hold the files of a task: the tree of its directory, and the blobs of the file that it is.
-pub(super) type Objects = (Option<Digest>, Vec<(String, Option<Digest>)>);
+pub(super) type TaskObjects = (Option<Digest>, Vec<(String, Option<Digest>)>);
 
 /// The objects that hold the files of a task in a commit. Returns an error if git cannot read it.
-pub(super) fn objects_of(source: &TreeSource<'_>, place: &TaskPlace) -> Result<Objects, Error> {
+pub(super) fn objects_of(source: &TreeSource<'_>, place: &TaskPlace) -> Result<TaskObjects, Error> {
     let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
         Ok(source.object(path)?.map(|(digest, _)| digest))
     };
