@@ -132,7 +132,7 @@ fn a_board_replaces_nothing_but_a_page_and_leaves_git_alone() {
         ),
         (
             "notes.md/x.html",
-            "notes.md is no directory",
+            "notes.md is not a directory",
             "name another file",
         ),
         ("no/..", "it names no file", "name another file"),

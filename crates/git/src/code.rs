@@ -27,9 +27,9 @@ pub(super) type Parts = RefCell<HashMap<String, KnownCode>>;
 #[derive(Default)]
 pub(super) struct KnownCode {
     /// The digest of the part, by the id of the whole tree.
-    digests: HashMap<Oid, Digest>,
+    digests: HashMap<Digest, Digest>,
     /// For each visited commit, its description if it changed the part.
-    commits: HashMap<Oid, Option<CodeCommit>>,
+    commits: HashMap<Digest, Option<CodeCommit>>,
 }
 
 /// How much of a path belongs to a part; the flag says whether the path is a directory.
@@ -283,7 +283,7 @@ impl Store {
             .parts
             .borrow()
             .get(&code.name)
-            .and_then(|known| known.commits.get(&id).cloned());
+            .and_then(|known| known.commits.get(&digest(id)).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
@@ -300,7 +300,7 @@ impl Store {
             .entry(code.name.clone())
             .or_default()
             .commits
-            .insert(id, told.clone());
+            .insert(digest(id), told.clone());
         Ok(told)
     }
 
@@ -354,7 +354,7 @@ impl Store {
             .parts
             .borrow()
             .get(&code.name)
-            .and_then(|known| known.digests.get(&tree).copied());
+            .and_then(|known| known.digests.get(&digest(tree)).copied());
         if let Some(known) = known {
             return Ok(known);
         }
@@ -365,7 +365,7 @@ impl Store {
             .entry(code.name.clone())
             .or_default()
             .digests
-            .insert(tree, found);
+            .insert(digest(tree), found);
         Ok(found)
     }
 

@@ -3,7 +3,7 @@
 use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
-use super::{Error, Store, digest, durable};
+use super::{Error, Store, durable};
 use crate::error::libgit2;
 use git2::RepositoryState;
 use orch_base::{Digest, Hint, RepoPath};
@@ -150,11 +150,7 @@ impl Store {
     /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
     /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
-        let bases = self
-            .objects
-            .commit_graph()
-            .merge_bases(self.objects.oid(one)?, self.objects.oid(another)?)?;
-        Ok(bases.into_iter().map(digest).collect())
+        self.objects.commit_graph().merge_bases(one, another)
     }
 
     /// Merges three files into `ours` as git does without a merge driver. Returns whether there was no

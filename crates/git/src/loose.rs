@@ -25,7 +25,7 @@ pub(super) struct LooseObjects<'s> {
     deflate: Deflate,
     syncs: SideWork,
     /// Those that were added.
-    added: HashSet<Oid>,
+    added: HashSet<Digest>,
     /// The directories of the files.
     parents: BTreeSet<PathBuf>,
     /// The permissions of directories that users share; `None` if the process decides.
@@ -55,7 +55,7 @@ impl<'s> LooseObjects<'s> {
         content: &[u8],
     ) -> Result<(), Error> {
         let oid = self.store.objects.oid(id)?;
-        if !self.added.insert(oid) {
+        if !self.added.insert(id) {
             return Ok(());
         }
         self.store.objects.remove_if_torn(oid)?;

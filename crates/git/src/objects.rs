@@ -325,8 +325,8 @@ impl Objects {
         from: &[Digest],
         hidden: &[Digest],
     ) -> Result<impl Iterator<Item = Result<Oid, Error>> + use<'s>, Error> {
-        self.commit_graph()
-            .walk(&self.oids(from)?, &self.oids(hidden)?)
+        let walk = self.commit_graph().walk(from, hidden)?;
+        Ok(walk.map(|id| self.oid(id?)))
     }
 
     /// The same commits in an order of git. Returns an error if one cannot be read.
@@ -336,23 +336,21 @@ impl Objects {
         hidden: &[Digest],
         order: WalkOrder,
     ) -> Result<Vec<Oid>, Error> {
-        let graph = self.commit_graph();
-        graph.sorted(&self.oids(from)?, &self.oids(hidden)?, order)
+        let sorted = self.commit_graph().sorted(from, hidden, order)?;
+        sorted.into_iter().map(|id| self.oid(id)).collect()
     }
 
     /// The commits of this clone.
-    pub(super) fn commit_graph(&self) -> CommitGraph<impl FnMut(Oid) -> Result<CommitNode, Error>> {
+    pub(super) fn commit_graph(
+        &self,
+    ) -> CommitGraph<impl FnMut(Digest) -> Result<CommitNode, Error>> {
         CommitGraph::new(|id| {
-            let commit = self.find_commit(id)?;
+            let commit = self.find_commit(self.oid(id)?)?;
             Ok(CommitNode {
                 time: commit.time().seconds(),
-                parents: commit.parent_ids().collect(),
+                parents: commit.parent_ids().map(digest).collect(),
             })
         })
-    }
-
-    fn oids(&self, digests: &[Digest]) -> Result<Vec<Oid>, Error> {
-        digests.iter().map(|digest| self.oid(*digest)).collect()
     }
 
     /// Returns an error unless an object that libgit2 did not find is certainly missing.

@@ -1,8 +1,10 @@
 //! Walks over commits in the orders of git, and their merge bases. What a commit is, the caller reads, so that each object is
 //! looked at before libgit2 reads it: it reads a file that a power failure tore for ever.
+//!
+//! Commits are known by [`Digest`]: two values of libgit2 for one id are equal, but may have different hashes.
 
 use super::Error;
-use git2::Oid;
+use orch_base::Digest;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
@@ -12,7 +14,7 @@ use std::rc::Rc;
 pub(super) struct CommitNode {
     /// When it was made, in seconds.
     pub time: i64,
-    pub parents: Vec<Oid>,
+    pub parents: Vec<Digest>,
 }
 
 /// In which order commits are returned.
@@ -32,7 +34,7 @@ const SLOP: usize = 5;
 struct QueuedCommit {
     time: i64,
     turn: Reverse<usize>,
-    id: Oid,
+    id: Digest,
 }
 
 impl Ord for QueuedCommit {
@@ -55,13 +57,13 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    fn push(&mut self, id: Oid, time: i64) {
+    fn push(&mut self, id: Digest, time: i64) {
         self.turns += 1;
         let turn = Reverse(self.turns);
         self.heap.push(QueuedCommit { time, turn, id });
     }
 
-    fn pop(&mut self) -> Option<Oid> {
+    fn pop(&mut self) -> Option<Digest> {
         Some(self.heap.pop()?.id)
     }
 }
@@ -69,10 +71,10 @@ impl Queue {
 /// The graph of commits, as far as it was read.
 pub(super) struct CommitGraph<R> {
     read: R,
-    nodes: HashMap<Oid, Rc<CommitNode>>,
+    nodes: HashMap<Digest, Rc<CommitNode>>,
 }
 
-impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
+impl<R: FnMut(Digest) -> Result<CommitNode, Error>> CommitGraph<R> {
     /// A graph whose commits are read by this function.
     pub(super) fn new(read: R) -> Self {
         Self {
@@ -81,7 +83,7 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
         }
     }
 
-    fn node(&mut self, id: Oid) -> Result<Rc<CommitNode>, Error> {
+    fn node(&mut self, id: Digest) -> Result<Rc<CommitNode>, Error> {
         if let Some(known) = self.nodes.get(&id) {
             return Ok(Rc::clone(known));
         }
@@ -92,7 +94,11 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
 
     /// The commits that are reachable from some and not from others, by date. Each is read when it is needed if none is left
     /// out. Returns an error if one cannot be read.
-    pub(super) fn walk(mut self, from: &[Oid], hidden: &[Oid]) -> Result<CommitWalk<R>, Error> {
+    pub(super) fn walk(
+        mut self,
+        from: &[Digest],
+        hidden: &[Digest],
+    ) -> Result<CommitWalk<R>, Error> {
         let mut queue = Queue::default();
         let mut seen = HashSet::new();
         if hidden.is_empty() {
@@ -113,13 +119,13 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
     /// The commits that are reachable from some and not from others, in this order. Returns an error if one cannot be read.
     pub(super) fn sorted(
         mut self,
-        from: &[Oid],
-        hidden: &[Oid],
+        from: &[Digest],
+        hidden: &[Digest],
         order: WalkOrder,
-    ) -> Result<Vec<Oid>, Error> {
+    ) -> Result<Vec<Digest>, Error> {
         let listed = self.without(from, hidden)?;
         // How many children each has.
-        let mut left: HashMap<Oid, usize> = listed.iter().map(|id| (*id, 0)).collect();
+        let mut left: HashMap<Digest, usize> = listed.iter().map(|id| (*id, 0)).collect();
         for id in &listed {
             for parent in &self.node(*id)?.parents {
                 if let Some(children) = left.get_mut(parent) {
@@ -128,10 +134,10 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
             }
         }
         let tips = listed.iter().copied().filter(|id| left[id] == 0);
-        let tips: Vec<Oid> = tips.collect();
+        let tips: Vec<Digest> = tips.collect();
         let mut found = Vec::with_capacity(listed.len());
         let mut by_date = Queue::default();
-        let mut by_line: Vec<Oid> = Vec::new();
+        let mut by_line: Vec<Digest> = Vec::new();
         match order {
             WalkOrder::ByDate => {
                 for id in tips {
@@ -160,7 +166,7 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
     }
 
     /// The commits that are reachable from some and not from others, by date.
-    fn without(&mut self, from: &[Oid], hidden: &[Oid]) -> Result<Vec<Oid>, Error> {
+    fn without(&mut self, from: &[Digest], hidden: &[Digest]) -> Result<Vec<Digest>, Error> {
         let mut marks = Marks::default();
         for id in hidden {
             marks.meet(*id, self.node(*id)?.time, true);
@@ -197,7 +203,7 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
     }
 
     /// The best common ancestors of two commits, newest first. Returns an error if a commit cannot be read.
-    pub(super) fn merge_bases(&mut self, one: Oid, other: Oid) -> Result<Vec<Oid>, Error> {
+    pub(super) fn merge_bases(&mut self, one: Digest, other: Digest) -> Result<Vec<Digest>, Error> {
         if one == other {
             return Ok(vec![one]);
         }
@@ -207,7 +213,7 @@ impl<R: FnMut(Oid) -> Result<CommitNode, Error>> CommitGraph<R> {
         queue.push(other, self.node(other)?.time);
         let mut found = Vec::new();
         let is_open =
-            |sides: &HashMap<Oid, u8>, waiting: &QueuedCommit| sides[&waiting.id] & BELOW == 0;
+            |sides: &HashMap<Digest, u8>, waiting: &QueuedCommit| sides[&waiting.id] & BELOW == 0;
         while queue.heap.iter().any(|waiting| is_open(&sides, waiting)) {
             let Some(id) = queue.pop() else { break };
             let mut side = sides[&id];
@@ -251,7 +257,7 @@ const BELOW: u8 = 4;
 struct Marks {
     queue: Queue,
     /// Whether each is left out, and whether it still waits.
-    met: HashMap<Oid, MetCommit>,
+    met: HashMap<Digest, MetCommit>,
     /// How many wait that are not left out.
     wanted: usize,
 }
@@ -264,7 +270,7 @@ struct MetCommit {
 
 impl Marks {
     /// Lets a commit wait, unless it was met before.
-    fn meet(&mut self, id: Oid, time: i64, is_hidden: bool) {
+    fn meet(&mut self, id: Digest, time: i64, is_hidden: bool) {
         if self.met.contains_key(&id) {
             return;
         }
@@ -274,12 +280,12 @@ impl Marks {
         self.wanted += usize::from(!is_hidden);
     }
 
-    fn is_hidden(&self, id: &Oid) -> bool {
+    fn is_hidden(&self, id: &Digest) -> bool {
         self.met.get(id).is_some_and(|mark| mark.is_hidden)
     }
 
     /// Notes that a commit no longer waits. Returns whether it is left out.
-    fn pop(&mut self, id: Oid) -> bool {
+    fn pop(&mut self, id: Digest) -> bool {
         let Some(mark) = self.met.get_mut(&id) else {
             return false;
         };
@@ -289,7 +295,7 @@ impl Marks {
     }
 
     /// Leaves out those of these that were met, and their ancestors.
-    fn hide(&mut self, ids: &[Oid], nodes: &HashMap<Oid, Rc<CommitNode>>) {
+    fn hide(&mut self, ids: &[Digest], nodes: &HashMap<Digest, Rc<CommitNode>>) {
         let mut left = ids.to_vec();
         while let Some(id) = left.pop() {
             let Some(mark) = self.met.get_mut(&id).filter(|mark| !mark.is_hidden) else {
@@ -308,14 +314,14 @@ pub(super) enum CommitWalk<R> {
     Lazy {
         graph: CommitGraph<R>,
         queue: Queue,
-        seen: HashSet<Oid>,
+        seen: HashSet<Digest>,
     },
     /// All were read.
-    Known(std::vec::IntoIter<Oid>),
+    Known(std::vec::IntoIter<Digest>),
 }
 
-impl<R: FnMut(Oid) -> Result<CommitNode, Error>> Iterator for CommitWalk<R> {
-    type Item = Result<Oid, Error>;
+impl<R: FnMut(Digest) -> Result<CommitNode, Error>> Iterator for CommitWalk<R> {
+    type Item = Result<Digest, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let Self::Lazy { graph, queue, seen } = self else {
@@ -348,8 +354,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn id(number: usize) -> Oid {
-        Oid::from_str(&format!("{number:040x}")).expect("an id")
+    fn id(number: usize) -> Digest {
+        Digest::parse(&format!("{number:040x}")).expect("an id")
     }
 
     /// A history: of each commit its date, and the numbers of its parents, all of them lower.
@@ -376,8 +382,8 @@ mod tests {
             Self(commits)
         }
 
-        fn graph(&self) -> CommitGraph<impl FnMut(Oid) -> Result<CommitNode, Error>> {
-            CommitGraph::new(|wanted: Oid| {
+        fn graph(&self) -> CommitGraph<impl FnMut(Digest) -> Result<CommitNode, Error>> {
+            CommitGraph::new(|wanted: Digest| {
                 let number = (0..self.0.len()).find(|number| id(*number) == wanted);
                 let (time, parents) = &self.0[number.expect("a commit")];
                 Ok(CommitNode {
@@ -397,8 +403,25 @@ mod tests {
         }
     }
 
-    fn ids(numbers: &BTreeSet<usize>) -> BTreeSet<Oid> {
+    fn ids(numbers: &BTreeSet<usize>) -> BTreeSet<Digest> {
         numbers.iter().copied().map(id).collect()
+    }
+
+    #[test]
+    fn a_commit_that_was_merged_is_the_base() {
+        // 2 is the tip of a branch that 4 merges into its own line, 1 and 3.
+        let history = History(vec![
+            (300, vec![]),
+            (480, vec![0]),
+            (1080, vec![0]),
+            (900, vec![1]),
+            (1260, vec![3, 2]),
+        ]);
+        for sides in [[4, 2], [2, 4]] {
+            let [one, other] = sides.map(id);
+            let found = history.graph().merge_bases(one, other);
+            assert_eq!(found.expect("read"), [id(2)]);
+        }
     }
 
     #[test]
@@ -409,7 +432,7 @@ mod tests {
             let tip = history.0.len() - 1;
             let reachable = ids(&history.reachable(tip));
             let walk = history.graph().walk(&[id(tip)], &[]).expect("read");
-            let walked: Vec<Oid> = walk.map(|id| id.expect("read")).collect();
+            let walked: Vec<Digest> = walk.map(|id| id.expect("read")).collect();
             assert_eq!(walked.len(), reachable.len());
             assert_eq!(walked.iter().copied().collect::<BTreeSet<_>>(), reachable);
             for order in [WalkOrder::ByDate, WalkOrder::ByLine] {
@@ -455,7 +478,7 @@ mod tests {
                 };
                 let best: BTreeSet<usize> = common.iter().copied().filter(is_best).collect();
                 let found = history.graph().merge_bases(id(one), id(other));
-                let found: BTreeSet<Oid> = found.expect("read").into_iter().collect();
+                let found: BTreeSet<Digest> = found.expect("read").into_iter().collect();
                 assert_eq!(found, ids(&best), "{one} {other} {:?}", history.0);
             }
         }

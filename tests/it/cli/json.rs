@@ -273,7 +273,7 @@ fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
         .reports("index.lock has been held for ");
     assert!(
         young.stderr.contains(
-            "hint: try again; if it is still there, remove it: rm [ROOT]/.git/index.lock\n"
+            "hint: try again; if it stays, remove it: rm [ROOT]/.git/index.lock\n"
         )
     );
     world.remove(".git/index.lock");
@@ -285,7 +285,7 @@ fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
     assert!(
         branch
             .stderr
-            .contains("if it is still there, remove it: rm [ROOT]/.git/refs/heads/main.lock\n")
+            .contains("if it stays, remove it: rm [ROOT]/.git/refs/heads/main.lock\n")
     );
     world.remove(".git/refs/heads/main.lock");
     world.orch(&["next", "t"]).succeeds();
