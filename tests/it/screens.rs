@@ -83,7 +83,7 @@ fn run(world: &World, typed: &str) -> Ended {
     let mut command = world.command("sh");
     let program = PathBuf::from(program());
     let directories = std::env::var_os("PATH").unwrap_or_default();
-    let directories = std::env::split_paths(&directories).map(PathBuf::from);
+    let directories = std::env::split_paths(&directories);
     let path = program.parent().map(Path::to_owned).into_iter();
     let path = std::env::join_paths(path.chain(directories)).expect("a path");
     command.env("PATH", path).stdin(world.keyboard());

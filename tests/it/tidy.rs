@@ -472,10 +472,7 @@ fn methods_of(code: &str) -> Vec<(String, usize)> {
         let end = format!("{indent}}}");
         let inside = format!("{indent}    ");
         let block = lines.by_ref().take_while(|line| *line != end);
-        let methods = block.filter(|line| {
-            line.strip_prefix(&inside)
-                .is_some_and(|item| begins_function(item))
-        });
+        let methods = block.filter(|line| line.strip_prefix(&inside).is_some_and(begins_function));
         found.push((owner, methods.count()));
     }
     found

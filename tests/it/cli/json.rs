@@ -272,9 +272,9 @@ fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
         .ends(4)
         .reports("index.lock has been held for ");
     assert!(
-        young.stderr.contains(
-            "hint: try again; if it stays, remove it: rm [ROOT]/.git/index.lock\n"
-        )
+        young
+            .stderr
+            .contains("hint: try again; if it stays, remove it: rm [ROOT]/.git/index.lock\n")
     );
     world.remove(".git/index.lock");
     world.write(".git/refs/heads/main.lock", "");

@@ -377,7 +377,7 @@ impl Advance<'_> {
             let stamps = self.records.write_record(&sight.task, &last)?;
             let (commit, head) = (None, head.clone());
             let sight = Look::after(
-                &self.reader,
+                self.reader,
                 sight,
                 last.placed(decision, commit, head, &stamps),
             );
