@@ -8,7 +8,7 @@ use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
-use super::{Error, Head, Objects, Store, digest, durable, side_work};
+use super::{Error, Head, Store, digest, durable, side_work};
 use crate::error::{GitFault, libgit2};
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
@@ -86,6 +86,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The name of a reference, and the commit that it leads to.
 pub(super) type EachTip = (String, Result<Oid, Error>);
 
+/// The ids of objects in what git printed, also those that are written as the path of a file.
+fn ids_named(message: &str) -> Vec<Digest> {
+    let message = message.replace('/', "");
+    let words = message.split(|c: char| !c.is_ascii_hexdigit());
+    words.filter_map(Digest::parse).collect()
+}
+
 impl Store {
     /// Returns an error if git is needed to read references, and cannot.
     pub(super) fn refuse_old_git(&self) -> Result<(), Error> {
@@ -147,9 +154,6 @@ impl Store {
             return Err(unknown_revision(revision));
         }
         if self.refuse_unread_on_way(revision)? == Notation::Other {
-            if let Some((before, _)) = revision.rsplit_once("^{") {
-                self.refuse_unread_on_way(before)?;
-            }
             return self.resolve_by_git(revision);
         }
         let object = match &self.references {
@@ -217,9 +221,13 @@ impl Store {
         let answer = self.git(&["rev-parse", "--verify", "--end-of-options", &commit], &[]);
         let answer = match answer {
             Err(GitFault::Refused { message, .. }) => {
-                let is_named = |torn: &Digest| message.contains(&torn.to_string()[2..]);
-                let torn = self.objects.torn_objects()?.into_iter().find(is_named);
-                return Err(torn.map_or_else(|| unknown_revision(revision), Objects::torn));
+                // git names an object that it cannot read, and a torn one by its file.
+                for id in ids_named(&message) {
+                    if let Ok(id) = self.objects.oid(id) {
+                        self.objects.object(id, ObjectType::Any)?;
+                    }
+                }
+                return Err(unknown_revision(revision));
             }
             answer => answer?,
         };

@@ -317,6 +317,8 @@ fn an_object_that_cannot_be_read_hides_no_forgery() {
         "HEAD^",
         "main~1^",
         "HEAD~1^{commit}",
+        "HEAD~1^{}",
+        "HEAD^{/a word that stands nowhere}",
         "HEAD~1..HEAD",
     ] {
         world

@@ -189,4 +189,16 @@ fn revisions_and_tags_that_lead_past_a_torn_object_are_told() {
             in_time(&torn, arguments).ends(70).reports(&id);
         }
     }
+    // What git resolves, because libgit2 would read a torn one for ever.
+    let before = id_of(&world, "HEAD^");
+    for left in [0, 2] {
+        let torn = copy(&world);
+        tear(&torn, &before, |length| length * left / 4);
+        for revision in ["HEAD^^{commit}", "HEAD^^{}", "v1^{}", "HEAD^{/nowhere}"] {
+            in_time(&torn, &format!("audit {revision}"))
+                .ends(70)
+                .reports(&before);
+        }
+        in_time(&torn, "audit nowhere^{commit}").ends(2);
+    }
 }
