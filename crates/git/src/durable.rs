@@ -314,8 +314,8 @@ pub fn write_private(directory: &Directory, name: &str, bytes: &[u8]) -> io::Res
 }
 
 /// The most bytes of a file that this program keeps for itself, or git for a repository: a list of commits, or the
-/// record of a run. The largest are caches: a part of the looks has 8 MiB and what one command adds, the removals of the
-/// newest 20,000 commits some MiB, the newest changes a 256th of all paths. Whatever is longer comes from neither.
+/// record of a run. The largest are caches: a part of the looks has 8 MiB and what one command adds. Whatever is longer
+/// comes from neither.
 const MOST_KEPT: u64 = 64 << 20;
 
 /// The bytes of such a file; `None` if there is no file. Returns an error if it cannot be read, is no regular file, or is
