@@ -88,9 +88,15 @@ pub(super) type EachTip = (String, Result<Oid, Error>);
 
 /// The ids of objects in what git printed, also those that are written as the path of a file.
 fn ids_named(message: &str) -> Vec<Digest> {
-    let message = message.replace('/', "");
-    let words = message.split(|c: char| !c.is_ascii_hexdigit());
-    words.filter_map(Digest::parse).collect()
+    let mut ids = Vec::new();
+    for word in message.split(|c: char| !c.is_ascii_hexdigit() && c != '/') {
+        let mut names = word.rsplit('/');
+        let name = names.next().unwrap_or_default();
+        let directory = names.next().unwrap_or_default();
+        ids.extend(Digest::parse(name));
+        ids.extend(Digest::parse(&format!("{directory}{name}")));
+    }
+    ids
 }
 
 impl Store {
@@ -512,5 +518,31 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ids_named;
+
+    #[test]
+    fn ids_are_found_in_what_git_prints() {
+        let id = "a735c0d73ef4c6eea9e7f178e3467bff47be0acf";
+        let path = format!("{}/{}", &id[..2], &id[2..]);
+        for message in [
+            format!("error: Could not read {id}"),
+            format!("fatal: bad object '{id}'"),
+            format!("error: object file .git/objects/{path} is empty"),
+            // The name of another directory of objects may end with hexadecimal digits.
+            format!("fatal: loose object {id} (stored in /srv/cache/{path}) is corrupt"),
+            format!("error: object file /srv/cache/{path} is empty"),
+        ] {
+            let found: Vec<String> = ids_named(&message)
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            assert!(found.contains(&id.to_owned()), "{message}: {found:?}");
+        }
+        assert!(ids_named("fatal: Needed a single revision").is_empty());
     }
 }
