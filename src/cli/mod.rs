@@ -39,7 +39,6 @@ use logging::Logging;
 use orch_base::{Code, Diagnostic, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
 use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
-use orch_git::Store;
 use orch_view::Style;
 use pager::Pager;
 use progress::{WorkProgress, of_total};
@@ -100,7 +99,7 @@ impl Context {
         workspace
             .reader()
             .store()
-            .map(Store::take_set_aside)
+            .map(|store| store.transactions().take_set_aside())
             .unwrap_or_default()
             .iter()
             .for_each(|one| ui.finding(one));
@@ -128,7 +127,7 @@ impl Context {
     /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.
     fn keep_log(&self, workspace: &Workspace) {
         if let Some(store) = workspace.reader().store() {
-            self.logging.keep(&store.own(logging::FILE));
+            self.logging.keep(&store.layout().own(logging::FILE));
         }
     }
 

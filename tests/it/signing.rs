@@ -211,6 +211,7 @@ fn signatures_are_told_as_git_tells_them() {
     let forged = world.git(&["hash-object", "-t", "commit", "-w", "../forged"]);
     let forged = Digest::parse(forged.trim()).expect("a commit");
     let known = store(&world)
+        .identity()
         .signatures(&[forged, unsigned, good, forged])
         .expect("told");
     let signer = "ann@example.com".to_owned();
@@ -225,12 +226,12 @@ fn signatures_are_told_as_git_tells_them() {
     );
     world.write("../allowed", "");
     assert_eq!(
-        store(&world).signatures(&[good]).expect("told"),
+        store(&world).identity().signatures(&[good]).expect("told"),
         [Signature::Unknown]
     );
     world.git(&["config", "--unset", "gpg.ssh.allowedSignersFile"]);
     assert_eq!(
-        store(&world).signatures(&[good]).expect("told"),
+        store(&world).identity().signatures(&[good]).expect("told"),
         [Signature::Unknown]
     );
 }

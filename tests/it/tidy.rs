@@ -417,7 +417,7 @@ fn files_stay_small() {
 const MOST_METHODS: usize = 40;
 
 /// The types that have more, with their rooms and how many, which may only fall.
-const TYPES_TO_CUT: [(&str, &str, usize); 2] = [("git", "Store", 246), ("decide", "Judge", 44)];
+const TYPES_TO_CUT: [(&str, &str, usize); 1] = [("decide", "Judge", 44)];
 
 #[test]
 fn no_type_has_too_many_methods() {

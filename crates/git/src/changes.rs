@@ -2,7 +2,7 @@
 
 use super::listing::{Listing, ListingEntry, TREE};
 use super::walk::WalkOrder;
-use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest};
+use super::{Error, History, IndexSource, Refs, StagedFile, TreeSource, digest};
 use git2::{ObjectType, Oid, Tree, TreeEntry};
 use orch_base::{Code, Diagnostic, Digest, RepoPath, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,17 +41,20 @@ pub enum KnownRefs<'a> {
     Remotes,
 }
 
-impl Store {
+impl History<'_> {
     /// Parses a range: `A..B`, or everything reachable from `REV`. As A, the null id stands for what the remote has, as in
     /// the word that hosts give of a new branch. Returns an error if a revision is unknown.
     pub fn range(&self, text: &str) -> Result<Range, Error> {
         let Some((from, to)) = text.split_once("..") else {
             return Ok(Range {
                 from: None,
-                to: self.resolve(text)?,
+                to: self.refs.resolve(text)?,
             });
         };
-        let end = |name: &str| self.resolve(if name.is_empty() { "HEAD" } else { name });
+        let end = |name: &str| {
+            self.refs
+                .resolve(if name.is_empty() { "HEAD" } else { name })
+        };
         let to = to.trim_start_matches('.');
         if Digest::parse(to).is_some_and(|id| id.is_null()) {
             let message = format!("the range {text} ends where a branch was deleted");
@@ -68,7 +71,7 @@ impl Store {
     /// The commit of the default branch of a remote at which a new branch begins; `None` if no remote has one, or it
     /// already contains the branch, so that everything is new.
     fn remote_base(&self, to: Digest) -> Result<Option<Digest>, Error> {
-        for (name, commit) in self.tips("refs/remotes/")? {
+        for (name, commit) in self.refs.tips("refs/remotes/")? {
             let commit = digest(commit);
             let is_default = name.ends_with("/HEAD") && name.split('/').count() == 4;
             let holds_all = commit == to || self.is_ancestor(to, commit)?;
@@ -81,10 +84,8 @@ impl Store {
 
     /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Arc<Visited>>, Error> {
-        let walk =
-            self.objects
-                .sorted_walk(&[range.to], range.from.as_slice(), WalkOrder::ByLine)?;
-        let boundary = self.boundary()?;
+        let walk = self.sorted_walk(&[range.to], range.from.as_slice(), WalkOrder::ByLine)?;
+        let boundary = self.refs.boundary()?;
         walk.into_iter()
             .rev()
             .map(|id| Ok(Arc::new(self.visited(id, &boundary)?)))
@@ -93,7 +94,7 @@ impl Store {
 
     /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
-        self.visited(self.objects.oid(commit)?, &self.boundary()?)
+        self.visited(self.objects.oid(commit)?, &self.refs.boundary()?)
     }
 
     /// The whole message of a commit. It is not part of [`Visited`]: messages are most of what a long history contains.
@@ -101,25 +102,6 @@ impl Store {
     pub fn message(&self, commit: Digest) -> Result<String, Error> {
         let commit = self.objects.find_commit(self.objects.oid(commit)?)?;
         Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
-    }
-
-    /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
-    pub fn boundary(&self) -> Result<Vec<Digest>, Error> {
-        let listed = super::durable::text_of(&self.objects.repo.commondir().join("shallow"))?;
-        Ok(listed.lines().filter_map(Digest::parse).collect())
-    }
-
-    /// Whether the clone lacks the commits before some of its history. Returns an error if the
-    /// list of where it ends cannot be read.
-    pub fn is_shallow(&self) -> Result<bool, Error> {
-        Ok(!self.boundary()?.is_empty())
-    }
-
-    /// Whether grafts or replacements give commits other parents or contents here. Returns an error if git cannot be
-    /// read.
-    pub fn has_grafts(&self) -> Result<bool, Error> {
-        let grafts = super::durable::text_of(&self.objects.repo.commondir().join("info/grafts"))?;
-        Ok(!grafts.trim().is_empty() || !self.each_tip("refs/replace/")?.is_empty())
     }
 
     /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
@@ -134,52 +116,19 @@ impl Store {
             KnownRefs::AllBut(pushed) => ("refs/", Some(pushed)),
         };
         let mut hidden = Vec::new();
-        for (name, commit) in self.tips(prefix)? {
+        for (name, commit) in self.refs.tips(prefix)? {
             // In a post-receive hook the ref has already moved and must not hide the new commits.
             let is_pushed = pushed.is_some_and(|pushed| name == pushed || digest(commit) == to);
             if !is_pushed {
                 hidden.push(digest(commit));
             }
         }
-        let walk = self
-            .objects
-            .sorted_walk(&[to], &hidden, WalkOrder::ByLine)?;
-        let boundary = self.boundary()?;
+        let walk = self.sorted_walk(&[to], &hidden, WalkOrder::ByLine)?;
+        let boundary = self.refs.boundary()?;
         walk.into_iter()
             .rev()
             .map(|id| Ok(Arc::new(self.visited(id, &boundary)?)))
             .collect()
-    }
-
-    /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
-    /// the object does not exist.
-    pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
-        let found = match self.objects.oid(object) {
-            Ok(id) => self.objects.unless_missing((id, ObjectType::Any), || {
-                self.objects.repo.find_object(id, None)
-            })?,
-            Err(_) => None,
-        };
-        let Some(found) = found else {
-            return Err(super::error::unknown_revision(&object.to_string()));
-        };
-        self.objects.refuse_torn_tags(found.id())?;
-        Ok(found
-            .peel(ObjectType::Commit)
-            .ok()
-            .map(|commit| digest(commit.id())))
-    }
-
-    /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
-    pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
-        let listed = super::durable::text_of(&self.objects.repo.path().join("MERGE_HEAD"))?;
-        let mut heads = Vec::new();
-        for commit in listed.lines().filter_map(Digest::parse) {
-            if self.objects.has(commit)? {
-                heads.push(commit);
-            }
-        }
-        Ok(heads)
     }
 
     fn visited(&self, id: Oid, boundary: &[Digest]) -> Result<Visited, Error> {
@@ -301,6 +250,58 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+impl Refs<'_> {
+    /// The commits at which a shallow clone ends. Returns an error if the list of them cannot be read.
+    pub fn boundary(&self) -> Result<Vec<Digest>, Error> {
+        let listed = super::durable::text_of(&self.objects.repo.commondir().join("shallow"))?;
+        Ok(listed.lines().filter_map(Digest::parse).collect())
+    }
+
+    /// Whether the clone lacks the commits before some of its history. Returns an error if the
+    /// list of where it ends cannot be read.
+    pub fn is_shallow(&self) -> Result<bool, Error> {
+        Ok(!self.boundary()?.is_empty())
+    }
+
+    /// Whether grafts or replacements give commits other parents or contents here. Returns an error if git cannot be
+    /// read.
+    pub fn has_grafts(&self) -> Result<bool, Error> {
+        let grafts = super::durable::text_of(&self.objects.repo.commondir().join("info/grafts"))?;
+        Ok(!grafts.trim().is_empty() || !self.each_tip("refs/replace/")?.is_empty())
+    }
+
+    /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
+    /// the object does not exist.
+    pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
+        let found = match self.objects.oid(object) {
+            Ok(id) => self.objects.unless_missing((id, ObjectType::Any), || {
+                self.objects.repo.find_object(id, None)
+            })?,
+            Err(_) => None,
+        };
+        let Some(found) = found else {
+            return Err(super::error::unknown_revision(&object.to_string()));
+        };
+        self.objects.refuse_torn_tags(found.id())?;
+        Ok(found
+            .peel(ObjectType::Commit)
+            .ok()
+            .map(|commit| digest(commit.id())))
+    }
+
+    /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
+    pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
+        let listed = super::durable::text_of(&self.objects.repo.path().join("MERGE_HEAD"))?;
+        let mut heads = Vec::new();
+        for commit in listed.lines().filter_map(Digest::parse) {
+            if self.objects.has(commit)? {
+                heads.push(commit);
+            }
+        }
+        Ok(heads)
     }
 }
 

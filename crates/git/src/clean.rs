@@ -2,12 +2,13 @@
 
 use super::environment::settings;
 use super::git::git_id;
-use super::{Error, Store, durable};
+use super::{Error, GitProgram, Layout, Objects, durable};
 use crate::error::libgit2;
 use git2::AttrCheckFlags;
 use orch_base::{Digest, Hint, RepoPath};
 use orch_files::{Entry, io_error, open_linked};
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read as _};
@@ -30,12 +31,39 @@ pub(super) struct Conversions {
     bare: HashSet<RepoPath>,
 }
 
-impl Store {
+/// What was learned of the filters of a repository.
+#[derive(Default)]
+pub(super) struct FilterState {
+    shared_attributes: OnceCell<Vec<PathBuf>>,
+    conversions: RefCell<Conversions>,
+    /// How often it was not known without the settings of git whether it converts bytes.
+    converted: Cell<u64>,
+}
+
+/// How git converts the bytes of the work tree before it stores them.
+#[derive(Clone, Copy)]
+pub struct Filters<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) git: GitProgram<'s>,
+    pub(super) layout: Layout<'s>,
+    pub(super) state: &'s FilterState,
+}
+
+impl Filters<'_> {
+    /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
+    pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
+        self.refuse_special(path, ".gitignore")?;
+        self.objects
+            .repo
+            .is_path_ignored(Path::new(path.as_str()))
+            .map_err(libgit2)
+    }
+
     /// The blob id that `git add` would store for these bytes at this path. Returns an error if a filter
     /// fails.
     pub fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         if self.is_stored_as_is(path, bytes)? {
-            return Ok(self.format().blob(bytes));
+            return Ok(self.objects.format.blob(bytes));
         }
         self.hash_object(path, bytes, &[])
     }
@@ -43,7 +71,7 @@ impl Store {
     /// The blob id that `git add` would store of the file in the work tree; `None` if there is no regular file. Returns an
     /// error if it cannot be read or a filter fails.
     pub fn digest_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        let file = path.under(&self.root);
+        let file = path.under(self.layout.root);
         let bytes = durable::read_if_there(&file).map_err(|source| io_error(&file, source))?;
         bytes.map(|bytes| self.digest(path, &bytes)).transpose()
     }
@@ -51,7 +79,7 @@ impl Store {
     /// Whether `git add` would store different bytes. Returns an error if a filter fails.
     pub fn alters(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         Ok(!self.is_stored_as_is(path, bytes)?
-            && self.hash_object(path, bytes, &[])? != self.format().blob(bytes))
+            && self.hash_object(path, bytes, &[])? != self.objects.format.blob(bytes))
     }
 
     /// The bytes that `git add` would store. Returns an error if a filter fails.
@@ -66,7 +94,7 @@ impl Store {
 
     /// How often it was not known without the settings of git whether it converts bytes.
     pub fn converted(&self) -> u64 {
-        self.converted.get()
+        self.state.converted.get()
     }
 
     fn hash_object(
@@ -77,7 +105,7 @@ impl Store {
     ) -> Result<Digest, Error> {
         let named = format!("--path={path}");
         let arguments = [&["hash-object", "--stdin", named.as_str()], options].concat();
-        let answer = self.git(&arguments, bytes)?;
+        let answer = self.git.git(&arguments, bytes)?;
         git_id(&answer)
     }
 
@@ -85,14 +113,14 @@ impl Store {
     /// has an effect.
     pub fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         if bytes.contains(&b'\r') {
-            self.converted.set(self.converted.get() + 1);
+            self.state.converted.set(self.state.converted.get() + 1);
             return Ok(false);
         }
         // libgit2 reads the whole index to answer, so ask it only if some attribute file mentions conversion.
         if !self.converts_somewhere(path) {
             return Ok(true);
         }
-        self.converted.set(self.converted.get() + 1);
+        self.state.converted.set(self.state.converted.get() + 1);
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
             let value = self
@@ -109,11 +137,12 @@ impl Store {
 
     /// Whether git finds a file of the work tree as HEAD holds it, with all conversions. If git cannot tell, it is not.
     pub fn is_as_in_head(&self, path: &str) -> bool {
-        self.git(
-            &["diff", "--quiet", "--no-ext-diff", "HEAD", "--", path],
-            &[],
-        )
-        .is_ok()
+        self.git
+            .git(
+                &["diff", "--quiet", "--no-ext-diff", "HEAD", "--", path],
+                &[],
+            )
+            .is_ok()
     }
 
     /// Whether an attribute makes the stored bytes of a path differ from those in the work tree.
@@ -139,7 +168,7 @@ impl Store {
 
     /// The same for all files of a directory; `None` is what is above the root.
     fn converts_below(&self, directory: Option<RepoPath>) -> bool {
-        if let Some(known) = self.conversions.borrow().converts.get(&directory) {
+        if let Some(known) = self.state.conversions.borrow().converts.get(&directory) {
             return *known;
         }
         let converts = match &directory {
@@ -152,12 +181,13 @@ impl Store {
                         .any(|file| self.names_conversion(file))
             }
             Some(inner) => {
-                let is_bare = self.conversions.borrow().bare.contains(inner);
-                !is_bare && self.names_conversion(&inner.under(&self.root).join(ATTRIBUTES))
+                let is_bare = self.state.conversions.borrow().bare.contains(inner);
+                !is_bare && self.names_conversion(&inner.under(self.layout.root).join(ATTRIBUTES))
                     || self.converts_below(inner.parent())
             }
         };
-        self.conversions
+        self.state
+            .conversions
             .borrow_mut()
             .converts
             .insert(directory, converts);
@@ -167,7 +197,7 @@ impl Store {
     /// Notes which directories contain files, but no attribute file, so that none is looked for. `listed` are all files
     /// below a directory.
     pub(super) fn note_attributes(&self, directory: &RepoPath, listed: &[Entry]) {
-        let mut conversions = self.conversions.borrow_mut();
+        let mut conversions = self.state.conversions.borrow_mut();
         let mut holders: Vec<RepoPath> = Vec::new();
         for path in listed
             .iter()
@@ -194,7 +224,7 @@ impl Store {
     /// Returns an error if a file of this name above a path is a pipe or the like: libgit2 would wait for it forever.
     pub(super) fn refuse_special(&self, path: &RepoPath, name: &str) -> Result<(), Error> {
         for directory in std::iter::successors(path.parent(), RepoPath::parent) {
-            let file = directory.under(&self.root).join(name);
+            let file = directory.under(self.layout.root).join(name);
             if fs::symlink_metadata(&file)
                 .is_ok_and(|found| !found.is_file() && !found.is_dir() && !found.is_symlink())
             {
@@ -211,7 +241,7 @@ impl Store {
 
     /// Clears the cache of attribute files. A look and a commit start with this, so each reads a file once.
     pub fn forget_attributes(&self) {
-        *self.conversions.borrow_mut() = Conversions::default();
+        *self.state.conversions.borrow_mut() = Conversions::default();
     }
 
     fn names_conversion(&self, file: &Path) -> bool {
@@ -221,7 +251,7 @@ impl Store {
 
     /// Attribute files outside the repository: the user's and the system's; see gitattributes(5).
     fn shared_attributes(&self) -> &[PathBuf] {
-        self.shared_attributes.get_or_init(|| {
+        self.state.shared_attributes.get_or_init(|| {
             let config = settings(&self.objects.repo);
             let configured = config
                 .as_ref()

@@ -6,7 +6,7 @@
 use super::changes::{TreeObject, differ, is_file, subtree, unlike_names};
 use super::exact_change::with_exact_change;
 use super::writers::made_by;
-use super::{Error, Store, TreeSource, digest, trailers};
+use super::{Error, History, Objects, TreeSource, digest, trailers};
 use crate::error::libgit2;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use orch_base::{Digest, RepoPath, trailer};
@@ -75,7 +75,16 @@ pub struct CodeCommit {
     pub writers: Vec<FileWriter>,
 }
 
-impl Store {
+/// The parts of commits that are code, and the commits that change them.
+#[derive(Clone, Copy)]
+pub struct CodeParts<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) history: History<'s>,
+    /// Cached results about parts of trees.
+    pub(super) parts: &'s Parts,
+}
+
+impl CodeParts<'_> {
     /// The digest of this part in a commit; that of the empty tree without a commit. Returns an error if git
     /// cannot read a tree.
     pub fn code_digest(
@@ -85,7 +94,7 @@ impl Store {
     ) -> Result<Digest, Error> {
         match commit {
             Some(commit) => self.digest_of_part(self.objects.tree_of(commit)?, code),
-            None => Ok(self.format().tree(&[])),
+            None => Ok(self.objects.format.tree(&[])),
         }
     }
 
@@ -97,7 +106,7 @@ impl Store {
         start: &Start,
         code: &CodePart<'_>,
     ) -> Result<Option<Since>, Error> {
-        let boundary = self.boundary()?;
+        let boundary = self.history.refs.boundary()?;
         let begun = match start {
             Start::Changed(path) => self.last_change_of(head, path)?,
             Start::Was(digests) => self.find(head, |commit| {
@@ -116,7 +125,7 @@ impl Store {
             (Some(commit), Start::Was(_)) => vec![digest(commit.id())],
             (None, _) => Vec::new(),
         };
-        let walk = self.objects.walk_from(&[head], &hidden)?;
+        let walk = self.history.walk_from(&[head], &hidden)?;
         let mut since = Since {
             commits: Vec::new(),
             files: Vec::new(),
@@ -146,10 +155,10 @@ impl Store {
         };
         if !since.commits.is_empty() {
             let before = match first {
-                Some(commit) => self.tree_source(digest(commit.id())),
-                None => self.empty_source(),
+                Some(commit) => self.objects.source_at(digest(commit.id())),
+                None => self.objects.source_at(None),
             };
-            let after = self.tree_source(head);
+            let after = self.objects.source_at(head);
             let (one, other) = (before.tree()?, after.tree()?);
             changed_in_part(
                 (&before, one),
@@ -171,7 +180,7 @@ impl Store {
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         // Any other order than the default would require reading the whole history first.
-        let walk = self.objects.walk_from(&[from], &[])?;
+        let walk = self.history.walk_from(&[from], &[])?;
         for id in walk.take(10 * MOST_COMMITS) {
             // A shallow clone ends here.
             let Some(commit) = self.objects.commit_if_held(id?)? else {
@@ -195,7 +204,7 @@ impl Store {
         while let Some(known) = newest {
             let mut later = None;
             for id in self
-                .objects
+                .history
                 .walk_from(&[head], &[known])?
                 .take(10 * MOST_COMMITS)
             {
@@ -223,7 +232,7 @@ impl Store {
         code: &[CodePart<'_>],
     ) -> Result<bool, Error> {
         let mut tells = false;
-        self.walk_between(after, Some(before), |commit| {
+        self.history.walk_between(after, Some(before), |commit| {
             tells = self.tells_of_any(commit.id(), code)?;
             Ok(!tells)
         })?;
@@ -259,7 +268,10 @@ impl Store {
         if !self.objects.has(parent)? || self.tells_of_any(read.id(), code)? {
             return Ok(None);
         }
-        let (before, after) = (self.tree_source(parent), self.tree_source(commit));
+        let (before, after) = (
+            self.objects.source_at(parent),
+            self.objects.source_at(commit),
+        );
         let message = String::from_utf8_lossy(read.message_bytes());
         let is_step = trailers(&message)
             .iter()
@@ -322,13 +334,13 @@ impl Store {
         commit: &GitCommit<'_>,
         path: &RepoPath,
     ) -> Result<bool, Error> {
-        let own = self.blob_of(commit, path)?;
+        let own = self.history.blob_of(commit, path)?;
         let parents = self.objects.parents(commit)?;
         if parents.is_empty() {
             return Ok(own.is_some());
         }
         for parent in parents {
-            if self.blob_of(&parent, path)? == own {
+            if self.history.blob_of(&parent, path)? == own {
                 return Ok(false);
             }
         }
@@ -339,7 +351,7 @@ impl Store {
     fn changes_part(&self, commit: &GitCommit<'_>, code: &CodePart<'_>) -> Result<bool, Error> {
         let own = self.digest_of_part(commit.tree_id(), code)?;
         if commit.parent_count() == 0 {
-            return Ok(own != self.format().tree(&[]));
+            return Ok(own != self.objects.format.tree(&[]));
         }
         for parent in self.objects.parents(commit)? {
             if self.digest_of_part(parent.tree_id(), code)? == own {
@@ -359,7 +371,7 @@ impl Store {
             return Ok(known);
         }
         let part = self.part_of(&self.objects.tree_with_id(tree)?, &RepoPath::root(), code)?;
-        let found = part.unwrap_or_else(|| self.format().tree(&[]));
+        let found = part.unwrap_or_else(|| self.objects.format.tree(&[]));
         self.parts
             .borrow_mut()
             .entry(code.name.clone())
@@ -387,7 +399,7 @@ impl Store {
                 put_entry(&mut kept, entry.filemode_raw(), entry.name_bytes(), id);
             }
         }
-        Ok((!kept.is_empty()).then(|| self.format().tree(&kept)))
+        Ok((!kept.is_empty()).then(|| self.objects.format.tree(&kept)))
     }
 
     /// The id of an entry of a tree, reduced to this part; `None` if nothing of it belongs to the part.
@@ -434,7 +446,7 @@ impl Store {
         };
         let trees = [tree(onto)?, tree(from)?, tree(to)?];
         let content = self.with_change(trees, &RepoPath::root(), code, only)?;
-        Ok(content.map(|content| self.format().tree(&content)))
+        Ok(content.map(|content| self.objects.format.tree(&content)))
     }
 
     /// The content of the tree in [`Self::code_with_change`], for a directory of the three commits.
@@ -480,7 +492,7 @@ impl Store {
                 let Some(content) = self.with_change(below, &path, code, only)? else {
                     return Ok(None);
                 };
-                (!content.is_empty()).then(|| (self.format().tree(&content), DIRECTORY, true))
+                (!content.is_empty()).then(|| (self.objects.format.tree(&content), DIRECTORY, true))
             } else {
                 let Some(file) = self.file_with_change(parts)? else {
                     return Ok(None);
@@ -499,12 +511,7 @@ impl Store {
         }
         Ok(Some(content))
     }
-}
 
-/// Whether the change of a file is meant.
-pub type OnlyFiles<'a> = &'a dyn Fn(&RepoPath) -> bool;
-
-impl Store {
     /// A file with the change that leads from its second version to the third put on the first one; `None` if one of
     /// them is no regular file, or the change does not fit exactly.
     fn file_with_change(
@@ -534,9 +541,12 @@ impl Store {
             return Ok(None);
         };
         let made = with_exact_change(&onto, &from, &to);
-        Ok(made.map(|made| (self.format().blob(&made), new_mode, false)))
+        Ok(made.map(|made| (self.objects.format.blob(&made), new_mode, false)))
     }
 }
+
+/// Whether the change of a file is meant.
+pub type OnlyFiles<'a> = &'a dyn Fn(&RepoPath) -> bool;
 
 /// The file modes of regular files.
 const FILES: [i32; 2] = [0o100_644, 0o100_755];

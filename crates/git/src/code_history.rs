@@ -2,7 +2,7 @@
 
 use super::code::{CodeCommit, CodePart, changed_in_part};
 use super::references::RefStorage;
-use super::{Error, Store, TreeSource, digest};
+use super::{CodeParts, Error, History, Refs, TreeSource, digest};
 use crate::error::libgit2;
 use git2::{Commit as GitCommit, ErrorCode, Oid, Reference};
 use orch_base::{Digest, RepoPath};
@@ -31,9 +31,9 @@ pub struct NamedLog {
 }
 
 impl NamedLog {
-    fn is_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+    fn is_in(&self, history: History<'_>, commit: &GitCommit<'_>) -> Result<bool, Error> {
         match &self.log {
-            Some(log) => Ok(store.blob_of(commit, log)?.is_some()),
+            Some(log) => Ok(history.blob_of(commit, log)?.is_some()),
             None => Ok(false),
         }
     }
@@ -41,9 +41,9 @@ impl NamedLog {
 
 impl CommitsOf {
     /// Whether a commit has the log of the task.
-    fn is_logged_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<bool, Error> {
+    fn is_logged_in(&self, history: History<'_>, commit: &GitCommit<'_>) -> Result<bool, Error> {
         for place in std::iter::once(&self.present).chain(&self.former) {
-            if place.is_in(store, commit)? {
+            if place.is_in(history, commit)? {
                 return Ok(true);
             }
         }
@@ -51,10 +51,14 @@ impl CommitsOf {
     }
 
     /// The places that mean the task in a commit: a former id may be that of another task since.
-    fn places_in(&self, store: &Store, commit: &GitCommit<'_>) -> Result<Vec<&NamedLog>, Error> {
+    fn places_in(
+        &self,
+        history: History<'_>,
+        commit: &GitCommit<'_>,
+    ) -> Result<Vec<&NamedLog>, Error> {
         let mut places = vec![&self.present];
         for former in &self.former {
-            let is_taken = former.is_in(store, commit)? && self.present.is_in(store, commit)?;
+            let is_taken = former.is_in(history, commit)? && self.present.is_in(history, commit)?;
             if !is_taken {
                 places.push(former);
             }
@@ -66,14 +70,14 @@ impl CommitsOf {
     fn is_among(
         &self,
         named: &[String],
-        store: &Store,
+        history: History<'_>,
         commit: &GitCommit<'_>,
     ) -> Result<bool, Error> {
         if named.is_empty() {
             return Ok(false);
         }
         Ok(self
-            .places_in(store, commit)?
+            .places_in(history, commit)?
             .iter()
             .any(|place| named.contains(&place.id)))
     }
@@ -116,7 +120,7 @@ struct JudgedAt {
 
 /// A walk through the history of some code.
 struct CodeWalk<'a> {
-    store: &'a Store,
+    parts: CodeParts<'a>,
     asked: &'a CodeQuestion<'a>,
     code: &'a CodePart<'a>,
     /// Where the history of a shallow clone ends.
@@ -127,7 +131,7 @@ struct CodeWalk<'a> {
     first: Option<Oid>,
 }
 
-impl Store {
+impl<'s> CodeParts<'s> {
     /// The commits and files that changed since some code was judged, or why that cannot be known. After a rebase, the
     /// code was judged where the commits of the branch make the same change of the code with which the phase was
     /// entered. Returns an error if git cannot read the history.
@@ -136,7 +140,7 @@ impl Store {
         asked: &CodeQuestion<'_>,
         code: &CodePart<'_>,
     ) -> Result<Result<CodeHistory, UnknownCode>, Error> {
-        told(CodeWalk::new(self, asked, code).and_then(|walk| walk.history()))
+        told(CodeWalk::new(*self, asked, code).and_then(|walk| walk.history()))
     }
 
     /// Whether a commit that the base contains changed the code and names the task, so that the base says nothing about
@@ -152,13 +156,14 @@ impl Store {
             base: None,
             ..*asked
         };
-        let has_log = asked
-            .task
-            .is_logged_in(self, &self.objects.find_commit(self.objects.oid(base)?)?)?;
+        let has_log = asked.task.is_logged_in(
+            self.history,
+            &self.objects.find_commit(self.objects.oid(base)?)?,
+        )?;
         if !has_log {
             return Ok(Some(false));
         }
-        let found = CodeWalk::new(self, &asked, code).and_then(|walk| {
+        let found = CodeWalk::new(*self, &asked, code).and_then(|walk| {
             for id in walk.commits(base)? {
                 if walk.changes_code(id)? && walk.names_task(id)? {
                     return Ok(true);
@@ -173,7 +178,7 @@ impl Store {
     pub fn is_commit_of(&self, commit: &CodeCommit, task: &CommitsOf) -> Result<bool, Error> {
         task.is_among(
             &commit.tasks,
-            self,
+            self.history,
             &self.objects.find_commit(self.objects.oid(commit.id)?)?,
         )
     }
@@ -187,7 +192,7 @@ impl Store {
         code: &CodePart<'_>,
     ) -> Result<BTreeSet<RepoPath>, Error> {
         let [_, head] = commits;
-        if self.read_at(head, log)?.is_none() {
+        if self.objects.read_at(head, log)?.is_none() {
             return Ok(BTreeSet::new());
         }
         match self.last_change_of(head, log)? {
@@ -203,7 +208,7 @@ impl Store {
         [base, head]: [Digest; 2],
         code: &CodePart<'_>,
     ) -> Result<BTreeSet<RepoPath>, Error> {
-        match self.merge_bases(since, base)?.first() {
+        match self.history.merge_bases(since, base)?.first() {
             Some(old) if *old != base => {
                 let of_base = self.code_files_changed([*old, base], code)?;
                 let of_branch = self.code_files_changed([base, head], code)?;
@@ -219,7 +224,7 @@ impl Store {
         commits: [Digest; 2],
         code: &CodePart<'_>,
     ) -> Result<BTreeSet<RepoPath>, Error> {
-        let [one, other] = commits.map(|commit| self.tree_source(commit));
+        let [one, other] = commits.map(|commit| self.objects.source_at(commit));
         changed_files(&one, &other, code)
     }
 
@@ -229,16 +234,16 @@ impl Store {
         commit: &GitCommit<'_>,
         code: &CodePart<'_>,
     ) -> Result<Vec<RepoPath>, Error> {
-        let after = self.tree_source(digest(commit.id()));
+        let after = self.objects.source_at(digest(commit.id()));
         let mut common: Option<BTreeSet<RepoPath>> = None;
         let mut befores: Vec<_> = self
             .objects
             .parents(commit)?
             .iter()
-            .map(|parent| self.tree_source(digest(parent.id())))
+            .map(|parent| self.objects.source_at(digest(parent.id())))
             .collect();
         if commit.parent_count() == 0 {
-            befores.push(self.empty_source());
+            befores.push(self.objects.source_at(None));
         }
         for before in befores {
             let files = changed_files(&before, &after, code)?;
@@ -249,7 +254,9 @@ impl Store {
         }
         Ok(common.unwrap_or_default().into_iter().collect())
     }
+}
 
+impl Refs<'_> {
     /// The commit at which the base branch is: the one that the settings name, or else that of the remote's HEAD, the first
     /// protected one, or the remote's `main` or `master`. What the remote has comes before a branch of this clone, which
     /// anyone here can move. Returns `None` if there is none, and an error if git cannot read a reference.
@@ -298,6 +305,7 @@ impl Store {
     fn symbolic(&self, name: &str) -> Result<Option<String>, Error> {
         if let RefStorage::Tables(_) = &self.references {
             let told = self
+                .git
                 .git(&["symbolic-ref", "-q", name], &[])
                 .unwrap_or_default();
             let target = String::from_utf8_lossy(&told).trim().to_owned();
@@ -325,13 +333,13 @@ fn told<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
 
 impl<'a> CodeWalk<'a> {
     fn new(
-        store: &'a Store,
+        parts: CodeParts<'a>,
         asked: &'a CodeQuestion<'a>,
         code: &'a CodePart<'a>,
     ) -> Result<Self, Failed> {
-        let boundary = store.boundary()?;
+        let boundary = parts.history.refs.boundary()?;
         let mut walk = Self {
-            store,
+            parts,
             asked,
             code,
             boundary,
@@ -339,8 +347,8 @@ impl<'a> CodeWalk<'a> {
             first: None,
         };
         walk.has_log = asked.task.is_logged_in(
-            store,
-            &store.objects.find_commit(store.objects.oid(asked.head)?)?,
+            parts.history,
+            &parts.objects.find_commit(parts.objects.oid(asked.head)?)?,
         )?;
         walk.first = walk.find_first()?;
         Ok(walk)
@@ -353,7 +361,7 @@ impl<'a> CodeWalk<'a> {
         let all = self.commits(head)?;
         let mut found = None;
         for id in all.iter().copied().map(digest).chain(base) {
-            if self.store.code_digest(Some(id), self.code)? == judged {
+            if self.parts.code_digest(Some(id), self.code)? == judged {
                 found = Some(JudgedAt {
                     commit: id,
                     of_others: BTreeSet::new(),
@@ -393,7 +401,7 @@ impl<'a> CodeWalk<'a> {
         let mut hidden: Vec<Digest> = self.asked.base.into_iter().collect();
         if let Some(first) = self.first {
             hidden.extend(
-                self.store
+                self.parts
                     .objects
                     .find_commit(first)?
                     .parent_ids()
@@ -401,7 +409,7 @@ impl<'a> CodeWalk<'a> {
             );
         }
         let mut found = Vec::new();
-        for id in self.store.objects.walk_from(&[from], &hidden)? {
+        for id in self.parts.history.walk_from(&[from], &hidden)? {
             let id = id?;
             self.reach(id, found.len())?;
             found.push(id);
@@ -413,8 +421,8 @@ impl<'a> CodeWalk<'a> {
     fn find_first(&self) -> Result<Option<Oid>, Failed> {
         let hidden: Vec<Digest> = self.asked.base.into_iter().collect();
         for (walked, id) in self
-            .store
-            .objects
+            .parts
+            .history
             .walk_from(&[self.asked.head], &hidden)?
             .enumerate()
         {
@@ -442,17 +450,17 @@ impl<'a> CodeWalk<'a> {
     /// the log is not committed, the task begins with the code with which the phase was entered.
     fn is_first(&self, id: Oid) -> Result<bool, Failed> {
         if !self.has_log {
-            let code = self.store.code_digest(Some(digest(id)), self.code)?;
+            let code = self.parts.code_digest(Some(digest(id)), self.code)?;
             return Ok(self.asked.base.is_none() && Some(code) == self.asked.entered);
         }
-        let commit = self.store.objects.find_commit(id)?;
+        let commit = self.parts.objects.find_commit(id)?;
         if !(self.is_named_by(&commit)? || self.changes_code(id)?)
-            || !self.asked.task.is_logged_in(self.store, &commit)?
+            || !self.asked.task.is_logged_in(self.parts.history, &commit)?
         {
             return Ok(false);
         }
-        for parent in self.store.objects.parents(&commit)? {
-            if self.asked.task.is_logged_in(self.store, &parent)? {
+        for parent in self.parts.objects.parents(&commit)? {
+            if self.asked.task.is_logged_in(self.parts.history, &parent)? {
                 return Ok(false);
             }
         }
@@ -460,25 +468,25 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn changes_code(&self, id: Oid) -> Result<bool, Failed> {
-        Ok(self.store.told_of(id, self.code)?.is_some())
+        Ok(self.parts.told_of(id, self.code)?.is_some())
     }
 
     fn is_named_by(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
         Ok(self
             .asked
             .task
-            .is_among(&CodeCommit::of(commit).tasks, self.store, commit)?)
+            .is_among(&CodeCommit::of(commit).tasks, self.parts.history, commit)?)
     }
 
     /// Whether a commit names the task, or brings steps of it, as a squash does.
     fn names_task(&self, id: Oid) -> Result<bool, Failed> {
-        let commit = self.store.objects.find_commit(id)?;
+        let commit = self.parts.objects.find_commit(id)?;
         if self.is_named_by(&commit)? {
             return Ok(true);
         }
-        for place in self.asked.task.places_in(self.store, &commit)? {
+        for place in self.asked.task.places_in(self.parts.history, &commit)? {
             if let Some(log) = &place.log
-                && self.store.is_changed_by(&commit, log)?
+                && self.parts.is_changed_by(&commit, log)?
             {
                 return Ok(true);
             }
@@ -493,16 +501,16 @@ impl<'a> CodeWalk<'a> {
 
     fn files_of(&self, id: Oid) -> Result<Vec<RepoPath>, Failed> {
         Ok(self
-            .store
-            .files_changed(&self.store.objects.find_commit(id)?, self.code)?)
+            .parts
+            .files_changed(&self.parts.objects.find_commit(id)?, self.code)?)
     }
 
     fn parent(&self, commit: Digest) -> Result<Option<Digest>, Failed> {
         let commit = self
-            .store
+            .parts
             .objects
-            .find_commit(self.store.objects.oid(commit)?)?;
-        let parents = self.store.objects.parents(&commit)?;
+            .find_commit(self.parts.objects.oid(commit)?)?;
+        let parents = self.parts.objects.parents(&commit)?;
         Ok(parents.first().map(|parent| digest(parent.id())))
     }
 
@@ -513,8 +521,8 @@ impl<'a> CodeWalk<'a> {
         let mut others = 0;
         let own_hidden: Vec<Digest> = base.into_iter().chain([judged]).collect();
         for (walked, id) in self
-            .store
-            .objects
+            .parts
+            .history
             .walk_from(&[head], &own_hidden)?
             .enumerate()
         {
@@ -528,8 +536,8 @@ impl<'a> CodeWalk<'a> {
         }
         if let Some(base) = base {
             for id in self
-                .store
-                .objects
+                .parts
+                .history
                 .walk_from(&[base], &[judged])?
                 .take(MOST_NAMED)
             {
@@ -540,7 +548,7 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn change(&self, id: Oid, is_own: bool) -> Result<Option<ChangeCommit>, Failed> {
-        let Some(told) = self.store.told_of(id, self.code)? else {
+        let Some(told) = self.parts.told_of(id, self.code)? else {
             return Ok(None);
         };
         let files = self.files_of(id)?;
@@ -566,7 +574,7 @@ impl<'a> CodeWalk<'a> {
         if let Some(base) = base {
             of_branch = self.differing(base, head)?;
             moved.extend(
-                self.store
+                self.parts
                     .taken_back(judged.commit, [base, head], self.code)?,
             );
         }
@@ -586,7 +594,7 @@ impl<'a> CodeWalk<'a> {
 
     /// The files of the code that differ between two commits.
     fn differing(&self, one: Digest, other: Digest) -> Result<BTreeSet<RepoPath>, Failed> {
-        Ok(self.store.code_files_changed([one, other], self.code)?)
+        Ok(self.parts.code_files_changed([one, other], self.code)?)
     }
 
     /// The commit of a rebased branch up to which its change, put on the code with which the phase was entered, makes the
@@ -602,9 +610,9 @@ impl<'a> CodeWalk<'a> {
         let entry = match entered {
             Some(entered) => {
                 let is_entry = |commit: &GitCommit<'_>| {
-                    Ok(self.store.digest_of_part(commit.tree_id(), self.code)? == entered)
+                    Ok(self.parts.digest_of_part(commit.tree_id(), self.code)? == entered)
                 };
-                self.store.find(head, is_entry)?
+                self.parts.find(head, is_entry)?
             }
             None => None,
         };
@@ -620,7 +628,7 @@ impl<'a> CodeWalk<'a> {
                 break;
             }
             let made =
-                self.store
+                self.parts
                     .code_with_change(Some(entry), [Some(base), Some(at)], self.code)?;
             if made == Some(judged) {
                 return Ok(Some(JudgedAt {

@@ -13,14 +13,17 @@ use super::read_index::IndexChange;
 use super::ref_tables::RefMove;
 use super::side_work::SideWork;
 use super::sign::Person;
-use super::{Error, Head, Store, digest};
+use super::{
+    Error, Filters, GitProgram, Head, Identity, Index, Layout, Objects, Refs, StoreOptions, digest,
+};
 use git2::{FileMode, Oid};
+use orch_base::Diagnostic;
 use orch_base::{Class, Code, Digest, RepoPath};
 use orch_files::{FileStamp, io_error};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// A commit to create.
 #[derive(Debug, Clone)]
@@ -148,25 +151,50 @@ impl NewObjects {
 
 /// Permission to commit: holds the lock; HEAD has not moved since it began.
 pub struct Transaction<'s> {
-    pub(super) store: &'s Store,
+    pub(super) parts: Transactions<'s>,
     head: Head,
     pub(super) author: git2::Signature<'static>,
     pub(super) committer: git2::Signature<'static>,
     _lock: File,
 }
 
-impl Store {
+/// The commits of `orch`: each batch is made whole, or not at all.
+#[derive(Clone, Copy)]
+pub struct Transactions<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) refs: Refs<'s>,
+    pub(super) index: Index<'s>,
+    pub(super) layout: Layout<'s>,
+    pub(super) git: GitProgram<'s>,
+    pub(super) filters: Filters<'s>,
+    pub(super) identity: Identity<'s>,
+    pub(super) options: &'s StoreOptions,
+    /// The findings about journals that were set aside and that nobody was told of yet.
+    pub(super) set_aside: &'s RefCell<Vec<Diagnostic>>,
+}
+
+impl<'s> Transactions<'s> {
+    /// Commits everything in the work tree that is not ignored, like `git add -A && git commit`. Returns an
+    /// error if git fails.
+    pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
+        self.git.git(&["add", "-A"], &[])?;
+        Ok(self
+            .git
+            .git(&["commit", "-q", "--no-verify", "-m", message], &[])
+            .map(drop)?)
+    }
+
     /// Begins a transaction: takes the lock, checks that the repository allows a commit now, and completes
     /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
-    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+    pub fn begin(&self) -> Result<Transaction<'s>, Error> {
         self.begin_within(&mut LockWait::at_most(
             self.options.wait.unwrap_or_default(),
         ))
     }
 
     /// Like [`Self::begin`], but waits for as long as the caller still does.
-    pub fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'_>, Error> {
+    pub fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'s>, Error> {
         // With a time of the caller's, everything that another process holds is waited for together.
         loop {
             match self.begin_now() {
@@ -176,29 +204,29 @@ impl Store {
         }
     }
 
-    fn begin_now(&self) -> Result<Transaction<'_>, Error> {
+    fn begin_now(&self) -> Result<Transaction<'s>, Error> {
         let lock = self.lock()?;
-        self.forget_attributes();
+        self.filters.forget_attributes();
         self.objects.costs.locks.fetch_add(1, Relaxed);
         // Before anything else: only the lock that a killed process left keeps git from committing its index.
         self.finish_leftovers()?;
-        self.clear_index_lock()?;
-        NextIndex::clear(&self.own(""));
-        self.wait_for_index()?;
+        self.index.clear_index_lock()?;
+        NextIndex::clear(&self.layout.own(""));
+        self.index.wait_for_index()?;
         self.wait_for_gc()?;
-        self.refuse_bare()?;
-        let head = self.head()?;
+        self.layout.refuse_bare()?;
+        let head = self.refs.head()?;
         self.vet(&head)?;
         // Looking at every process is slow, and it is done again before the branch moves.
         if self.message_is_open() {
             self.refuse_open_commit()?;
         }
         let (author, committer) = (
-            self.identity(Person::Author)?,
-            self.identity(Person::Committer)?,
+            self.identity.person(Person::Author)?,
+            self.identity.person(Person::Committer)?,
         );
         Ok(Transaction {
-            store: self,
+            parts: *self,
             head,
             author,
             committer,
@@ -209,7 +237,7 @@ impl Store {
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
     /// Waits for it as long as the options say, by default up to half a minute.
     pub(super) fn lock(&self) -> Result<File, Error> {
-        let mut wait = self.patience(PATIENCE);
+        let mut wait = self.index.patience(PATIENCE);
         loop {
             match self.try_lock()? {
                 Some(lock) => return Ok(lock),
@@ -223,23 +251,15 @@ impl Store {
         }
     }
 
-    /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
-    pub(super) fn patience(&self, usual: Duration) -> LockWait {
-        LockWait::at_most(if self.options.wait.is_some() {
-            Duration::ZERO
-        } else {
-            usual
-        })
-    }
-
     /// Takes the lock, or returns `None` if another process holds it.
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
-        let path = self.own("lock");
+        let path = self.layout.own("lock");
         let file = self
+            .layout
             .own_directory()?
             .touch("lock")
             .map_err(|source| io_error(&path, source))?;
-        if let mode @ 0o701.. = self.sharing()? {
+        if let mode @ 0o701.. = self.layout.sharing()? {
             // Only its owner may do this, and only that user needs to.
             let _ =
                 file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode & 0o666));
@@ -275,12 +295,12 @@ impl<'s> Transaction<'s> {
         planned: &[PlannedCommit],
         is_enough: &IsEnough<'_>,
     ) -> Result<Committed, Error> {
-        let store = self.store;
+        let parts = self.parts;
         if planned.is_empty() {
             return Ok(Committed::default());
         }
-        let gc = store.lock_gc()?;
-        let signs = store.signs()?;
+        let gc = parts.lock_gc()?;
+        let signs = parts.identity.signs()?;
         // Signing may wait for a person, so the index is not locked yet.
         let Built {
             commits: built,
@@ -292,10 +312,10 @@ impl<'s> Transaction<'s> {
             .publish(planned, &mut journal, &objects, &gc)
             .inspect_err(|_| {
                 // Without a journal, nothing has been changed yet.
-                let taken_back = store.has_journal().and_then(|is_there| match is_there {
-                    true => store
+                let taken_back = parts.has_journal().and_then(|is_there| match is_there {
+                    true => parts
                         .follow_head(&journal, false)
-                        .and_then(|()| store.remove_journal()),
+                        .and_then(|()| parts.remove_journal()),
                     false => Ok(()),
                 });
                 if let Err(error) = taken_back {
@@ -322,12 +342,12 @@ impl<'s> Transaction<'s> {
                 error = error.logged(),
                 "cannot place the files; trying again"
             );
-            store.follow_head(&journal, true).map(|()| Vec::new())
+            parts.follow_head(&journal, true).map(|()| Vec::new())
         });
         let (placed, unfinished) = match placed {
             Ok(placed) => (
                 placed,
-                store.remove_journal().err().map(|error| error.to_string()),
+                parts.remove_journal().err().map(|error| error.to_string()),
             ),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
@@ -355,7 +375,7 @@ impl<'s> Transaction<'s> {
         objects: &NewObjects,
         gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
-        let store = self.store;
+        let parts = self.parts;
         let moved = |error: Error| {
             if error.class() == Class::Busy {
                 Error::moved()
@@ -363,17 +383,17 @@ impl<'s> Transaction<'s> {
                 error
             }
         };
-        let mut index = store.begin_index_update().map_err(moved)?;
-        let staged = store.staged_under(&index, &journal.index)?;
+        let mut index = parts.index.begin_index_update().map_err(moved)?;
+        let staged = parts.index.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
         index.begin(&journal.index)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
         index.wait()?;
         // Evaluating takes time; check again whether another operation has started.
-        store.vet(&self.head)?;
+        parts.vet(&self.head)?;
         gc.require()?;
-        if store.head()? != self.head || self.judged(journal)?.contains(&false) {
+        if parts.refs.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }
         let subject = planned
@@ -382,7 +402,7 @@ impl<'s> Transaction<'s> {
             .unwrap_or_default();
         let message = format!("commit: {subject}");
         let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
-        let branch = store.lock_reference(
+        let branch = parts.refs.lock_reference(
             RefMove {
                 name,
                 from,
@@ -391,12 +411,13 @@ impl<'s> Transaction<'s> {
             },
             &self.committer,
         )?;
-        let index = match store
+        let index = match parts
+            .index
             .finish_index_update(index, &journal.index)
             .map_err(moved)?
         {
             Some(held) => Some(held),
-            None => store.lock_written_index(&journal.index)?,
+            None => parts.index.lock_written_index(&journal.index)?,
         };
         objects.keep();
         if let Err(error) = branch.commit() {
@@ -407,7 +428,7 @@ impl<'s> Transaction<'s> {
         Ok(Published {
             prepared,
             left_staged,
-            index: index.map(|lock| store.index_replaced(lock)),
+            index: index.map(|lock| parts.index.index_replaced(lock)),
         })
     }
 
@@ -418,16 +439,16 @@ impl<'s> Transaction<'s> {
         journal: &Journal,
         syncs: &SideWork,
     ) -> Result<Prepared, Error> {
-        let store = self.store;
+        let parts = self.parts;
         // The journal is first, because the next command finds the temporary files by it.
-        store
+        parts
             .write_journal(journal)?
             .into_iter()
             .for_each(|place| syncs.add(place));
         let own = placed(planned);
         let files: Vec<_> = own
             .iter()
-            .map(|(path, (bytes, _))| (path.under(&store.root), *bytes))
+            .map(|(path, (bytes, _))| (path.under(parts.layout.root), *bytes))
             .collect();
         if files
             .iter()
@@ -436,13 +457,13 @@ impl<'s> Transaction<'s> {
             // Someone has removed the task since it was evaluated.
             return Err(Error::moved());
         }
-        let prepared = Prepared::write(&store.root, &files)?;
+        let prepared = Prepared::write(parts.layout.root, &files)?;
         prepared
             .temporaries()
             .into_iter()
             .for_each(|file| syncs.add(file));
         // That asks for the name of each process, while the disk writes.
-        store.refuse_open_commit()?;
+        parts.refuse_open_commit()?;
         syncs.wait()?;
         Ok(prepared)
     }
@@ -457,13 +478,13 @@ impl<'s> Transaction<'s> {
         let Published {
             prepared, index, ..
         } = published;
-        let store = self.store;
+        let parts = self.parts;
         let mut index = index;
         let placed = self
             .judged(journal)
             .and_then(|wanted| prepared.place(wanted))
             .and_then(|stamps| {
-                let syncs = store.sync_places(journal);
+                let syncs = parts.sync_places(journal);
                 // A directory may be moved only when its files are on the disk, so the index stays locked until then.
                 if journal.moves.is_empty() {
                     index.take().into_iter().for_each(ReplacedIndex::release);
@@ -473,7 +494,7 @@ impl<'s> Transaction<'s> {
                 journal
                     .moves
                     .iter()
-                    .try_for_each(|moved| store.move_path(moved))?;
+                    .try_for_each(|moved| parts.move_path(moved))?;
                 index.take().into_iter().for_each(ReplacedIndex::release);
                 Ok(stamps)
             });
@@ -491,7 +512,7 @@ impl<'s> Transaction<'s> {
     /// For each file to be replaced, whether it still has the content that was evaluated.
     fn judged(&self, journal: &Journal) -> Result<Vec<bool>, Error> {
         let is_judged =
-            |file: &JournalFile| Ok(self.store.blob_on_disk(&file.path)? == file.before);
+            |file: &JournalFile| Ok(self.parts.blob_on_disk(&file.path)? == file.before);
         journal.files.iter().map(is_judged).collect()
     }
 
@@ -507,7 +528,7 @@ impl<'s> Transaction<'s> {
             .map(|(path, (blob, before))| JournalFile {
                 path: path.clone(),
                 before,
-                after: self.store.format().blob(blob),
+                after: self.parts.objects.format().blob(blob),
             })
             .collect();
         let reference = self
@@ -529,7 +550,7 @@ impl<'s> Transaction<'s> {
         &self,
         planned: &[PlannedCommit],
     ) -> Result<Vec<IndexChange>, Error> {
-        let head = self.store.source_at(self.head.commit);
+        let head = self.parts.objects.source_at(self.head.commit);
         let before = |path: &RepoPath| -> Result<Option<(Digest, i32)>, Error> {
             Ok(head
                 .object(path)?
@@ -564,7 +585,7 @@ impl<'s> Transaction<'s> {
                 let mode = i32::from(write.mode());
                 after.insert(
                     write.path.clone(),
-                    Some((self.store.format().blob(&write.blob), mode)),
+                    Some((self.parts.objects.format().blob(&write.blob), mode)),
                 );
             }
         }

@@ -3,7 +3,7 @@
 use super::environment::{settings, settings_of_clone};
 use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
-use super::{Error, Store, durable};
+use super::{Error, GitProgram, Index, Layout, Objects, Refs, Transactions, durable};
 use crate::error::libgit2;
 use git2::RepositoryState;
 use orch_base::{Digest, Hint, RepoPath};
@@ -75,15 +75,19 @@ impl Operation {
     }
 }
 
-impl Store {
+impl Refs<'_> {
     /// The unfinished operation, if there is one. Returns an error if git cannot read what marks it.
     pub fn operation(&self) -> Result<Option<Operation>, Error> {
         Ok(Operation::of(self.state()?))
     }
+}
 
+impl Index<'_> {
     /// The unmerged paths, in order. Returns an error if git fails.
     pub fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
-        let listed = self.git(&["ls-files", "--unmerged", "--full-name", "-z"], &[])?;
+        let listed = self
+            .git
+            .git(&["ls-files", "--unmerged", "--full-name", "-z"], &[])?;
         let mut found: Vec<Unmerged> = Vec::new();
         for Listed {
             blob, stage, path, ..
@@ -103,31 +107,34 @@ impl Store {
         }
         Ok(found)
     }
+}
 
+impl Transactions<'_> {
     /// Writes these files and removes those, and stages both, which marks them as resolved. Stages nothing else.
     /// Returns an error if a file cannot be written or git fails.
     pub fn settle(&self, files: &[(RepoPath, Vec<u8>)], removed: &[RepoPath]) -> Result<(), Error> {
         let _lock = self.lock()?;
-        self.clear_index_lock()?;
-        self.wait_for_index()?;
+        self.index.clear_index_lock()?;
+        self.index.wait_for_index()?;
         // A link to an index is git's to follow.
         let is_file = self
-            .index()
+            .index
+            .path()
             .symlink_metadata()
             .is_ok_and(|index| index.is_file());
         let lock = if is_file {
-            self.wait_for_index_lock()?
+            self.index.wait_for_index_lock()?
         } else {
             None
         };
         let placed: Vec<(PathBuf, &[u8])> = files
             .iter()
-            .map(|(path, bytes)| (path.under(&self.root), bytes.as_slice()))
+            .map(|(path, bytes)| (path.under(self.layout.root), bytes.as_slice()))
             .collect();
-        durable::write_all(&self.root, &placed)?;
+        durable::write_all(self.layout.root, &placed)?;
         removed
             .iter()
-            .for_each(|path| durable::remove(&self.root, &path.under(&self.root)));
+            .for_each(|path| durable::remove(self.layout.root, &path.under(self.layout.root)));
         let names = files
             .iter()
             .map(|(path, _)| path.as_str())
@@ -137,22 +144,26 @@ impl Store {
             .chain(names)
             .collect();
         let Some(lock) = lock else {
-            return Ok(self.git(&arguments, &[]).map(drop)?);
+            return Ok(self.git.git(&arguments, &[]).map(drop)?);
         };
-        let add = |index: &Path| Ok(self.git_with_index(index, &arguments)?);
+        let add = |index: &Path| Ok(self.git.git_with_index(index, &arguments)?);
         lock.put(NextIndex::write_by(
             Arc::clone(&lock.own),
             &lock.index,
             add,
         )?)
     }
+}
 
-    /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
-    /// if git cannot read a commit.
-    pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
-        self.objects.commit_graph().merge_bases(one, another)
-    }
+/// Settings of git that are about merges, commands and hooks.
+#[derive(Clone, Copy)]
+pub struct GitSettings<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) git: GitProgram<'s>,
+    pub(super) layout: Layout<'s>,
+}
 
+impl GitSettings<'_> {
     /// Merges three files into `ours` as git does without a merge driver. Returns whether there was no
     /// conflict.
     pub fn merge_files(&self, base: &str, ours: &str, theirs: &str) -> bool {
@@ -163,7 +174,7 @@ impl Store {
             &["--", ours, base, theirs],
         ]
         .concat();
-        self.git(&arguments, &[]).is_ok()
+        self.git.git(&arguments, &[]).is_ok()
     }
 
     /// Registers a command as a merge driver in the configuration of this clone, in one write: the driver gets no name in
@@ -193,7 +204,9 @@ impl Store {
     /// Returns an error if git fails.
     pub fn merge_attribute(&self, path: &RepoPath) -> Result<Option<String>, Error> {
         // libgit2 falls back to attributes in the index where the file in the work tree has none.
-        let told = self.git(&["check-attr", "-z", "merge", "--", path.as_str()], &[])?;
+        let told = self
+            .git
+            .git(&["check-attr", "-z", "merge", "--", path.as_str()], &[])?;
         let value = told.split(|byte| *byte == 0).nth(2).unwrap_or_default();
         let is_name = !matches!(value, b"set" | b"unset" | b"unspecified" | b"");
         Ok(is_name.then(|| String::from_utf8_lossy(value).into_owned()))

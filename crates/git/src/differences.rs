@@ -4,9 +4,11 @@
 //! Comparing two large directories is expensive, so the store keeps what it has found recently.
 
 use super::changes::{differ, is_file};
-use super::{Error, Store, TreeSource, digest};
+use super::recent::Recent;
+use super::{Error, History, TreeSource, digest};
 use git2::{Commit as GitCommit, Oid};
 use orch_base::{Digest, RepoPath};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A file that a commit has not in common with one of its parents.
@@ -31,7 +33,26 @@ pub(super) struct CommitDifference {
 }
 
 /// The key under which a difference is cached: the commit and the directory.
-pub(super) type DifferenceKey = (Oid, RepoPath);
+type DifferenceKey = (Oid, RepoPath);
+
+/// How many bytes of differences of commits a generation of the cache holds.
+const RECENT_DIFFERENCES: usize = 8 << 20;
+
+/// The differences that were found recently.
+pub(super) struct Differences(RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>);
+
+impl Default for Differences {
+    fn default() -> Self {
+        Self(Recent::at_most(RECENT_DIFFERENCES).into())
+    }
+}
+
+impl Differences {
+    /// Keeps less: in a walk through a whole history few are asked for again.
+    pub(super) fn prepare_for_history(&self) {
+        self.0.replace(Recent::at_most(RECENT_DIFFERENCES / 8));
+    }
+}
 
 impl CommitDifference {
     /// The differences of each file that differs from every parent, as in git's simplified history of a path.
@@ -63,7 +84,7 @@ impl CommitDifference {
     }
 }
 
-impl Store {
+impl History<'_> {
     /// The files below a directory that differ between a commit and one of its parents, if all differences between them
     /// were found recently.
     pub(super) fn known_changes(
@@ -75,6 +96,7 @@ impl Store {
         let commit = self.objects.oid(after.commit()?).ok()?;
         let known = self
             .differences
+            .0
             .borrow_mut()
             .get(&(commit, RepoPath::root()))?;
         known.changed_from(before.commit(), directory)
@@ -88,13 +110,14 @@ impl Store {
         directory: &RepoPath,
     ) -> Result<Arc<CommitDifference>, Error> {
         let key = (commit.id(), directory.clone());
-        if let Some(known) = self.differences.borrow_mut().get(&key) {
+        if let Some(known) = self.differences.0.borrow_mut().get(&key) {
             return Ok(known);
         }
         let (mut files, compared) = self.compare(commit, directory)?;
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let found = Arc::new(CommitDifference { files, compared });
         self.differences
+            .0
             .borrow_mut()
             .put(key, Arc::clone(&found), found.size());
         Ok(found)
@@ -107,7 +130,7 @@ impl Store {
         directory: &RepoPath,
     ) -> Result<(Vec<FileDifference>, Vec<Option<Digest>>), Error> {
         let mut files = Vec::new();
-        let after = self.tree_source(digest(commit.id()));
+        let after = self.objects.source_at(digest(commit.id()));
         let mut compare = |parent: Option<Digest>, before: &TreeSource<'_>| {
             let trees = (
                 before.directory_at(directory)?,
@@ -141,7 +164,7 @@ impl Store {
         }
         compared
             .iter()
-            .try_for_each(|parent| compare(*parent, &self.source_at(*parent)))?;
+            .try_for_each(|parent| compare(*parent, &self.objects.source_at(*parent)))?;
         Ok((files, compared))
     }
 }

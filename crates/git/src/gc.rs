@@ -9,7 +9,7 @@
 
 use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
-use super::{Error, Store};
+use super::{Error, Transactions};
 use orch_files::{Directory, io_error, open_regular};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -48,11 +48,11 @@ pub(super) enum GcState {
     Left(Option<File>),
 }
 
-impl Store {
+impl Transactions<'_> {
     /// Waits, by default five seconds, while a `git gc` works. Returns an error of
     /// [`Class::Busy`](orch_base::Class) if it still does.
     pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
-        let mut wait = self.patience(Duration::from_secs(5));
+        let mut wait = self.index.patience(Duration::from_secs(5));
         while let GcState::Collecting(who) = self.gc_state() {
             if !wait.again() {
                 return Err(gc_is_busy(&who));
@@ -65,13 +65,13 @@ impl Store {
     /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
         let (mut wait, mut wait_for_orch) = (
-            self.patience(Duration::from_secs(5)),
-            self.patience(PATIENCE),
+            self.index.patience(Duration::from_secs(5)),
+            self.index.patience(PATIENCE),
         );
         let path = self.objects.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {
-            match GcLock::create(&self.own_directory()?, self.objects.repo.commondir()) {
+            match GcLock::create(&self.layout.own_directory()?, self.objects.repo.commondir()) {
                 Ok(created) if created.is_alone() => {
                     if was_left {
                         remove_unfinished(&self.objects.directory());

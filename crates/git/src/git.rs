@@ -1,6 +1,6 @@
 //! The `git` command, for what libgit2 does not do: filters, and the index in all its formats.
 
-use super::Store;
+use super::Objects;
 use super::error::GitFault;
 use orch_base::{Code, Digest, Error};
 use orch_files::unnamed_file;
@@ -9,7 +9,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 
-impl Store {
+/// The `git` command, run in the work tree of a repository.
+#[derive(Clone, Copy)]
+pub(super) struct GitProgram<'s> {
+    pub objects: &'s Objects,
+    pub root: &'s Path,
+}
+
+impl GitProgram<'_> {
     /// Runs `git` in the work tree with `input` on its stdin, and returns its stdout. Returns an error if it
     /// cannot be started or fails.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
@@ -55,11 +62,11 @@ impl Store {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program();
         command
-            .current_dir(&self.root)
+            .current_dir(self.root)
             // Otherwise the environment could name another repository than the open one. Its variables about
             // object directories stay: libgit2 follows them too.
             .env("GIT_DIR", self.objects.repo.path())
-            .env("GIT_WORK_TREE", &self.root)
+            .env("GIT_WORK_TREE", self.root)
             .env_remove("GIT_PREFIX")
             // A reading command must take no locks and cannot ask questions.
             .env("GIT_OPTIONAL_LOCKS", "0")

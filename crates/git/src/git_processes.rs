@@ -3,7 +3,7 @@
 use super::error::commit_open;
 use super::lock::IndexLock;
 use super::side_work::SideWork;
-use super::{Error, Store};
+use super::{Error, Index, Transactions};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -41,12 +41,16 @@ pub(super) struct ReplacedIndex<'s> {
     _search: SideWork,
 }
 
-impl Store {
+impl Transactions<'_> {
     /// Returns an error if a `git commit`, or another of [`COMMITTERS`], is open in this work tree. While its editor is open
     /// it holds no lock, but fails if the branch moves. While its hooks run, a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
-        let open =
-            |process: PathBuf| Some((git_command(&self.root, &process, &COMMITTERS)?, process));
+        let open = |process: PathBuf| {
+            Some((
+                git_command(self.layout.root, &process, &COMMITTERS)?,
+                process,
+            ))
+        };
         match processes().find_map(open) {
             Some((command, process)) => Err(commit_open(
                 command,
@@ -56,25 +60,6 @@ impl Store {
         }
     }
 
-    /// Begins to search for those of [`EARLY_READERS`] that are at work. The index was replaced under this lock, and the
-    /// branch has moved.
-    pub(super) fn index_replaced<'s>(&'s self, lock: IndexLock<'s>) -> ReplacedIndex<'s> {
-        let (search, found) = (SideWork::default(), Arc::new(OnceLock::new()));
-        let (root, filled) = (self.root.clone(), Arc::clone(&found));
-        search.begin(move || {
-            filled.get_or_init(|| early_readers(&root));
-            Ok(())
-        });
-        ReplacedIndex {
-            lock,
-            root: self.root.clone(),
-            found,
-            _search: search,
-        }
-    }
-}
-
-impl Store {
     /// Whether the `git commit` in this work tree that this process was started by, for example as a hook, amends;
     /// `None` if there is none, or the system does not say.
     #[must_use]
@@ -82,13 +67,32 @@ impl Store {
         let mut process = PathBuf::from("/proc/self");
         for _ in 0..MOST_ABOVE {
             process = parent_of(&process)?;
-            if git_command(&self.root, &process, &["commit"]).is_some() {
+            if git_command(self.layout.root, &process, &["commit"]).is_some() {
                 let line = fs::read(process.join("cmdline")).ok()?;
                 let words = line.split(|byte| *byte == 0).skip(1);
                 return amends(words.map(|word| String::from_utf8_lossy(word).into_owned()));
             }
         }
         None
+    }
+}
+
+impl<'s> Index<'s> {
+    /// Begins to search for those of [`EARLY_READERS`] that are at work. The index was replaced under this lock, and the
+    /// branch has moved.
+    pub(super) fn index_replaced(&self, lock: IndexLock<'s>) -> ReplacedIndex<'s> {
+        let (search, found) = (SideWork::default(), Arc::new(OnceLock::new()));
+        let (root, filled) = (self.layout.root.to_owned(), Arc::clone(&found));
+        search.begin(move || {
+            filled.get_or_init(|| early_readers(&root));
+            Ok(())
+        });
+        ReplacedIndex {
+            lock,
+            root: self.layout.root.to_owned(),
+            found,
+            _search: search,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! `orch` are believed by later looks, and an executor may have written what it likes into them; what changed there is
 //! forgotten, which loses nothing.
 
-use super::{Store, caches, durable};
+use super::{GitSettings, caches, durable};
 use orch_base::Digest;
 use orch_files::FileStamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub struct GitGuard {
     caches: BTreeMap<PathBuf, Option<FileStamp>>,
 }
 
-impl Store {
+impl GitSettings<'_> {
     /// What the settings and the hooks of git, and the caches of `orch`, are now.
     pub fn guard(&self) -> GitGuard {
         GitGuard {
@@ -73,7 +73,10 @@ impl Store {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             caches::ALL.iter().any(|cache| name.starts_with(cache))
         };
-        let entries = fs::read_dir(self.own("")).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.layout.own(""))
+            .into_iter()
+            .flatten()
+            .flatten();
         let caches = entries.map(|entry| entry.path()).filter(is_cache);
         let files = caches.flat_map(files_below);
         files

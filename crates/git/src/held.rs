@@ -1,15 +1,15 @@
 //! What holds the locks of the repository, and what a killed process left.
 
 use super::gc::{GcState, NAME as GC_FILE};
-use super::{Error, Store};
+use super::{Error, Transactions};
 use orch_base::{Code, Diagnostic, Hint};
 use orch_files::{io_error, open_regular, writable};
 use std::fs::{self, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-impl Store {
+impl Transactions<'_> {
     /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if
     /// one holds it, for a commit that a killed process left unfinished, and for what else lets no order write. Returns
     /// an error if that cannot be told. Writes nothing.
@@ -39,7 +39,7 @@ impl Store {
         }
         found.extend(self.broken_journals()?);
         found.extend(self.obstacles());
-        let head = self.head()?;
+        let head = self.refs.head()?;
         let branch = head.branch;
         let shared = ["packed-refs", "config", "gc.pid"]
             .map(str::to_owned)
@@ -51,10 +51,10 @@ impl Store {
             .into_iter()
             .chain(shared.map(|name| self.objects.repo.commondir().join(format!("{name}.lock"))));
         for lock in locks.filter(|lock| lock.symlink_metadata().is_ok()) {
-            if lock == self.index_lock() && self.has_our_index_lock() {
+            if lock == self.index.index_lock() && self.index.has_our_index_lock() {
                 continue;
             }
-            found.push(self.lock_is_busy(&lock).into_warning());
+            found.push(self.layout.lock_is_busy(&lock).into_warning());
         }
         Ok(found)
     }
@@ -84,7 +84,8 @@ impl Store {
         ];
         for place in places
             .iter()
-            .chain([&self.root])
+            .map(PathBuf::as_path)
+            .chain([self.layout.root])
             .filter(|place| place.is_dir())
         {
             if let Err(source) = writable(place) {
@@ -98,7 +99,7 @@ impl Store {
 
     /// Who holds the lock among `orch` processes: `None` if nobody does, and no process if the system does not tell.
     fn holder(&self) -> Result<Option<Option<u32>>, Error> {
-        let path = self.own("lock");
+        let path = self.layout.own("lock");
         let fail = |source| io_error(&path, source);
         let file = match open_regular(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,9 +1,11 @@
 //! The history of paths, read from commits. The cost depends on the commits walked, not on the repository.
 
 use super::walk::WalkOrder;
-use super::{Error, Store, TreeSource, digest};
-use git2::Commit as GitCommit;
+use super::walk::{CommitGraph, CommitNode};
+use super::{Differences, Error, Objects, Refs, TreeSource, digest};
+use git2::{Commit as GitCommit, Oid};
 use orch_base::{Digest, RepoPath, Timestamp};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A commit that changes a file.
@@ -26,10 +28,63 @@ const MAX_MOVE: usize = 1000;
 /// How many entries of directories a search compares: the last 200 changes of a directory with 10,000 entries.
 const MAX_ENTRIES: u64 = 4_000_000;
 
-impl Store {
+/// The commits of a repository, and what each of them changes.
+#[derive(Clone, Copy)]
+pub struct History<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) refs: Refs<'s>,
+    pub(super) differences: &'s Differences,
+    /// How many walks have looked for the last changes of paths.
+    pub(super) walks: &'s Cell<usize>,
+}
+
+impl<'s> History<'s> {
+    /// The commits that are reachable from some and not from others, by date; each is read when it is needed if none is left
+    /// out. Returns an error if one cannot be read.
+    pub(super) fn walk_from(
+        &self,
+        from: &[Digest],
+        hidden: &[Digest],
+    ) -> Result<impl Iterator<Item = Result<Oid, Error>> + use<'s>, Error> {
+        let objects = self.objects;
+        let walk = self.commit_graph().walk(from, hidden)?;
+        Ok(walk.map(|id| objects.oid(id?)))
+    }
+
+    /// The same commits in an order of git. Returns an error if one cannot be read.
+    pub(super) fn sorted_walk(
+        &self,
+        from: &[Digest],
+        hidden: &[Digest],
+        order: WalkOrder,
+    ) -> Result<Vec<Oid>, Error> {
+        let sorted = self.commit_graph().sorted(from, hidden, order)?;
+        sorted.into_iter().map(|id| self.objects.oid(id)).collect()
+    }
+
+    /// The commits of this clone.
+    pub(super) fn commit_graph(
+        &self,
+    ) -> CommitGraph<impl FnMut(Digest) -> Result<CommitNode, Error> + use<'s>> {
+        let objects = self.objects;
+        CommitGraph::new(move |id| {
+            let commit = objects.find_commit(objects.oid(id)?)?;
+            Ok(CommitNode {
+                time: commit.time().seconds(),
+                parents: commit.parent_ids().map(digest).collect(),
+            })
+        })
+    }
+
+    /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
+    /// if git cannot read a commit.
+    pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
+        self.commit_graph().merge_bases(one, another)
+    }
+
     /// For each path, the commits that changed it, newest first, each with what it contains there; one walk for
     /// all. Returns an error if git cannot read the history.
-    pub fn history(
+    pub fn of_paths(
         &self,
         paths: &[RepoPath],
     ) -> Result<BTreeMap<RepoPath, Vec<PathChange>>, Error> {
@@ -93,7 +148,7 @@ impl Store {
         } else {
             tops(paths)
         };
-        let begin = self.tree_source(from);
+        let begin = self.objects.source_at(from);
         let mut has_merge = false;
         self.walk_by_time(from, |commit| {
             has_merge |= commit.parent_count() > 1;
@@ -126,7 +181,7 @@ impl Store {
         if !self.objects.has(blob)? {
             return Ok(None);
         }
-        if self.tree_source(from).blob_at(path)? == Some(blob) {
+        if self.objects.source_at(from).blob_at(path)? == Some(blob) {
             return Ok(Some(from));
         }
         // A command may ask about many tasks: one comparison of all that a commit changed then serves them all.
@@ -208,7 +263,7 @@ impl Store {
         name: &str,
         text: &str,
     ) -> Result<Option<Digest>, Error> {
-        if !self.boundary()?.is_empty() {
+        if !self.refs.boundary()?.is_empty() {
             return Ok(None);
         }
         let (mut found, mut is_only, mut left) = (None, true, MAX_WALK);
@@ -242,13 +297,13 @@ impl Store {
 
     /// The newest commit for which `is_meant` is true, among `from` and its ancestors. Skips commits older
     /// than `since`. Returns an error if git cannot read the history.
-    pub fn ancestor<'s>(
-        &'s self,
+    pub fn ancestor(
+        &self,
         from: &[Digest],
         since: Option<Timestamp>,
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        for id in self.objects.walk_from(from, &[])? {
+        for id in self.walk_from(from, &[])? {
             // A shallow clone ends here.
             let Some(commit) = self.objects.commit_if_held(id?)? else {
                 break;
@@ -257,7 +312,7 @@ impl Store {
                 continue;
             }
             let id = digest(commit.id());
-            if is_meant(&self.tree_source(id))? {
+            if is_meant(&self.objects.source_at(id))? {
                 return Ok(Some(id));
             }
         }
@@ -278,7 +333,7 @@ impl Store {
 
     /// Visits the history of HEAD, newest first, until `visit` returns false.
     fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
-        match self.head()?.commit {
+        match self.refs.head()?.commit {
             Some(head) => self.walk_between(head, None, visit),
             None => Ok(()),
         }
@@ -291,7 +346,7 @@ impl Store {
         from: Digest,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        for id in self.objects.walk_from(&[from], &[])? {
+        for id in self.walk_from(&[from], &[])? {
             // A shallow clone ends here.
             let Some(commit) = self.objects.commit_if_held(id?)? else {
                 break;
@@ -310,10 +365,7 @@ impl Store {
         until: Option<Digest>,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        for id in self
-            .objects
-            .sorted_walk(&[from], until.as_slice(), WalkOrder::ByDate)?
-        {
+        for id in self.sorted_walk(&[from], until.as_slice(), WalkOrder::ByDate)? {
             // A shallow clone ends here.
             let Some(commit) = self.objects.commit_if_held(id)? else {
                 break;

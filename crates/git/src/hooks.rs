@@ -1,6 +1,6 @@
 //! The directory of git hooks, and whether other repositories may share it.
 
-use super::{Error, Store};
+use super::{Error, GitSettings};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -25,26 +25,27 @@ pub enum HooksLocation {
     Outside,
 }
 
-impl Store {
+impl GitSettings<'_> {
     /// The hooks directory that git uses: `core.hooksPath`, otherwise the one that all work trees share. Returns
     /// an error if git fails.
     pub fn hooks(&self) -> Result<Hooks, Error> {
-        let (git, tree) = (self.objects.repo.path().to_str(), self.root.to_str());
+        let (git, tree) = (self.objects.repo.path().to_str(), self.layout.root.to_str());
         // The environment may name them relative to the start directory of `orch`.
         let places = git
             .zip(tree)
             .map(|(git, tree)| [format!("--git-dir={git}"), format!("--work-tree={tree}")]);
         let mut arguments: Vec<&str> = places.iter().flatten().map(String::as_str).collect();
         arguments.extend(["rev-parse", "--git-path", "hooks"]);
-        let answer = self.git(&arguments, &[])?;
+        let answer = self.git.git(&arguments, &[])?;
         // git runs hooks at the root of the work tree, so its answer is relative to that.
         let directory = self
+            .layout
             .root
             .join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)));
         let real = resolved(&directory);
         let location = if real.starts_with(resolved(self.objects.repo.commondir())) {
             HooksLocation::Git
-        } else if real.starts_with(&self.root) {
+        } else if real.starts_with(self.layout.root) {
             HooksLocation::WorkTree
         } else {
             HooksLocation::Outside

@@ -8,12 +8,13 @@ use super::entries::Staged;
 use super::environment::settings;
 use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
+use super::lock_wait::LockWait;
 use super::ls_files::Listed;
 use super::next_index::NextIndex;
 use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
 use super::splice::is_plain;
 use super::update_index::GitUpdate;
-use super::{Error, Store, side_work};
+use super::{Error, Filters, GitProgram, Layout, Objects, side_work};
 use orch_base::{Class, Code, Hint, RepoPath};
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
 use orch_files::io_error;
@@ -98,10 +99,30 @@ impl IndexUpdate<'_> {
     }
 }
 
-impl Store {
+/// The index of the work tree, and its lock.
+#[derive(Clone, Copy)]
+pub struct Index<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) git: GitProgram<'s>,
+    pub(super) layout: Layout<'s>,
+    pub(super) filters: Filters<'s>,
+    /// How long a caller waits for locks, if not as long as suits each.
+    pub(super) wait: Option<Duration>,
+}
+
+impl<'s> Index<'s> {
+    /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
+    pub(super) fn patience(&self, usual: Duration) -> LockWait {
+        LockWait::at_most(if self.wait.is_some() {
+            Duration::ZERO
+        } else {
+            usual
+        })
+    }
+
     /// Takes git's index lock, so that no other process can stage or check out anything. Returns an error of
     /// [`Class::Busy`] if another process holds it.
-    pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'_>, Error> {
+    pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'s>, Error> {
         match self.lock_plain_index() {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -121,12 +142,12 @@ impl Store {
     }
 
     /// Locks the index if it is one that this process can write.
-    fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'_>>> {
+    fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'s>>> {
         if self.wants_git_to_write() {
             return Ok(None);
         }
         let lock = self.lock_index()?;
-        let read = read_index(&self.index(), self.format())?;
+        let read = read_index(&self.path(), self.objects.format)?;
         let plain = read.filter(|read| is_plain(&read.index));
         Ok(plain.map(|read| PlainUpdate {
             read,
@@ -141,12 +162,12 @@ impl Store {
             return true;
         };
         let hooks = match config.get_path("core.hookspath") {
-            Ok(path) => self.root.join(path),
+            Ok(path) => self.layout.root.join(path),
             Err(_) => self.objects.repo.commondir().join("hooks"),
         };
         hooks.join("post-index-change").exists()
             || config.get_str("core.fsync").is_ok()
-            || (config.get_str("core.sharedrepository").is_ok() && !self.index().exists())
+            || (config.get_str("core.sharedrepository").is_ok() && !self.path().exists())
     }
 
     /// The entries of these paths, read under the lock.
@@ -166,8 +187,8 @@ impl Store {
 
     /// Writes these changes, which the index read under the lock does not have. Returns the lock if this process
     /// still holds it; git releases its own when it has written.
-    pub(super) fn finish_index_update<'s>(
-        &'s self,
+    pub(super) fn finish_index_update(
+        &self,
         update: IndexUpdate<'s>,
         due: &[IndexChange],
     ) -> Result<Option<IndexLock<'s>>, Error> {
@@ -196,7 +217,7 @@ impl Store {
     pub(super) fn lock_written_index(
         &self,
         changes: &[IndexChange],
-    ) -> Result<Option<IndexLock<'_>>, Error> {
+    ) -> Result<Option<IndexLock<'s>>, Error> {
         match self.lock_index() {
             Ok(lock) => match self.is_written(changes) {
                 Ok(true) => Ok(Some(lock)),
@@ -222,7 +243,7 @@ impl Store {
 
     /// The lock of the index; `None` where it cannot be taken, for example without hard links: git locks in its own way.
     /// Returns an error of [`Class::Busy`] if git holds it.
-    pub(super) fn wait_for_index_lock(&self) -> Result<Option<IndexLock<'_>>, Error> {
+    pub(super) fn wait_for_index_lock(&self) -> Result<Option<IndexLock<'s>>, Error> {
         patiently(|| match self.lock_index() {
             Ok(lock) => Ok(Some(lock)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.index_is_busy()),
@@ -287,7 +308,7 @@ impl Store {
 
     /// The index entries of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
-        match read_index(&self.index(), self.format()) {
+        match read_index(&self.path(), self.objects.format) {
             Ok(Some(read)) => Ok(read.index.staged(changes.iter().map(|change| &change.path))),
             Ok(None) | Err(_) => self.listed(changes),
         }
@@ -300,7 +321,7 @@ impl Store {
             arguments.push("--");
             arguments.extend(changes.iter().map(|change| change.path.as_str()));
         }
-        let listed = self.git(&arguments, &[])?;
+        let listed = self.git.git(&arguments, &[])?;
         let mut staged = Staged::default();
         for Listed {
             mode,
@@ -324,9 +345,11 @@ impl Store {
             }
         }
         // An intent-to-add entry is listed with the empty blob.
-        let nothing = self.format().blob(b"");
+        let nothing = self.objects.format.blob(b"");
         if staged.entries.values().any(|entry| entry.blob == nothing) {
-            let listed = self.git(&["diff-files", "--name-only", "--diff-filter=A", "-z"], &[])?;
+            let listed = self
+                .git
+                .git(&["diff-files", "--name-only", "--diff-filter=A", "-z"], &[])?;
             for path in listed.split(|byte| *byte == 0) {
                 let entry = staged.entries.get_mut(&*String::from_utf8_lossy(path));
                 entry

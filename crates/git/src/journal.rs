@@ -4,7 +4,7 @@ use super::durable::read_if_regular;
 use super::read_index::IndexChange;
 use super::references::RefStorage;
 use super::side_work::{self, SideWork};
-use super::{Error, Store, durable};
+use super::{Error, Transactions, durable};
 use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use orch_files::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
@@ -73,17 +73,17 @@ impl Journal {
     }
 }
 
-impl Store {
+impl Transactions<'_> {
     /// Writes the journal, and returns what must be synced before anything else is changed. Returns an error
     /// if it cannot be written.
     ///
     /// It need not be written atomically: an incomplete journal belongs to a batch that has not changed
     /// anything yet.
     pub(super) fn write_journal(&self, journal: &Journal) -> Result<[PathBuf; 3], Error> {
-        let path = self.own(FILE);
+        let path = self.layout.own(FILE);
         let fail = |source| io_error(&path, source);
         let text = serde_json::to_vec(journal).map_err(|error| fail(error.into()))?;
-        let created = self.own_directory()?.create_anew(FILE);
+        let created = self.layout.own_directory()?.create_anew(FILE);
         created
             .and_then(|mut file| file.write_all(&text))
             .map_err(fail)?;
@@ -96,7 +96,7 @@ impl Store {
 
     /// Whether a batch is in progress, or was when its process died. Returns an error if that is unknown.
     pub fn has_journal(&self) -> Result<bool, Error> {
-        let path = self.own(FILE);
+        let path = self.layout.own(FILE);
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             found => found
@@ -106,7 +106,7 @@ impl Store {
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
-        let (path, own) = (self.own(FILE), self.own_directory()?);
+        let (path, own) = (self.layout.own(FILE), self.layout.own_directory()?);
         let removed = own.held(FILE);
         own.remove_if_there(FILE)
             .map_err(|source| io_error(&path, source))?;
@@ -116,7 +116,7 @@ impl Store {
 
     /// Whether a process is committing, or left something when it was killed. Returns an error if that is unknown.
     pub(super) fn has_leftovers(&self) -> Result<bool, Error> {
-        Ok(self.has_journal()? || self.has_our_index_lock())
+        Ok(self.has_journal()? || self.index.has_our_index_lock())
     }
 
     /// Completes or removes what a killed process left. Costs two file lookups if there is nothing. Returns
@@ -130,14 +130,14 @@ impl Store {
         match self.try_lock()? {
             Some(_lock) => self
                 .finish_leftovers()
-                .and_then(|()| self.clear_index_lock()),
+                .and_then(|()| self.index.clear_index_lock()),
             None => Ok(()),
         }
     }
 
     /// Completes or takes back what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
-        let path = self.own(FILE);
+        let path = self.layout.own(FILE);
         let journal = match read_journal(&path)? {
             None => return Ok(()),
             // A process was killed before it wrote anything.
@@ -152,7 +152,8 @@ impl Store {
             .metadata()
             .and_then(|metadata| metadata.modified())
             .ok();
-        self.clear_reference_lock(&journal.reference, journal.new, since)?;
+        self.refs
+            .clear_reference_lock(&journal.reference, journal.new, since)?;
         for file in &journal.files {
             self.remove_temporary(&file.path);
         }
@@ -170,8 +171,8 @@ impl Store {
     /// committed since. The lock of the index, which a killed process may have left, is held until everything agrees,
     /// because a `git commit` that takes it before commits what does not.
     pub(super) fn follow_head(&self, journal: &Journal, was_replaced: bool) -> Result<(), Error> {
-        self.hold_index()?;
-        let head = self.head_tree()?;
+        self.index.hold_index()?;
+        let head = self.refs.head_source()?;
         let mut files = Vec::new();
         for JournalFile {
             path,
@@ -180,21 +181,21 @@ impl Store {
         } in &journal.files
         {
             let disk = self.blob_on_disk(path)?;
-            let committed = self.blob_in(head, &journal.after_moves(path))?;
-            let held = self.blob_in(head, path)?;
+            let committed = head.blob_at(&journal.after_moves(path))?;
+            let held = head.blob_at(path)?;
             if disk == *before && committed == Some(*after) {
                 files.push((
-                    path.under(&self.root),
+                    path.under(self.layout.root),
                     Some(self.objects.find_blob(self.objects.oid(*after)?)?),
                 ));
             } else if disk == Some(*after) && disk != *before && held == *before {
                 // A power failure took back the branch, but not the file.
                 let blob = before.map(|blob| self.objects.find_blob(self.objects.oid(blob)?));
-                files.push((path.under(&self.root), blob.transpose()?));
+                files.push((path.under(self.layout.root), blob.transpose()?));
             }
         }
         for (path, _) in files.iter().filter(|(_, blob)| blob.is_none()) {
-            durable::remove(&self.root, path);
+            durable::remove(self.layout.root, path);
         }
         let written = files
             .iter()
@@ -202,19 +203,14 @@ impl Store {
         let written: Vec<_> = written.collect();
         for directory in durable::directories_of(written.iter().map(|(path, _)| path.as_path())) {
             // A power failure may take a new directory with all that is in it.
-            Directory::make(&self.root, &directory)
+            Directory::make(self.layout.root, &directory)
                 .map_err(|source| io_error(&directory, source))?;
         }
-        durable::write_all(&self.root, &written)?;
+        durable::write_all(self.layout.root, &written)?;
         self.sync_places(journal).wait()?;
         for moved in &journal.moves {
-            let is_committed = match &head {
-                Some(tree) => {
-                    self.entry_at(*tree, &moved.to)?.is_some()
-                        && self.entry_at(*tree, &moved.from)?.is_none()
-                }
-                None => false,
-            };
+            let is_committed =
+                head.object(&moved.to)?.is_some() && head.object(&moved.from)?.is_none();
             if is_committed && let Err(error) = self.move_path(moved) {
                 // Something else is there by now; git shows it.
                 tracing::warn!(error = error.logged(), "cannot move a path");
@@ -227,7 +223,7 @@ impl Store {
             after,
         } in &journal.index
         {
-            let held = self.blob_in(head, path)?;
+            let held = head.blob_at(path)?;
             let is = |side: &Option<(Digest, i32)>| held == side.map(|(blob, _)| blob);
             if is(after) {
                 changes.push(IndexChange {
@@ -243,18 +239,21 @@ impl Store {
                 });
             }
         }
-        self.sync_index(&changes, was_replaced)?;
-        self.clear_index_lock()
+        self.index.sync_index(&changes, was_replaced)?;
+        self.index.clear_index_lock()
     }
 
     /// Begins to sync the branch, and the directories of the index and of the files of a batch. Those above a new file may
     /// be new.
     pub(super) fn sync_places(&self, journal: &Journal) -> SideWork {
-        let references = self.files_of(&journal.reference);
-        let targets = journal.files.iter().map(|file| file.path.under(&self.root));
+        let references = self.refs.files_of(&journal.reference);
+        let targets = journal
+            .files
+            .iter()
+            .map(|file| file.path.under(self.layout.root));
         let changed: Vec<PathBuf> = targets
             .chain(references.iter().cloned())
-            .chain([self.index()])
+            .chain([self.index.path()])
             .collect();
         let mut places: BTreeSet<PathBuf> =
             durable::directories_of(changed.iter().map(PathBuf::as_path))
@@ -263,8 +262,8 @@ impl Store {
         places.extend(references);
         for file in journal.files.iter().filter(|file| file.before.is_none()) {
             places.extend(durable::directories_above(
-                &self.root,
-                &file.path.under(&self.root),
+                self.layout.root,
+                &file.path.under(self.layout.root),
             ));
         }
         let syncs = SideWork::default();
@@ -276,7 +275,7 @@ impl Store {
     /// killed at while writing it belongs to a batch that has not changed anything yet; of any other, only people can
     /// tell what it was. Nothing that was set aside earlier is replaced.
     fn set_aside(&self) -> Result<(), Error> {
-        let (path, own) = (self.own(FILE), self.own_directory()?);
+        let (path, own) = (self.layout.own(FILE), self.layout.own_directory()?);
         let fail = |source| io_error(&path, source);
         let taken = own.names().map_err(fail)?;
         let further = (2_u64..).map(|number| format!("{BROKEN}-{number}"));
@@ -285,7 +284,7 @@ impl Store {
             return Ok(());
         };
         own.rename(FILE, &own, &name).map_err(fail)?;
-        let kept = self.own(&name);
+        let kept = self.layout.own(&name);
         tracing::warn!(kept = %kept.display(), "the journal cannot be read; it is kept");
         self.set_aside.borrow_mut().push(broken(&kept));
         Ok(())
@@ -298,7 +297,7 @@ impl Store {
 
     /// A finding for each journal that could not be read and is kept. Returns an error if that cannot be told.
     pub(super) fn broken_journals(&self) -> Result<Vec<Diagnostic>, Error> {
-        let directory = self.own("");
+        let directory = self.layout.own("");
         let entries = match fs::read_dir(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(|source| io_error(&directory, source))?,
@@ -318,25 +317,26 @@ impl Store {
     /// Moves a file or a directory in the work tree. One that is gone was moved already. Returns an error if
     /// something is at the new path, or a directory cannot be written.
     pub(super) fn move_path(&self, moved: &MovedPath) -> Result<(), Error> {
-        let [from, to] = [&moved.from, &moved.to].map(|path| path.under(&self.root));
+        let [from, to] = [&moved.from, &moved.to].map(|path| path.under(self.layout.root));
         if from.symlink_metadata().is_err() {
             return Ok(());
         }
-        durable::move_path(&self.root, &from, &to)
+        durable::move_path(self.layout.root, &from, &to)
     }
 
     /// The digest of a regular file in the work tree, of the bytes as they are. Returns an error if it cannot be read,
     /// because nobody knows whether such a file has changed.
     pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        let path = path.under(&self.root);
+        let path = path.under(self.layout.root);
         let bytes = durable::read_if_there(&path).map_err(|source| io_error(&path, source))?;
-        Ok(bytes.map(|bytes| self.format().blob(&bytes)))
+        Ok(bytes.map(|bytes| self.objects.format.blob(&bytes)))
     }
 
     /// Writes a reference again whose file a power failure left without its bytes: a rename may reach the disk before
     /// them. The journal and the commit that it names were synced before the branch moved.
     fn mend_reference(&self, journal: &Journal) -> Result<(), Error> {
-        let (RefStorage::Files, true) = (&self.references, is_reference(&journal.reference)) else {
+        let (RefStorage::Files, true) = (self.refs.references, is_reference(&journal.reference))
+        else {
             return Ok(());
         };
         let path = self.objects.repo.commondir().join(&journal.reference);
@@ -363,7 +363,8 @@ impl Store {
         let Some(directory) = path.parent() else {
             return;
         };
-        let Ok(directory) = Directory::open(&self.root, &directory.under(&self.root)) else {
+        let Ok(directory) = Directory::open(self.layout.root, &directory.under(self.layout.root))
+        else {
             return;
         };
         let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(durable::TEMPORARY);

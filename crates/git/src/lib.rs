@@ -33,6 +33,7 @@ mod hooks;
 mod index;
 mod index_entry;
 mod journal;
+mod layout;
 mod listing;
 mod lock;
 mod lock_wait;
@@ -46,7 +47,6 @@ mod next_index;
 mod objects;
 mod pack;
 mod patch;
-mod places;
 mod read_index;
 mod recent;
 mod ref_tables;
@@ -59,7 +59,6 @@ mod sparse;
 mod splice;
 mod staged;
 mod torn;
-mod tree;
 mod update_index;
 mod varint;
 mod vet;
@@ -70,68 +69,59 @@ mod writers;
 mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
-pub use code::{CodeCommit, CodePart, OnlyFiles, Since, Start};
+pub use clean::Filters;
+pub use code::{CodeCommit, CodePart, CodeParts, OnlyFiles, Since, Start};
 pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
-pub use commit::{Committed, PlannedCommit, Transaction, Write};
-pub use conflict::{Operation, Unmerged};
+pub use commit::{Committed, PlannedCommit, Transaction, Transactions, Write};
+pub use conflict::{GitSettings, Operation, Unmerged};
 pub use environment::Environment;
 pub use git::{git_pager, git_version};
 pub use guard::GitGuard;
-pub use history::PathChange;
+pub use history::{History, PathChange};
 pub use hooks::{Hooks, HooksLocation};
-pub use index::resolving;
+pub use index::{Index, resolving};
 pub use journal::MovedPath;
+pub use layout::Layout;
 pub use lock::IndexGate;
 pub use lock_wait::{LockWait, PATIENCE};
 pub use log_file::LogFile;
-pub use message::trailers;
+pub use message::{Messages, trailers};
 pub use objects::Objects;
-use orch_base::{Diagnostic, Digest, Error, ObjectFormat, Patterns};
-use orch_files::{Directory, io_error};
-pub use places::BranchTip;
-pub use places::tree_id;
-pub use removals::Removal;
+use orch_base::{Diagnostic, Digest, Error, Patterns};
+use orch_files::io_error;
+pub use references::{BranchTip, Refs};
+pub use removals::{Removal, Removals};
 pub use side_work::SideWork;
-pub use sign::Signature;
-pub use sources::TreeSource;
+pub use sign::{Identity, Signature};
+pub use sources::{TreeSource, tree_id};
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 pub use writers::SeenWriters;
 
-use differences::{CommitDifference, DifferenceKey};
+use differences::Differences;
+use git::GitProgram;
 use git2::{Oid, Repository};
 use listing::Listing;
-use recent::Recent;
 use references::RefStorage;
-use sign::Person;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A git repository, usually with a work tree.
+/// A git repository, usually with a work tree. Its parts do the work; each says what it needs.
 pub struct Store {
     objects: Objects,
     references: RefStorage,
     root: PathBuf,
     options: StoreOptions,
-    shared_attributes: OnceCell<Vec<PathBuf>>,
-    conversions: RefCell<clean::Conversions>,
-    /// How often it was not known without the settings of git whether it converts bytes.
-    converted: Cell<u64>,
-    /// Cached results about parts of trees.
+    filters: clean::FilterState,
     parts: code::Parts,
-    differences: RefCell<Recent<DifferenceKey, Arc<CommitDifference>>>,
-    /// How many walks have looked for the last changes of paths.
+    differences: Differences,
     walks: Cell<usize>,
     removed: RefCell<Option<removals::KnownRemovals>>,
-    /// The findings about journals that were set aside and that nobody was told of yet.
     set_aside: RefCell<Vec<Diagnostic>>,
 }
-
-/// The permissions of directories where the users of a machine share no repository.
-const UNSHARED: u32 = 0o700;
 
 /// Counters for tests of how often a store does expensive work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -166,9 +156,6 @@ pub fn libgit2_version() -> String {
     let (major, minor, patch) = git2::Version::get().libgit2_version();
     format!("{major}.{minor}.{patch}")
 }
-
-/// How many bytes of differences of commits a generation of the cache holds.
-const RECENT_DIFFERENCES: usize = 8 << 20;
 
 /// What the configuration permits.
 #[derive(Debug, Clone, Default)]
@@ -229,8 +216,7 @@ impl Store {
     /// is, because it is asked for at the next commit or not again, and nothing in libgit2, which would keep 256 MB.
     pub fn prepare_for_history(&self) {
         self.objects.prepare_for_history();
-        self.differences
-            .replace(Recent::at_most(RECENT_DIFFERENCES / 8));
+        self.differences.prepare_for_history();
     }
 
     /// Opens the repository around `start`, or the one that the environment names; `None` outside git.
@@ -250,16 +236,14 @@ impl Store {
             references,
             root,
             options: StoreOptions::default(),
-            shared_attributes: OnceCell::new(),
-            conversions: RefCell::default(),
-            converted: Cell::default(),
+            filters: clean::FilterState::default(),
             parts: code::Parts::default(),
-            differences: Recent::at_most(RECENT_DIFFERENCES).into(),
+            differences: Differences::default(),
             walks: Cell::default(),
             removed: RefCell::default(),
             set_aside: RefCell::default(),
         };
-        store.refuse_old_git()?;
+        store.refs().refuse_old_git()?;
         Ok(Some(store))
     }
 
@@ -276,14 +260,6 @@ impl Store {
             environment,
             options,
             costs,
-        }
-    }
-
-    /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
-    pub fn refuse_bare(&self) -> Result<(), Error> {
-        match self.objects.repo.workdir() {
-            Some(_) => Ok(()),
-            None => Err(error::bare(self.objects.repo.path())),
         }
     }
 
@@ -304,24 +280,9 @@ impl Store {
         Ok(())
     }
 
-    /// Commits everything in the work tree that is not ignored, like `git add -A && git commit`. Returns an
-    /// error if git fails.
-    pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
-        self.git(&["add", "-A"], &[])?;
-        Ok(self
-            .git(&["commit", "-q", "--no-verify", "-m", message], &[])
-            .map(drop)?)
-    }
-
-    /// The same repository with other options.
-    #[must_use]
-    pub fn with_options(self, options: StoreOptions) -> Self {
-        Self { options, ..self }
-    }
-
-    /// Waits this long for the locks of other processes.
-    pub fn wait_for_locks(&mut self, wait: Duration) {
-        self.options.wait = Some(wait);
+    /// What its user permits and waits for.
+    pub fn options_mut(&mut self) -> &mut StoreOptions {
+        &mut self.options
     }
 
     /// The objects of the repository.
@@ -330,70 +291,130 @@ impl Store {
         &self.objects
     }
 
-    /// The root of the work tree.
+    /// Its directories and files.
     #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The git directory of this work tree.
-    pub fn git_directory(&self) -> &Path {
-        self.objects.repo.path()
-    }
-
-    /// The git directory that all work trees of the repository share.
-    pub fn common_directory(&self) -> &Path {
-        self.objects.repo.commondir()
-    }
-
-    /// The format of the ids of its objects.
-    #[must_use]
-    pub fn format(&self) -> ObjectFormat {
-        self.objects.format
-    }
-
-    /// The path of a file of `orch` for this work tree, inside the git directory.
-    #[must_use]
-    pub fn own(&self, name: &str) -> PathBuf {
-        self.objects.repo.path().join("orch").join(name)
-    }
-
-    /// The directory of `orch` for this work tree, created if it is missing. Returns an error if it cannot be
-    /// opened or is a link.
-    pub fn own_directory(&self) -> Result<Directory, Error> {
-        let git = self.objects.repo.path();
-        let path = git.join("orch");
-        let made = Directory::make(git, &path).map_err(|source| io_error(&path, source))?;
-        // Whoever may open the lock can hold it. The owner of the directory may be another user who shares it.
-        if let Err(error) = made.permit(self.sharing()?) {
-            tracing::debug!(%error, "cannot set the permissions of .git/orch");
+    pub fn layout(&self) -> Layout<'_> {
+        Layout {
+            objects: &self.objects,
+            root: &self.root,
         }
-        Ok(made)
     }
 
-    /// Replaces a file in the directory of `orch` for this work tree by one that only this user can read and change.
-    /// Returns an error if it cannot be written.
-    pub fn keep_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let written = durable::write_private(&self.own_directory()?, name, bytes);
-        written.map_err(|source| io_error(&self.own(name), source))
+    fn git(&self) -> GitProgram<'_> {
+        GitProgram {
+            objects: &self.objects,
+            root: &self.root,
+        }
     }
 
-    /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
-    fn sharing(&self) -> Result<u32, Error> {
-        let said = environment::settings(&self.objects.repo)
-            .map_err(libgit2)?
-            .get_str("core.sharedRepository")
-            .map(str::to_owned);
-        let said = said.unwrap_or_default().to_lowercase();
-        Ok(match said.as_str() {
-            "group" | "true" | "yes" | "on" | "1" => 0o770,
-            "all" | "world" | "everybody" | "2" => 0o775,
-            octal if octal.starts_with('0') => {
-                let files = u32::from_str_radix(octal, 8).unwrap_or_default() & 0o666;
-                0o700 | files | (files & 0o444) >> 2
-            }
-            _ => UNSHARED,
-        })
+    /// Its references.
+    #[must_use]
+    pub fn refs(&self) -> Refs<'_> {
+        Refs {
+            objects: &self.objects,
+            references: &self.references,
+            git: self.git(),
+            layout: self.layout(),
+            wait: self.options.wait,
+        }
+    }
+
+    /// What git converts on the way from the work tree to its objects.
+    #[must_use]
+    pub fn filters(&self) -> Filters<'_> {
+        Filters {
+            objects: &self.objects,
+            git: self.git(),
+            layout: self.layout(),
+            state: &self.filters,
+        }
+    }
+
+    /// Its index.
+    #[must_use]
+    pub fn index(&self) -> Index<'_> {
+        Index {
+            objects: &self.objects,
+            git: self.git(),
+            layout: self.layout(),
+            filters: self.filters(),
+            wait: self.options.wait,
+        }
+    }
+
+    /// Its commits.
+    #[must_use]
+    pub fn history(&self) -> History<'_> {
+        History {
+            objects: &self.objects,
+            refs: self.refs(),
+            differences: &self.differences,
+            walks: &self.walks,
+        }
+    }
+
+    /// The commits that remove files.
+    #[must_use]
+    pub fn removals(&self) -> Removals<'_> {
+        Removals {
+            history: self.history(),
+            removed: &self.removed,
+        }
+    }
+
+    /// The code in its commits.
+    #[must_use]
+    pub fn code(&self) -> CodeParts<'_> {
+        CodeParts {
+            objects: &self.objects,
+            history: self.history(),
+            parts: &self.parts,
+        }
+    }
+
+    /// Who commits, and signs.
+    #[must_use]
+    pub fn identity(&self) -> Identity<'_> {
+        Identity {
+            objects: &self.objects,
+            git: self.git(),
+        }
+    }
+
+    /// The messages of commits that git is making.
+    #[must_use]
+    pub fn messages(&self) -> Messages<'_> {
+        Messages {
+            objects: &self.objects,
+            git: self.git(),
+            layout: self.layout(),
+        }
+    }
+
+    /// Its settings about merges, commands and hooks.
+    #[must_use]
+    pub fn settings(&self) -> GitSettings<'_> {
+        GitSettings {
+            objects: &self.objects,
+            git: self.git(),
+            layout: self.layout(),
+        }
+    }
+
+    /// What commits batches.
+    #[must_use]
+    pub fn transactions(&self) -> Transactions<'_> {
+        Transactions {
+            objects: &self.objects,
+            refs: self.refs(),
+            index: self.index(),
+            layout: self.layout(),
+            git: self.git(),
+            filters: self.filters(),
+            identity: self.identity(),
+            options: &self.options,
+            set_aside: &self.set_aside,
+        }
     }
 
     /// The counters since the store was opened.
@@ -415,36 +436,6 @@ impl Store {
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
         }
-    }
-
-    /// The author name that git would record in a commit now.
-    #[must_use]
-    pub fn identity_name(&self) -> Option<String> {
-        self.identity(Person::Author)
-            .ok()?
-            .name()
-            .ok()
-            .map(str::to_owned)
-    }
-
-    /// The email address of the author of commits; `None` if git has no identity.
-    #[must_use]
-    pub fn identity_address(&self) -> Option<String> {
-        self.identity(Person::Author)
-            .ok()?
-            .email()
-            .ok()
-            .map(str::to_owned)
-    }
-
-    /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.
-    pub fn identity_line(&self) -> Result<String, Error> {
-        let committer = self.identity(Person::Committer)?;
-        let (name, mail) = (
-            committer.name().unwrap_or_default(),
-            committer.email().unwrap_or_default(),
-        );
-        Ok(format!("{name} <{mail}>"))
     }
 }
 

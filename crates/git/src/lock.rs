@@ -6,13 +6,13 @@
 //! index.lock: File exists".
 //!
 //! If this process is killed meanwhile, the lock file stays, as git's own does. It is taken only under the
-//! kernel lock of [`Store::begin`], so a process that holds that lock and finds a file with our content knows
+//! kernel lock of [`Transactions::begin`](super::Transactions::begin), so a process that holds that lock and finds a file with our content knows
 //! that its owner is dead, and removes it; every command of `orch` does so first. A regular exit waits until
 //! the lock is released, see [`IndexGate`].
 
 use super::durable::read_if_regular;
 use super::next_index::NextIndex;
-use super::{Error, Store, durable};
+use super::{Error, Index, durable};
 use orch_base::locked;
 use orch_files::{Directory, io_error};
 use std::fs::{self, Metadata};
@@ -72,21 +72,21 @@ pub(super) struct IndexLock<'s> {
     _holding: MutexGuard<'s, ()>,
 }
 
-impl Store {
+impl<'s> Index<'s> {
     /// Takes the index lock, or takes over the one that a killed process left. The caller holds the lock among `orch`
     /// processes.
     ///
     /// Fails with [`io::ErrorKind::AlreadyExists`] if another process holds it. Other errors mean that it
     /// cannot be taken in this way, for example without hard links.
-    pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
-        let kept = self.own(KEPT);
+    pub(super) fn lock_index(&self) -> io::Result<IndexLock<'s>> {
+        let kept = self.layout.own(KEPT);
         if !is_ours(&kept).unwrap_or(false) {
             durable::write_atomic(self.objects.repo.path(), &kept, CONTENT.as_bytes())
                 .map_err(io::Error::other)?;
         }
         let holding = locked(&self.objects.environment.index_gate.0);
         let lock = self.index_lock();
-        let own = self.own_directory().map_err(io::Error::other)?;
+        let own = self.layout.own_directory().map_err(io::Error::other)?;
         let git = Directory::open(self.objects.repo.path(), self.objects.repo.path())?;
         match own.link(KEPT, &git, LOCK) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_ours(&lock)? => {
@@ -98,7 +98,7 @@ impl Store {
             lock,
             own: Arc::new(own),
             git,
-            index: self.index(),
+            index: self.path(),
             is_left: false,
             _holding: holding,
         })
@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// The index of this work tree, even if a git hook runs with another one.
-    pub(super) fn index(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.objects.repo.path().join(INDEX)
     }
 }

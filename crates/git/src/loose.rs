@@ -1,10 +1,11 @@
 //! New objects as files, one for each, as git writes them; see "object storage format" in git's documentation.
 
 use super::deflate::Deflate;
+use super::layout::UNSHARED;
 use super::new_pack::own_name;
 use super::objects::damaged;
 use super::side_work::SideWork;
-use super::{Error, Store, UNSHARED, durable};
+use super::{Error, Layout, Objects, durable};
 use crate::error::libgit2;
 use git2::{ObjectType, OdbLookupFlags, Oid};
 use orch_base::Digest;
@@ -20,7 +21,7 @@ const NEW_OBJECT: &str = "tmp_obj_orch";
 
 /// New objects, of which the files are synced while others are made.
 pub(super) struct LooseObjects<'s> {
-    store: &'s Store,
+    objects: &'s Objects,
     directory: Directory,
     deflate: Deflate,
     syncs: SideWork,
@@ -33,16 +34,17 @@ pub(super) struct LooseObjects<'s> {
 }
 
 impl<'s> LooseObjects<'s> {
-    pub(super) fn new(store: &'s Store) -> Result<Self, Error> {
-        let path = store.objects.directory();
+    pub(super) fn new(layout: Layout<'s>) -> Result<Self, Error> {
+        let objects = layout.objects;
+        let path = objects.directory();
         Ok(Self {
-            store,
+            objects,
             directory: Directory::open(&path, &path).map_err(|source| io_error(&path, source))?,
             deflate: Deflate::new(),
             syncs: SideWork::default(),
             added: HashSet::new(),
             parents: BTreeSet::new(),
-            shared: Some(store.sharing()?).filter(|mode| *mode != UNSHARED),
+            shared: Some(layout.sharing()?).filter(|mode| *mode != UNSHARED),
         })
     }
 
@@ -54,13 +56,13 @@ impl<'s> LooseObjects<'s> {
         id: Digest,
         content: &[u8],
     ) -> Result<(), Error> {
-        let oid = self.store.objects.oid(id)?;
+        let oid = self.objects.oid(id)?;
         if !self.added.insert(id) {
             return Ok(());
         }
-        self.store.objects.remove_if_torn(oid)?;
-        self.store.objects.refuse_torn(oid)?;
-        let objects = self.store.objects.repo.odb().map_err(libgit2)?;
+        self.objects.remove_if_torn(oid)?;
+        self.objects.refuse_torn(oid)?;
+        let objects = self.objects.repo.odb().map_err(libgit2)?;
         let is_there = objects.exists_ext(oid, OdbLookupFlags::NO_REFRESH);
         if is_there {
             let held = objects
@@ -70,11 +72,11 @@ impl<'s> LooseObjects<'s> {
                 return Err(damaged(oid, "it does not have the bytes that its id names"));
             }
         }
-        if is_there || self.store.objects.environment.moves_objects {
+        if is_there || self.objects.environment.moves_objects {
             // It also renews the time of an object that is there, so that `git gc` does not take it for an old one.
             objects.write(kind, content).map_err(libgit2)?;
         } else {
-            let path = self.store.objects.loose_file(oid);
+            let path = self.objects.loose_file(oid);
             match self.write(&path, kind, content) {
                 // The directory of the file is a link, which someone put there.
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
@@ -89,7 +91,7 @@ impl<'s> LooseObjects<'s> {
 
     /// Begins to sync the file of an object that is written. One that has no file is in a pack, which git has synced.
     pub(super) fn sync(&mut self, object: Oid) {
-        let path = self.store.objects.loose_file(object);
+        let path = self.objects.loose_file(object);
         self.parents.insert(durable::parent(&path).to_owned());
         self.syncs.add(path);
     }

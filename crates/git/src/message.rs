@@ -4,7 +4,7 @@
 //! there before would defeat that, so the hook that runs before the editor only keeps the message as it is, and the
 //! one after it adds the trailer if the message is another.
 
-use super::{Error, Store, durable};
+use super::{Error, GitProgram, Layout, Objects, durable};
 use orch_base::Code;
 use orch_files::io_error;
 use std::io;
@@ -22,7 +22,15 @@ const NO_COMMENT: &str = "\u{1}";
 /// The lines that git does not count as text when it looks for an empty message.
 const SIGN_OFF: &str = "Signed-off-by: ";
 
-impl Store {
+/// The messages of commits that git is making.
+#[derive(Clone, Copy)]
+pub struct Messages<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) git: GitProgram<'s>,
+    pub(super) layout: Layout<'s>,
+}
+
+impl Messages<'_> {
     /// Adds trailers to the message in a file, if it has text that git would commit, and returns
     /// whether it has. `is_final` says that no editor will run; git then keeps lines that begin like comments. Returns
     /// an error if the file cannot be read, its path is not UTF-8, or git cannot rewrite it.
@@ -51,26 +59,26 @@ impl Store {
         self.add_trailers_above(file, trailers, &self.comment_prefix(&message_in(file)?))
     }
 
-    /// Keeps the message in a file, for [`Store::is_edited`]. Returns an error if it cannot be read or kept.
+    /// Keeps the message in a file, for [`Self::is_edited`]. Returns an error if it cannot be read or kept.
     pub fn keep_message(&self, file: &Path) -> Result<(), Error> {
         let message = message_in(file)?;
-        self.own_directory()?;
+        self.layout.own_directory()?;
         durable::write_derived(
             self.objects.repo.path(),
-            &self.own(KEPT),
+            &self.layout.own(KEPT),
             message.as_bytes(),
         )
     }
 
     /// Removes the message that was kept.
     pub fn forget_message(&self) {
-        durable::remove(self.objects.repo.path(), &self.own(KEPT));
+        durable::remove(self.objects.repo.path(), &self.layout.own(KEPT));
     }
 
     /// Whether a message was kept and the one in this file has another text, and not an empty one. Returns an error
     /// if a file cannot be read.
     pub fn is_edited(&self, file: &Path) -> Result<bool, Error> {
-        let kept = self.own(KEPT);
+        let kept = self.layout.own(KEPT);
         if !kept.is_file() {
             return Ok(false);
         }
@@ -101,7 +109,7 @@ impl Store {
     /// The value of the last key of the configuration that matches; `None` if there is none.
     fn setting(&self, keys: &str) -> Option<String> {
         // Only git itself knows what `git -c` sets. It fails if there is no value.
-        let found = self.git(&["config", "--get-regexp", keys], &[]).ok()?;
+        let found = self.git.git(&["config", "--get-regexp", keys], &[]).ok()?;
         let found = String::from_utf8_lossy(&found);
         Some(found.lines().last()?.split_once(' ')?.1.to_owned())
     }
@@ -141,7 +149,8 @@ impl Store {
             .flat_map(|trailer| ["--trailer", trailer.as_str()])
             .collect();
         // The settings about trailers may give these another form.
-        self.git_without_settings(&[&arguments[..], &conditions, &additions, &[path]].concat())?;
+        self.git
+            .git_without_settings(&[&arguments[..], &conditions, &additions, &[path]].concat())?;
         Ok(())
     }
 }

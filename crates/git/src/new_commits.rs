@@ -6,12 +6,13 @@
 
 use super::commit::{Built, IsEnough, NewObjects, PlannedCommit, Transaction, directory_taken};
 use super::journal::MovedPath;
+use super::layout::UNSHARED;
 use super::listing::{Listing, TREE, ordered};
 use super::loose::LooseObjects;
 use super::new_pack::NewPack;
 use super::pack::Pack;
 use super::side_work::SideWork;
-use super::{Error, Store, UNSHARED, digest};
+use super::{Error, Objects, digest};
 use crate::error::libgit2;
 use git2::{ObjectType, Oid};
 use orch_base::Digest;
@@ -33,7 +34,7 @@ enum Sink<'s> {
 
 /// The new objects of a batch.
 struct BatchObjects<'s> {
-    store: &'s Store,
+    objects: &'s Objects,
     sink: Sink<'s>,
     /// The present content of each changed directory by its path, with its id.
     directories: HashMap<String, (Digest, Arc<Listing>)>,
@@ -70,12 +71,13 @@ impl Transaction<'_> {
     /// a shared repository needs, and libgit2 knows where objects are if the environment says it.
     pub(super) fn packs(&self, planned: &[PlannedCommit], signs: bool) -> Result<bool, Error> {
         let is_large = planned.len() >= FEWEST && planned.iter().all(|one| one.moves.is_empty());
-        let (store, has_head) = (self.store, self.head().commit.is_some());
+        let parts = self.parts;
+        let has_head = self.head().commit.is_some();
         Ok(is_large
             && !signs
             && has_head
-            && !store.objects.environment.moves_objects
-            && store.sharing()? == UNSHARED)
+            && !parts.objects.environment.moves_objects
+            && parts.layout.sharing()? == UNSHARED)
     }
 
     /// Builds the chain of commits on the tree of HEAD.
@@ -97,9 +99,9 @@ impl Transaction<'_> {
         planned: &[PlannedCommit],
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
-        let pack = Sink::Packed(Pack::new(self.store.format()));
+        let pack = Sink::Packed(Pack::new(self.parts.objects.format()));
         self.build_into(
-            BatchObjects::new(self.store, pack),
+            BatchObjects::new(self.parts.objects, pack),
             planned,
             false,
             is_enough,
@@ -113,9 +115,9 @@ impl Transaction<'_> {
         signs: bool,
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
-        let loose = Sink::Loose(LooseObjects::new(self.store)?);
+        let loose = Sink::Loose(LooseObjects::new(self.parts.layout)?);
         self.build_into(
-            BatchObjects::new(self.store, loose),
+            BatchObjects::new(self.parts.objects, loose),
             planned,
             signs,
             is_enough,
@@ -129,10 +131,10 @@ impl Transaction<'_> {
         signs: bool,
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
-        let store = self.store;
+        let parts = self.parts;
         let mut parent = self.head().commit;
         let mut tree = parent
-            .map(|parent| store.objects.tree_of(parent))
+            .map(|parent| parts.objects.tree_of(parent))
             .transpose()?
             .map(digest);
         let mut commits = Vec::new();
@@ -148,17 +150,17 @@ impl Transaction<'_> {
                 true => self.signed(&mut objects, after, parent, &one.message)?,
                 false => {
                     let text = self.text_of(after, parent, &one.message);
-                    let commit = store.format().commit(&text);
+                    let commit = parts.objects.format().commit(&text);
                     objects.add(ObjectType::Commit, commit, &text)?;
-                    store.objects.oid(commit)?
+                    parts.objects.oid(commit)?
                 }
             };
             // Neither is read again.
-            store
+            parts
                 .objects
                 .trees_of_commits
                 .borrow_mut()
-                .put(commit, store.objects.oid(after)?, 1);
+                .put(commit, parts.objects.oid(after)?, 1);
             commits.push(commit);
             (parent, tree) = (Some(digest(commit)), Some(after));
         }
@@ -166,7 +168,7 @@ impl Transaction<'_> {
         // Everyone else finds it, too; the library looks for a new pack when it misses an object.
         commits
             .last()
-            .map(|last| store.objects.repo.find_commit(*last))
+            .map(|last| parts.objects.repo.find_commit(*last))
             .transpose()
             .map_err(libgit2)?;
         Ok(Built { commits, objects })
@@ -180,10 +182,10 @@ impl Transaction<'_> {
         parent: Option<Digest>,
         message: &str,
     ) -> Result<Oid, Error> {
-        let store = self.store;
-        let mut commit = store.signed_commit(message, tree, parent)?;
-        if store.objects.remove_if_torn(commit)? {
-            commit = store.signed_commit(message, tree, parent)?;
+        let parts = self.parts;
+        let mut commit = parts.identity.signed_commit(message, tree, parent)?;
+        if parts.objects.remove_if_torn(commit)? {
+            commit = parts.identity.signed_commit(message, tree, parent)?;
         }
         if let Sink::Loose(loose) = &mut objects.sink {
             loose.sync(commit);
@@ -221,9 +223,9 @@ impl Transaction<'_> {
 }
 
 impl<'s> BatchObjects<'s> {
-    fn new(store: &'s Store, sink: Sink<'s>) -> Self {
+    fn new(objects: &'s Objects, sink: Sink<'s>) -> Self {
         Self {
-            store,
+            objects,
             sink,
             directories: HashMap::new(),
         }
@@ -231,21 +233,18 @@ impl<'s> BatchObjects<'s> {
 
     /// Writes what is not written yet.
     fn finish(self) -> Result<NewObjects, Error> {
-        let store = self.store;
+        let objects = self.objects;
         match self.sink {
             Sink::Loose(loose) => Ok(NewObjects {
                 syncs: loose.finish(),
                 pack: None,
             }),
             Sink::Packed(pack) => {
-                let (objects, directory) = (
-                    store.objects.directory(),
-                    store.objects.directory().join("pack"),
-                );
+                let (objects, directory) = (objects.directory(), objects.directory().join("pack"));
                 let written = pack
                     .finish()
                     .and_then(|files| NewPack::write(&objects, &directory, &files));
-                let pack = Some(written.map_err(|source| store.unpacked(source))?);
+                let pack = Some(written.map_err(|source| unpacked(self.objects, source))?);
                 let syncs = SideWork::default();
                 syncs.add(directory);
                 Ok(NewObjects { syncs, pack })
@@ -257,7 +256,7 @@ impl<'s> BatchObjects<'s> {
         match &mut self.sink {
             Sink::Packed(pack) => pack
                 .add(kind, id, content)
-                .map_err(|source| self.store.unpacked(source)),
+                .map_err(|source| unpacked(self.objects, source)),
             Sink::Loose(loose) => loose.add(kind, id, content),
         }
     }
@@ -272,12 +271,10 @@ impl<'s> BatchObjects<'s> {
         match &mut self.sink {
             Sink::Packed(pack) => pack
                 .add_tree(id, tree, before)
-                .map_err(|source| self.store.unpacked(source)),
+                .map_err(|source| unpacked(self.objects, source)),
             Sink::Loose(loose) => {
                 loose.add(ObjectType::Tree, id, tree.bytes())?;
-                self.store
-                    .objects
-                    .know_listing(self.store.objects.oid(id)?, tree);
+                self.objects.know_listing(self.objects.oid(id)?, tree);
                 Ok(())
             }
         }
@@ -319,9 +316,9 @@ impl<'s> BatchObjects<'s> {
     fn listed(&self, path: &str, tree: Option<Digest>) -> Result<Arc<Listing>, Error> {
         match (self.directories.get(path), tree) {
             (Some((id, held)), tree) if Some(*id) == tree => Ok(Arc::clone(held)),
-            (_, Some(tree)) => self.store.objects.listing(self.store.objects.oid(tree)?),
+            (_, Some(tree)) => self.objects.listing(self.objects.oid(tree)?),
             (_, None) => Ok(Arc::new(
-                Listing::parse(Vec::new(), self.store.format()).ok_or_else(Error::moved)?,
+                Listing::parse(Vec::new(), self.objects.format()).ok_or_else(Error::moved)?,
             )),
         }
     }
@@ -333,14 +330,14 @@ impl<'s> BatchObjects<'s> {
             edits.put(path.as_str(), None);
         }
         for write in &planned.writes {
-            let blob = self.store.format().blob(write.bytes());
+            let blob = self.objects.format().blob(write.bytes());
             self.add(ObjectType::Blob, blob, write.bytes())?;
             edits.put(write.path().as_str(), Some((write.mode().into(), blob)));
         }
         match self.directory("", tree, &edits)? {
             Some(tree) => Ok(tree),
             None => {
-                let empty = self.store.format().tree(b"");
+                let empty = self.objects.format().tree(b"");
                 self.add(ObjectType::Tree, empty, b"")?;
                 Ok(empty)
             }
@@ -354,7 +351,7 @@ impl<'s> BatchObjects<'s> {
         tree: Option<Digest>,
         edits: &Edits<'_>,
     ) -> Result<Option<Digest>, Error> {
-        let format = self.store.format();
+        let format = self.objects.format();
         let before = self.listed(path, tree)?;
         self.directories.remove(path);
         let mut changed: BTreeMap<&str, Option<(u32, Digest)>> = edits.moved.clone();
@@ -400,10 +397,8 @@ impl<'s> BatchObjects<'s> {
     }
 }
 
-impl Store {
-    fn unpacked(&self, source: io::Error) -> Error {
-        io_error(&self.objects.directory().join("pack"), source)
-    }
+fn unpacked(objects: &Objects, source: io::Error) -> Error {
+    io_error(&objects.directory().join("pack"), source)
 }
 
 impl Edits<'_> {

@@ -4,7 +4,6 @@
 //! object is normal, so that an unreadable one would pass for it and hide what it contains.
 
 use super::recent::Recent;
-use super::walk::{CommitGraph, CommitNode, WalkOrder};
 use super::{Environment, Error, Listing, StoreCosts, digest};
 use crate::error::libgit2;
 use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
@@ -61,6 +60,12 @@ const RECENT_COMMITS: usize = 1024;
 const LARGE: usize = 1 << 20;
 
 impl Objects {
+    /// The format of the ids of its objects.
+    #[must_use]
+    pub fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
     /// The objects of this repository.
     pub(super) fn of(repo: Repository, environment: Environment) -> Self {
         let format = match repo.object_format() {
@@ -165,7 +170,7 @@ impl Objects {
         wanted: ObjectType,
     ) -> Result<Option<(ObjectType, Vec<u8>)>, Error> {
         if let Some((kind, content)) = self.loose(id)? {
-            self.refuse_unlike(id, kind, &content)?;
+            refuse_unlike(self.format, id, kind, &content)?;
             return Ok(Some((kind, content)));
         }
         let odb = self.repo.odb().map_err(libgit2)?;
@@ -186,20 +191,9 @@ impl Objects {
         content: &[u8],
     ) -> Result<(), Error> {
         if CHECKED_HERE.load(Relaxed) {
-            self.refuse_unlike(id, kind, content)
+            refuse_unlike(self.format, id, kind, content)
         } else {
             Ok(())
-        }
-    }
-
-    /// Returns an error if an object is not the one that its id names.
-    fn refuse_unlike(&self, id: Oid, kind: ObjectType, content: &[u8]) -> Result<(), Error> {
-        match id_of(self.format, kind, content) {
-            Some(held) if held != digest(id) => Err(damaged(
-                id,
-                &format!("what is stored under this id has the id {held}"),
-            )),
-            _ => Ok(()),
         }
     }
 
@@ -318,41 +312,6 @@ impl Objects {
             .collect()
     }
 
-    /// The commits that are reachable from some and not from others, by date; each is read when it is needed if none is left
-    /// out. Returns an error if one cannot be read.
-    pub(super) fn walk_from<'s>(
-        &'s self,
-        from: &[Digest],
-        hidden: &[Digest],
-    ) -> Result<impl Iterator<Item = Result<Oid, Error>> + use<'s>, Error> {
-        let walk = self.commit_graph().walk(from, hidden)?;
-        Ok(walk.map(|id| self.oid(id?)))
-    }
-
-    /// The same commits in an order of git. Returns an error if one cannot be read.
-    pub(super) fn sorted_walk(
-        &self,
-        from: &[Digest],
-        hidden: &[Digest],
-        order: WalkOrder,
-    ) -> Result<Vec<Oid>, Error> {
-        let sorted = self.commit_graph().sorted(from, hidden, order)?;
-        sorted.into_iter().map(|id| self.oid(id)).collect()
-    }
-
-    /// The commits of this clone.
-    pub(super) fn commit_graph(
-        &self,
-    ) -> CommitGraph<impl FnMut(Digest) -> Result<CommitNode, Error>> {
-        CommitGraph::new(|id| {
-            let commit = self.find_commit(self.oid(id)?)?;
-            Ok(CommitNode {
-                time: commit.time().seconds(),
-                parents: commit.parent_ids().map(digest).collect(),
-            })
-        })
-    }
-
     /// Returns an error unless an object that libgit2 did not find is certainly missing.
     fn refuse_unread(&self, id: Oid) -> Result<(), Error> {
         let (first, rest) = (&id.to_string()[..2], &id.to_string()[2..]);
@@ -417,6 +376,22 @@ impl Objects {
             .opened(self.repo.path(), exactly)?
             .ok_or_else(gone)?;
         Ok(self.anew.get_or_init(|| repo))
+    }
+}
+
+/// Returns an error if an object is not the one that its id names.
+fn refuse_unlike(
+    format: ObjectFormat,
+    id: Oid,
+    kind: ObjectType,
+    content: &[u8],
+) -> Result<(), Error> {
+    match id_of(format, kind, content) {
+        Some(held) if held != digest(id) => Err(damaged(
+            id,
+            &format!("what is stored under this id has the id {held}"),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use super::error::{GitFault, table_fault};
 use super::git::{finish_git, git_id};
 use super::git_processes::git_works_in;
 use super::lock_wait::LockWait;
-use super::{Error, Head, Store};
+use super::{Error, Head, Refs};
 use git2::Repository;
 use orch_base::{Code, Digest};
 use std::cell::RefCell;
@@ -87,7 +87,7 @@ impl RefTables {
     }
 
     /// HEAD, and what marks an unfinished operation. Returns an error if git cannot read them.
-    pub(super) fn root_refs(&self, store: &Store) -> Result<RootRefs, Error> {
+    pub(super) fn root_refs(&self, refs: Refs<'_>) -> Result<RootRefs, Error> {
         // The lists are read first, so what git reads is at least as new.
         let lists: Option<Vec<Vec<u8>>> = self
             .directories
@@ -98,14 +98,14 @@ impl RefTables {
         if let Some((_, roots)) = known.filter(|(known, _)| Some(known) == lists.as_ref()) {
             return Ok(roots);
         }
-        let roots = read_roots(store)?;
+        let roots = read_roots(refs)?;
         *self.known.borrow_mut() = lists.map(|lists| (lists, roots.clone()));
         Ok(roots)
     }
 
     /// The object that a revision names; `None` if there is none. Returns an error if git fails.
-    pub(super) fn parse(&self, store: &Store, revision: &str) -> Result<Option<Digest>, Error> {
-        let named = store.git(
+    pub(super) fn parse(&self, refs: Refs<'_>, revision: &str) -> Result<Option<Digest>, Error> {
+        let named = refs.git.git(
             &[
                 "rev-parse",
                 "--verify",
@@ -125,10 +125,10 @@ impl RefTables {
     /// The references below a prefix, each with the object that it points to. Returns an error if git fails.
     pub(super) fn below(
         &self,
-        store: &Store,
+        refs: Refs<'_>,
         prefix: &str,
     ) -> Result<Vec<(String, Digest)>, Error> {
-        let listed = store.git(
+        let listed = refs.git.git(
             &["for-each-ref", "--format=%(objectname) %(refname)", prefix],
             &[],
         );
@@ -148,7 +148,7 @@ impl RefTables {
     /// [`Class::Busy`](orch_base::Class) if a process may still hold one.
     pub(super) fn clear_locks(
         &self,
-        store: &Store,
+        refs: Refs<'_>,
         since: Option<SystemTime>,
     ) -> Result<(), Error> {
         let written = |lock: &Path| {
@@ -168,9 +168,9 @@ impl RefTables {
             while written(&lock).is_some() && wait.again() {}
             let Some(last) = written(&lock) else { continue };
             let places = [
-                &store.root,
-                store.objects.repo.path(),
-                store.objects.repo.commondir(),
+                refs.layout.root,
+                refs.objects.repo.path(),
+                refs.objects.repo.commondir(),
             ];
             if first != last || since.is_none_or(|since| last < since) || git_works_in(&places) {
                 return Err(Error::busy(format!(
@@ -186,11 +186,11 @@ impl RefTables {
     }
 }
 
-fn read_roots(store: &Store) -> Result<RootRefs, Error> {
+fn read_roots(refs: Refs<'_>) -> Result<RootRefs, Error> {
     let format = "--format=%(refname) %(objectname) %(symref)";
     let names = ["HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
     let arguments = [&["for-each-ref", "--include-root-refs", format], &names[..]].concat();
-    let listed = store.git(&arguments, &[]).map_err(table_fault)?;
+    let listed = refs.git.git(&arguments, &[]).map_err(table_fault)?;
     let listed = String::from_utf8_lossy(&listed);
     let root = |wanted: &str| {
         let mut rows = listed.lines().filter_map(|line| line.split_once(' '));
@@ -206,7 +206,7 @@ fn read_roots(store: &Store) -> Result<RootRefs, Error> {
             }
         }
         None => Head {
-            branch: Some(unborn(store)?),
+            branch: Some(unborn(refs)?),
             commit: None,
         },
     };
@@ -218,17 +218,17 @@ fn read_roots(store: &Store) -> Result<RootRefs, Error> {
 }
 
 /// The branch of a HEAD that git lists no commit for. Returns an error if the branch exists all the same.
-fn unborn(store: &Store) -> Result<String, Error> {
+fn unborn(refs: Refs<'_>) -> Result<String, Error> {
     let unreadable =
         |name: &str| Error::new(Code::Git, format!("git cannot read the commit of {name}"));
-    let name = match store.git(&["symbolic-ref", "--quiet", "HEAD"], &[]) {
+    let name = match refs.git.git(&["symbolic-ref", "--quiet", "HEAD"], &[]) {
         Ok(answer) => String::from_utf8_lossy(answer.trim_ascii_end()).into_owned(),
         Err(GitFault::Refused { message, .. }) if message.is_empty() => {
             return Err(unreadable("HEAD"));
         }
         Err(fault) => return Err(table_fault(fault)),
     };
-    match store.git(
+    match refs.git.git(
         &[
             "rev-parse",
             "--verify",
@@ -247,7 +247,7 @@ fn unborn(store: &Store) -> Result<String, Error> {
 /// A git process that holds the lock of the tables and is ready to move a reference. If it is dropped or this
 /// process dies, it releases the lock and moves nothing.
 pub(super) struct TableLock<'s> {
-    store: &'s Store,
+    refs: Refs<'s>,
     process: Option<Child>,
     answers: BufReader<ChildStdout>,
     name: String,
@@ -257,7 +257,7 @@ pub(super) struct TableLock<'s> {
 impl<'s> TableLock<'s> {
     /// Locks a reference; `None` if another process holds the lock. Returns [`Error::moved`] if it is not at
     /// the expected commit, and an error if git fails.
-    pub(super) fn take(store: &'s Store, moved: RefMove<'_>) -> Result<Option<Self>, Error> {
+    pub(super) fn take(refs: Refs<'s>, moved: RefMove<'_>) -> Result<Option<Self>, Error> {
         let RefMove {
             name,
             from,
@@ -273,18 +273,18 @@ impl<'s> TableLock<'s> {
             message,
             "--stdin",
         ];
-        let mut process = store.start_git(&arguments).map_err(table_fault)?;
+        let mut process = refs.git.start_git(&arguments).map_err(table_fault)?;
         let Some(answers) = process.stdout.take() else {
             return Ok(None);
         };
         let mut lock = Self {
-            store,
+            refs,
             process: Some(process),
             answers: BufReader::new(answers),
             name: name.to_owned(),
             to,
         };
-        let old = from.unwrap_or_else(|| store.format().null());
+        let old = from.unwrap_or_else(|| refs.objects.format().null());
         // HEAD is named only if it is detached, and must not lead to a branch by now.
         if lock.says(
             &format!("start\noption no-deref\nupdate {name} {to} {old}\nprepare\n"),
@@ -293,7 +293,7 @@ impl<'s> TableLock<'s> {
             return Ok(Some(lock));
         }
         let fault = lock.end();
-        if store.target(name)? != from {
+        if refs.target(name)? != from {
             return Err(Error::moved());
         }
         match fault {
@@ -313,7 +313,7 @@ impl<'s> TableLock<'s> {
         let is_done = self.says("commit\n", "commit: ok");
         let ended = self.end();
         // The reference may have moved although git failed afterwards, or was killed.
-        if is_done || self.store.target(&self.name)? == Some(self.to) {
+        if is_done || self.refs.target(&self.name)? == Some(self.to) {
             return Ok(());
         }
         Err(ended.map_or_else(table_fault, |()| Error::moved()))

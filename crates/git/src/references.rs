@@ -6,14 +6,16 @@
 use super::environment::settings;
 use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
+use super::layout::UnreadPlace;
+use super::listing::SUBMODULE;
 use super::lock_wait::LockWait;
 use super::ref_tables::{RefMove, RefTables, TableLock};
-use super::{Error, Head, Store, digest, durable, side_work};
+use super::{Error, GitProgram, Head, Layout, Objects, digest, durable, side_work};
 use crate::error::{GitFault, libgit2};
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
 };
-use orch_base::{Code, Digest};
+use orch_base::{Code, Digest, RepoPath};
 use orch_files::Directory;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -51,7 +53,7 @@ impl RefStorage {
 pub(super) enum RefLock<'s> {
     /// A file, which is replaced.
     File(git2::Transaction<'s>, Option<OwnedFd>),
-    Table(TableLock<'s>),
+    Table(Box<TableLock<'s>>),
 }
 
 impl RefLock<'_> {
@@ -99,12 +101,70 @@ fn ids_named(message: &str) -> Vec<Digest> {
     ids
 }
 
-impl Store {
+/// A branch and its newest commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchTip {
+    /// The full name: `refs/heads/…`, or `refs/remotes/…` for a remote-tracking branch.
+    pub name: String,
+    /// The commit.
+    pub commit: Digest,
+}
+
+/// The references of a repository, and what they lead to.
+#[derive(Clone, Copy)]
+pub struct Refs<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) references: &'s RefStorage,
+    pub(super) git: GitProgram<'s>,
+    pub(super) layout: Layout<'s>,
+    /// How long a caller waits for locks, if not as long as suits each.
+    pub(super) wait: Option<Duration>,
+}
+
+impl<'s> Refs<'s> {
+    /// The submodule in HEAD that a directory is or is inside of, even if it is not checked out. Returns an
+    /// error if git cannot read a tree.
+    pub fn submodule_around(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        let head = self.head_source()?;
+        for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
+            if !step.as_str().is_empty()
+                && head
+                    .object(&step)?
+                    .is_some_and(|(_, mode)| mode == SUBMODULE)
+            {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All local branches, then all remote-tracking branches, each sorted by name, and those that lead to no
+    /// commit. Remote-tracking branches with the name `HEAD`, such as `origin/HEAD`, are left out: they stand for
+    /// another one. Returns an error if git cannot list them.
+    pub fn branches(&self) -> Result<(Vec<BranchTip>, Vec<UnreadPlace>), Error> {
+        let (mut all, mut unread) = (Vec::new(), Vec::new());
+        for prefix in ["refs/heads/", "refs/remotes/"] {
+            let mut tips = self.each_tip(prefix)?;
+            tips.retain(|(name, _)| prefix == "refs/heads/" || !name.ends_with("/HEAD"));
+            tips.sort_by(|(a, _), (b, _)| a.cmp(b));
+            for (name, commit) in tips {
+                match commit {
+                    Ok(commit) => all.push(BranchTip {
+                        name,
+                        commit: digest(commit),
+                    }),
+                    Err(error) => unread.push((name, error)),
+                }
+            }
+        }
+        Ok((all, unread))
+    }
+
     /// Returns an error if git is needed to read references, and cannot.
     pub(super) fn refuse_old_git(&self) -> Result<(), Error> {
         match &self.references {
             RefStorage::Files => Ok(()),
-            RefStorage::Tables(tables) => tables.root_refs(self).map(drop),
+            RefStorage::Tables(tables) => tables.root_refs(*self).map(drop),
         }
     }
 
@@ -112,7 +172,7 @@ impl Store {
     pub fn head(&self) -> Result<Head, Error> {
         self.objects.costs.heads.fetch_add(1, Relaxed);
         if let RefStorage::Tables(tables) = &self.references {
-            return Ok(tables.root_refs(self)?.head);
+            return Ok(tables.root_refs(*self)?.head);
         }
         let head = self.objects.repo.find_reference("HEAD").map_err(libgit2)?;
         let Some(target) = head.symbolic_target_bytes() else {
@@ -141,7 +201,7 @@ impl Store {
                 state @ (RepositoryState::Clean | RepositoryState::Bisect),
                 RefStorage::Tables(tables),
             ) => {
-                let roots = tables.root_refs(self)?;
+                let roots = tables.root_refs(*self)?;
                 Ok(match (roots.is_reverting, roots.is_picking) {
                     (true, _) => RepositoryState::Revert,
                     (false, true) => RepositoryState::CherryPick,
@@ -165,7 +225,7 @@ impl Store {
         let object = match &self.references {
             RefStorage::Tables(tables) if Digest::parse(revision).is_none() => {
                 let object = tables
-                    .parse(self, revision)?
+                    .parse(*self, revision)?
                     .ok_or_else(|| unknown_revision(revision))?;
                 self.objects
                     .repo
@@ -224,7 +284,9 @@ impl Store {
     /// Like [`Self::resolve`], where libgit2 would search the history, and may meet a torn object. git tells.
     fn resolve_by_git(&self, revision: &str) -> Result<Digest, Error> {
         let commit = format!("{revision}^{{commit}}");
-        let answer = self.git(&["rev-parse", "--verify", "--end-of-options", &commit], &[]);
+        let answer = self
+            .git
+            .git(&["rev-parse", "--verify", "--end-of-options", &commit], &[]);
         let answer = match answer {
             Err(GitFault::Refused { message, .. }) => {
                 // git names an object that it cannot read, and a torn one by its file.
@@ -315,7 +377,7 @@ impl Store {
                 Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
                 Err(error) => Err(libgit2(error)),
             },
-            RefStorage::Tables(tables) => tables.parse(self, name),
+            RefStorage::Tables(tables) => tables.parse(*self, name),
         }
     }
 
@@ -350,7 +412,7 @@ impl Store {
                 }
             }
             RefStorage::Tables(tables) => {
-                for (name, object) in tables.below(self, prefix)? {
+                for (name, object) in tables.below(*self, prefix)? {
                     tips.push((name, self.commit_at(self.objects.oid(object)?)));
                 }
             }
@@ -421,11 +483,11 @@ impl Store {
         &self,
         moved: RefMove<'_>,
         committer: &git2::Signature<'_>,
-    ) -> Result<RefLock<'_>, Error> {
-        let mut wait = LockWait::at_most(self.options.wait.unwrap_or(PATIENCE));
+    ) -> Result<RefLock<'s>, Error> {
+        let mut wait = LockWait::at_most(self.wait.unwrap_or(PATIENCE));
         let name = moved.name;
         let busy = || match &self.references {
-            RefStorage::Files => self.lock_is_busy(&self.reference_lock(name)),
+            RefStorage::Files => self.layout.lock_is_busy(&self.reference_lock(name)),
             RefStorage::Tables(_) => {
                 Error::busy(format!("another git process holds the lock of {name}"))
             }
@@ -435,8 +497,8 @@ impl Store {
         }
         if let RefStorage::Tables(_) = &self.references {
             loop {
-                match TableLock::take(self, moved)? {
-                    Some(lock) => return Ok(RefLock::Table(lock)),
+                match TableLock::take(*self, moved)? {
+                    Some(lock) => return Ok(RefLock::Table(Box::new(lock))),
                     None if wait.again() => {}
                     None => return Err(busy()),
                 }
@@ -501,7 +563,7 @@ impl Store {
         since: Option<SystemTime>,
     ) -> Result<(), Error> {
         if let RefStorage::Tables(tables) = &self.references {
-            return tables.clear_locks(self, since);
+            return tables.clear_locks(*self, since);
         }
         let lock = self.reference_lock(reference);
         let is_ours = || {

@@ -1,10 +1,11 @@
 //! The files that commits remove. The cost depends on the commits walked and on the directories asked about.
 
 use super::history::MAX_WALK;
-use super::{Error, Store, digest};
+use super::{Error, History, digest};
 use git2::Commit as GitCommit;
 use orch_base::{Digest, RepoPath};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,34 +33,31 @@ pub(super) struct KnownRemovals {
     commits: Arc<BTreeMap<RepoPath, Digest>>,
 }
 
-impl Store {
+/// The commits that remove files.
+#[derive(Clone, Copy)]
+pub struct Removals<'s> {
+    pub(super) history: History<'s>,
+    pub(super) removed: &'s RefCell<Option<KnownRemovals>>,
+}
+
+impl Removals<'_> {
     /// The files of this name below some directories that `from` and its ancestors remove, newest first. Returns an
     /// error if git cannot read the history.
-    pub fn removals(
-        &self,
-        from: Digest,
-        below: &[RepoPath],
-        name: &str,
-    ) -> Result<Vec<Removal>, Error> {
-        self.removals_between(from, None, (below, name), usize::MAX)
+    pub fn all(&self, from: Digest, below: &[RepoPath], name: &str) -> Result<Vec<Removal>, Error> {
+        self.find(from, None, (below, name), usize::MAX)
     }
 
     /// The files of this name that `to` and its ancestors remove and that `from` and its ancestors do not, newest
     /// first. Returns an error if git cannot read the history.
-    pub fn removals_since(
-        &self,
-        from: Digest,
-        to: Digest,
-        name: &str,
-    ) -> Result<Vec<Removal>, Error> {
-        self.removals_between(to, Some(from), (&[RepoPath::root()], name), usize::MAX)
+    pub fn since(&self, from: Digest, to: Digest, name: &str) -> Result<Vec<Removal>, Error> {
+        self.find(to, Some(from), (&[RepoPath::root()], name), usize::MAX)
     }
 
-    /// Sorts removals as [`Self::removals`] returns them. Returns an error if git cannot read the history.
-    pub fn sort_removals(&self, from: Digest, removals: &mut [Removal]) -> Result<(), Error> {
+    /// Sorts removals as [`Self::all`] returns them. Returns an error if git cannot read the history.
+    pub fn sort(&self, from: Digest, removals: &mut [Removal]) -> Result<(), Error> {
         if removals.len() > 1 {
             let mut places = HashMap::new();
-            self.walk_between(from, None, |commit| {
+            self.history.walk_between(from, None, |commit| {
                 places.insert(digest(commit.id()), places.len());
                 Ok(true)
             })?;
@@ -72,7 +70,7 @@ impl Store {
     /// removes it. `question` says what else `counts` depends on. Returns an error if git cannot read the history.
     ///
     /// Of a long history only the newest commits are walked, once for a store.
-    pub fn newest_removals(
+    pub fn newest(
         &self,
         head: Digest,
         (below, name): (&[RepoPath], &str),
@@ -90,7 +88,7 @@ impl Store {
             return Ok(Arc::clone(&known.commits));
         }
         let mut newest = BTreeMap::new();
-        for removal in self.removals_between(head, None, (below, name), MAX_WALK)? {
+        for removal in self.find(head, None, (below, name), MAX_WALK)? {
             if let Entry::Vacant(entry) = newest.entry(removal.path.clone()) {
                 entry.insert(counts(&removal)?.then_some(removal.commit));
             }
@@ -109,8 +107,8 @@ impl Store {
         Ok(commits)
     }
 
-    /// The same as [`Store::removals`], without the history of `until`, and of at most this many commits.
-    fn removals_between(
+    /// The same as [`Self::all`], without the history of `until`, and of at most this many commits.
+    fn find(
         &self,
         from: Digest,
         until: Option<Digest>,
@@ -118,7 +116,7 @@ impl Store {
         mut left: usize,
     ) -> Result<Vec<Removal>, Error> {
         let mut found = Vec::new();
-        self.walk_between(from, until, |commit| {
+        self.history.walk_between(from, until, |commit| {
             left -= 1;
             found.extend(self.removed_by(&commit, below, name)?);
             Ok(left > 0)
@@ -127,14 +125,17 @@ impl Store {
     }
 
     /// The files of this name below some directories that a commit removes. Returns an error if git cannot read it.
-    pub fn removals_of(
+    pub fn of_commit(
         &self,
         commit: Digest,
         below: &[RepoPath],
         name: &str,
     ) -> Result<Vec<Removal>, Error> {
         self.removed_by(
-            &self.objects.held_commit(self.objects.oid(commit)?)?,
+            &self
+                .history
+                .objects
+                .held_commit(self.history.objects.oid(commit)?)?,
             below,
             name,
         )
@@ -149,7 +150,7 @@ impl Store {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         let mut seen = BTreeSet::new();
         for directory in below {
-            let difference = self.difference(commit, directory)?;
+            let difference = self.history.difference(commit, directory)?;
             let named = difference
                 .changed()
                 .filter(|changed| changed[0].path.name() == name);

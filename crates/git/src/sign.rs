@@ -5,7 +5,7 @@
 use super::environment::settings;
 use super::error::{GitFault, name_yourself, no_identity, signing};
 use super::git::git_id;
-use super::{Error, Store, digest};
+use super::{Error, GitProgram, Objects, digest};
 use crate::error::libgit2;
 use git2::{ErrorCode, Oid, Time};
 use orch_base::{Code, Digest, ObjectFormat};
@@ -38,15 +38,52 @@ pub(super) enum Person {
 const BEYOND_LIBRARY: &str =
     r"^((author|committer)\.(name|email)|includeif\.(hasconfig|onbranch):.*\.path)$";
 
-impl Store {
+/// Who commits, and the signatures of commits.
+#[derive(Clone, Copy)]
+pub struct Identity<'s> {
+    pub(super) objects: &'s Objects,
+    pub(super) git: GitProgram<'s>,
+}
+
+impl Identity<'_> {
+    /// The author name that git would record in a commit now.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.person(Person::Author)
+            .ok()?
+            .name()
+            .ok()
+            .map(str::to_owned)
+    }
+
+    /// The email address of the author of commits; `None` if git has no identity.
+    #[must_use]
+    pub fn address(&self) -> Option<String> {
+        self.person(Person::Author)
+            .ok()?
+            .email()
+            .ok()
+            .map(str::to_owned)
+    }
+
+    /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.
+    pub fn line(&self) -> Result<String, Error> {
+        let committer = self.person(Person::Committer)?;
+        let (name, mail) = (
+            committer.name().unwrap_or_default(),
+            committer.email().unwrap_or_default(),
+        );
+        Ok(format!("{name} <{mail}>"))
+    }
+
     /// The identity that git would use. Returns an error if there is none.
-    pub(super) fn identity(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
+    pub(super) fn person(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
         if self.needs_git_for_settings()? {
             let name = match person {
                 Person::Author => "GIT_AUTHOR_IDENT",
                 Person::Committer => "GIT_COMMITTER_IDENT",
             };
-            return match self.git(&["var", name], &[]) {
+            return match self.git.git(&["var", name], &[]) {
                 Ok(line) => identity_of(&String::from_utf8_lossy(&line))
                     .ok_or_else(no_identity)
                     .and_then(refuse_malformed),
@@ -70,7 +107,7 @@ impl Store {
     /// Whether commits have to be signed. Returns an error if the configuration cannot be read.
     pub fn signs(&self) -> Result<bool, Error> {
         if self.needs_git_for_settings()? {
-            let answer = self.git(
+            let answer = self.git.git(
                 &[
                     "config",
                     "--type=bool",
@@ -103,7 +140,7 @@ impl Store {
         let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);
-        match self.git(&arguments, message.as_bytes()) {
+        match self.git.git(&arguments, message.as_bytes()) {
             Ok(answer) => self.objects.oid(git_id(&answer)?),
             Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
             Err(error) => Err(error.into()),
@@ -144,7 +181,7 @@ impl Store {
             "--stdin",
             "--format=%H%x00%G?%x00%GS",
         ];
-        let answer = self.git(&format, signed.as_bytes())?;
+        let answer = self.git.git(&format, signed.as_bytes())?;
         let told: HashMap<Digest, Signature> = String::from_utf8_lossy(&answer)
             .lines()
             .filter_map(verdict)
@@ -158,7 +195,7 @@ impl Store {
     /// Whether a commit has a signature, of whatever worth. Returns an error if git cannot read it.
     pub fn has_signature(&self, commit: Digest) -> Result<bool, Error> {
         // See gitformat-signature(5).
-        let header = match self.format() {
+        let header = match self.objects.format {
             ObjectFormat::Sha1 => "gpgsig",
             ObjectFormat::Sha256 => "gpgsig-sha256",
         };

@@ -1,8 +1,10 @@
 //! A commit's tree as a source of files, and access to blobs.
 
+use super::environment::settings;
+use super::error::libgit2;
 use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
-use super::{Error, Store, digest};
-use git2::Oid;
+use super::{Error, Objects, Refs, Store, digest};
+use git2::{ErrorCode, Oid};
 use orch_base::{Digest, ObjectFormat, Reason, RepoPath};
 use orch_files::{Child, Clean, Content, Entry, EntryKind, Source};
 use std::cell::OnceCell;
@@ -10,43 +12,52 @@ use std::sync::Arc;
 
 impl Clean for Store {
     fn format(&self) -> ObjectFormat {
-        Self::format(self)
+        self.objects.format
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
-        Self::digest(self, path, bytes).map_err(|error| error.to_string().into())
+        self.filters()
+            .digest(path, bytes)
+            .map_err(|error| error.to_string().into())
     }
 }
 
+/// An entry of a directory in a commit: its name, and the id of its tree; `None` for anything but a directory.
+pub type TreeChild = (String, Option<Digest>);
+
 /// The tree of a commit; an empty tree without a commit.
 pub struct TreeSource<'s> {
-    store: &'s Store,
+    objects: &'s Objects,
     commit: Option<Digest>,
     tree: OnceCell<Option<Oid>>,
 }
 
-impl Store {
-    /// A source without files.
-    #[must_use]
-    pub fn empty_source(&self) -> TreeSource<'_> {
-        TreeSource::new(self, None)
+impl Objects {
+    /// The bytes that a commit contains at a path; `None` if it contains no file there or this clone does not
+    /// have the blob. Returns an error if git cannot read the commit.
+    pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
+        self.source_at(Some(commit))
+            .blob_at(path)?
+            .map_or(Ok(None), |blob| self.blob(blob))
     }
 
-    /// The files of a commit.
-    #[must_use]
-    pub fn tree_source(&self, commit: Digest) -> TreeSource<'_> {
-        TreeSource::new(self, Some(commit))
+    /// The entries of a tree, in its order; without names that are not UTF-8. Returns an error if git cannot read
+    /// it.
+    pub fn tree_children(&self, tree: Digest) -> Result<Vec<TreeChild>, Error> {
+        let tree = self.listing(self.oid(tree)?)?;
+        let child = |entry: ListingEntry<'_>| {
+            Some((
+                entry.text()?.to_owned(),
+                entry.is_tree().then(|| digest(entry.id)),
+            ))
+        };
+        Ok(tree.iter().filter_map(child).collect())
     }
 
     /// The files of a commit; none without a commit.
     #[must_use]
-    pub fn source_at(&self, commit: Option<Digest>) -> TreeSource<'_> {
-        TreeSource::new(self, commit)
-    }
-
-    /// The files of HEAD; none on a branch without commits. Returns an error if git cannot read HEAD.
-    pub fn head_source(&self) -> Result<TreeSource<'_>, Error> {
-        Ok(self.source_at(self.head()?.commit))
+    pub fn source_at(&self, commit: impl Into<Option<Digest>>) -> TreeSource<'_> {
+        TreeSource::new(self, commit.into())
     }
 
     pub(super) fn content(
@@ -60,16 +71,15 @@ impl Store {
         let Some(blob) = regular((blob, mode)) else {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         };
-        let id = self.objects.oid(blob)?;
+        let id = self.oid(blob)?;
         let known = self
-            .objects
             .blobs
             .borrow_mut()
             .get(&id)
             .map(|known| known.len() as u64);
         let size = match known {
             // Without a limit, the blob is read at once.
-            None if limit < u64::MAX - 1 => match self.objects.blob_size(blob)? {
+            None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
                 None => return Ok(Content::Absent),
                 size => size,
             },
@@ -78,17 +88,21 @@ impl Store {
         if let Some(size) = size.filter(|size| *size > limit) {
             return Ok(Content::TooLarge(size));
         }
-        Ok(self
-            .objects
-            .blob(blob)?
-            .map_or(Content::Absent, Content::Bytes))
+        Ok(self.blob(blob)?.map_or(Content::Absent, Content::Bytes))
+    }
+}
+
+impl<'s> Refs<'s> {
+    /// The files of HEAD; none on a branch without commits. Returns an error if git cannot read HEAD.
+    pub fn head_source(&self) -> Result<TreeSource<'s>, Error> {
+        Ok(self.objects.source_at(self.head()?.commit))
     }
 }
 
 impl<'s> TreeSource<'s> {
-    fn new(store: &'s Store, commit: Option<Digest>) -> Self {
+    fn new(objects: &'s Objects, commit: Option<Digest>) -> Self {
         Self {
-            store,
+            objects,
             commit,
             tree: OnceCell::new(),
         }
@@ -101,15 +115,15 @@ impl<'s> TreeSource<'s> {
         }
         let tree = self
             .commit
-            .map(|commit| self.store.objects.tree_of(commit))
+            .map(|commit| self.objects.tree_of(commit))
             .transpose()?;
         Ok(*self.tree.get_or_init(|| tree))
     }
 
-    /// The repository of the tree.
+    /// The objects of its repository.
     #[must_use]
-    pub fn store(&self) -> &'s Store {
-        self.store
+    pub fn objects(&self) -> &'s Objects {
+        self.objects
     }
 
     /// The commit, or `None` for the empty source.
@@ -124,7 +138,7 @@ impl<'s> TreeSource<'s> {
         let Some(tree) = self.tree()? else {
             return Ok(None);
         };
-        self.store.objects.object_below(
+        self.objects.object_below(
             tree,
             path.as_str().split('/').filter(|name| !name.is_empty()),
         )
@@ -146,13 +160,13 @@ impl<'s> TreeSource<'s> {
         let Some((held, mode)) = self.object(path)? else {
             return Ok(false);
         };
-        Ok(held == blob && (!self.store.knows_modes()? || (mode == EXECUTABLE) == executable))
+        Ok(held == blob && (!knows_modes(self.objects)? || (mode == EXECUTABLE) == executable))
     }
 
     /// The executable bit to commit a file with: its own, or the committed one if the file system has none.
     /// Returns an error if git cannot read a tree.
     pub fn mode_for(&self, path: &RepoPath, executable: bool) -> Result<bool, Error> {
-        if self.store.knows_modes()? {
+        if knows_modes(self.objects)? {
             return Ok(executable);
         }
         Ok(self
@@ -172,13 +186,13 @@ impl<'s> TreeSource<'s> {
     /// The directory with this tree id. Returns an error if git cannot read it, with a code of its own if this clone
     /// does not have it.
     pub(super) fn directory(&self, id: Oid) -> Result<Arc<Listing>, Error> {
-        self.store.objects.listing(id)
+        self.objects.listing(id)
     }
 
     /// The tree id of a directory; `None` if there is no directory. Returns an error if git cannot read a tree.
     pub(super) fn directory_at(&self, path: &RepoPath) -> Result<Option<Oid>, Error> {
         match self.object(path)? {
-            Some((id, TREE)) => Ok(Some(self.store.objects.oid(id)?)),
+            Some((id, TREE)) => Ok(Some(self.objects.oid(id)?)),
             _ => Ok(None),
         }
     }
@@ -190,7 +204,7 @@ impl<'s> TreeSource<'s> {
     ) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
         let mut files = Vec::new();
         if let Some((tree, TREE)) = self.object(directory)? {
-            self.collect(self.store.objects.oid(tree)?, directory, &mut files)?;
+            self.collect(self.objects.oid(tree)?, directory, &mut files)?;
         }
         Ok(files)
     }
@@ -213,6 +227,25 @@ impl<'s> TreeSource<'s> {
         }
         Ok(())
     }
+}
+
+/// Whether the file system has executable bits (`core.fileMode`).
+fn knows_modes(objects: &Objects) -> Result<bool, Error> {
+    match settings(&objects.repo)
+        .map_err(libgit2)?
+        .get_bool("core.fileMode")
+    {
+        Ok(known) => Ok(known),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
+        Err(error) => Err(libgit2(error)),
+    }
+}
+
+/// The tree of a directory, given what [`TreeSource::object`](super::TreeSource::object) found at its path.
+pub fn tree_id(object: Option<(Digest, u32)>) -> Option<Digest> {
+    object
+        .filter(|(_, mode)| *mode == TREE)
+        .map(|(tree, _)| tree)
 }
 
 /// The blob of an entry, if it is a regular file.
@@ -245,7 +278,6 @@ impl Source for TreeSource<'_> {
             return Ok(None);
         }
         let tree = self
-            .store
             .objects
             .oid(id)
             .and_then(|id| self.directory(id))
@@ -260,7 +292,7 @@ impl Source for TreeSource<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.object(path).map_err(|error| refused(path, &error))?;
-        self.store
+        self.objects
             .content(blob, limit)
             .map_err(|error| refused(path, &error))
     }
@@ -270,7 +302,7 @@ impl Source for TreeSource<'_> {
     }
 
     fn format(&self) -> ObjectFormat {
-        self.store.format()
+        self.objects.format()
     }
 }
 

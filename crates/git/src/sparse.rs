@@ -4,7 +4,7 @@
 use super::ls_files::{Listed, path_of};
 use super::sources::entry;
 use super::staged::StagedFile;
-use super::{Error, Store};
+use super::{Error, Index, Store};
 use orch_base::{Digest, ObjectFormat, RepoPath};
 use orch_files::{Child, Content, Entry, ObservedLog, Source, WorkDir};
 use std::cell::{OnceCell, RefCell};
@@ -16,24 +16,12 @@ type LeftOut = BTreeMap<RepoPath, Vec<StagedFile>>;
 /// The files of the work tree, and those that a sparse checkout leaves out.
 pub struct WorkTree<'s> {
     files: WorkDir<'s>,
-    store: &'s Store,
+    index: Index<'s>,
     is_sparse: OnceCell<bool>,
     left_out: RefCell<LeftOut>,
 }
 
-impl Store {
-    /// The work tree as a source.
-    #[must_use]
-    pub fn work_tree(&self) -> WorkTree<'_> {
-        let files = WorkDir::new(&self.root, self);
-        WorkTree {
-            files,
-            store: self,
-            is_sparse: OnceCell::new(),
-            left_out: RefCell::default(),
-        }
-    }
-
+impl Index<'_> {
     /// The files below these paths that are missing because git left them out of the work tree. Returns an
     /// error if git fails.
     pub fn left_out(&self, paths: &[RepoPath]) -> Result<Vec<StagedFile>, Error> {
@@ -53,9 +41,14 @@ impl Store {
                 path.as_str()
             }
         }));
-        let listed = self.git(&arguments, &[])?;
+        let listed = self.git.git(&arguments, &[])?;
         let lines = listed.split(|byte| *byte == 0);
-        let absent = |file: &StagedFile| file.path.under(&self.root).symlink_metadata().is_err();
+        let absent = |file: &StagedFile| {
+            file.path
+                .under(self.layout.root)
+                .symlink_metadata()
+                .is_err()
+        };
         Ok(lines.filter_map(skipped).filter(absent).collect())
     }
 
@@ -82,10 +75,21 @@ fn skipped(line: &[u8]) -> Option<StagedFile> {
     })
 }
 
-impl WorkTree<'_> {
-    /// Like [`Store::is_sparse`], asked once.
+impl<'s> WorkTree<'s> {
+    /// The work tree of a repository as a source.
+    #[must_use]
+    pub fn of(store: &'s Store) -> Self {
+        Self {
+            files: WorkDir::new(&store.root, store),
+            index: store.index(),
+            is_sparse: OnceCell::new(),
+            left_out: RefCell::default(),
+        }
+    }
+
+    /// Like [`Index::is_sparse`], asked once.
     fn is_sparse(&self) -> bool {
-        *self.is_sparse.get_or_init(|| self.store.is_sparse())
+        *self.is_sparse.get_or_init(|| self.index.is_sparse())
     }
 
     /// The files left out below a directory; git is asked once per directory.
@@ -96,7 +100,7 @@ impl WorkTree<'_> {
         if let Some(known) = self.left_out.borrow().get(directory) {
             return Ok(known.clone());
         }
-        let found = self.store.left_out(std::slice::from_ref(directory))?;
+        let found = self.index.left_out(std::slice::from_ref(directory))?;
         self.left_out
             .borrow_mut()
             .insert(directory.clone(), found.clone());
@@ -132,7 +136,7 @@ impl Source for WorkTree<'_> {
             .below(directory)
             .map_err(|error| refused(directory, &error))?;
         entries.extend(left_out.iter().map(|file| entry(&file.path, file.mode)));
-        self.store.note_attributes(directory, &entries);
+        self.index.filters.note_attributes(directory, &entries);
         Ok(entries)
     }
 
@@ -161,7 +165,8 @@ impl Source for WorkTree<'_> {
             Content::Missing => {
                 let file = self.at(path).map_err(|error| refused(path, &error))?;
                 let blob = file.map(|file| (file.blob, file.mode));
-                self.store
+                self.index
+                    .objects
                     .content(blob, limit)
                     .map_err(|error| refused(path, &error))
             }
@@ -178,7 +183,7 @@ impl Source for WorkTree<'_> {
     }
 
     fn format(&self) -> ObjectFormat {
-        self.store.format()
+        self.index.objects.format()
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {

@@ -5,7 +5,7 @@ use super::index_entry::RawEntry;
 use super::ls_files::{Listed, path_of};
 use super::read_index::{ReadIndex, read_index};
 use super::sources::{entry, refused, regular};
-use super::{Error, Store, cache_tree, digest};
+use super::{Error, Index, Objects, cache_tree, digest};
 use crate::error::libgit2;
 use orch_base::{Digest, ObjectFormat, RepoPath};
 use orch_files::{Child, Content, Entry, Source};
@@ -24,7 +24,7 @@ pub struct StagedFile {
 
 /// The index: what the next commit would contain.
 pub struct IndexSource<'s> {
-    store: &'s Store,
+    objects: &'s Objects,
     held: StagedFiles,
     unmerged: Vec<RepoPath>,
 }
@@ -40,18 +40,18 @@ enum StagedFiles {
     Listed(Vec<StagedFile>),
 }
 
-impl Store {
+impl<'s> Index<'s> {
     /// Reads the current index, or that of `GIT_INDEX_FILE`. Takes no lock and refreshes nothing. Returns an
     /// error if it cannot be read.
-    pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
+    pub fn index_source(&self) -> Result<IndexSource<'s>, Error> {
         let named = self
             .objects
             .environment
             .index_file
             .as_ref()
-            .map(|path| self.root.join(path));
-        let path = named.unwrap_or_else(|| self.index());
-        if let Ok(Some(ReadIndex { index, .. })) = read_index(&path, self.format()) {
+            .map(|path| self.layout.root.join(path));
+        let path = named.unwrap_or_else(|| self.path());
+        if let Ok(Some(ReadIndex { index, .. })) = read_index(&path, self.objects.format) {
             let (_, unmerged) = sorted(
                 Vec::new(),
                 index
@@ -63,10 +63,10 @@ impl Store {
                 .extensions()
                 .find(|(signature, _)| *signature == b"TREE");
             let trees = trees
-                .and_then(|(_, extension)| cache_tree::read(extension, self.format()))
+                .and_then(|(_, extension)| cache_tree::read(extension, self.objects.format))
                 .unwrap_or_default();
             return Ok(IndexSource {
-                store: self,
+                objects: self.objects,
                 held: StagedFiles::Plain { index, trees },
                 unmerged,
             });
@@ -77,7 +77,7 @@ impl Store {
             Err(_) => self.index_by_git()?,
         };
         Ok(IndexSource {
-            store: self,
+            objects: self.objects,
             held: StagedFiles::Listed(files),
             unmerged,
         })
@@ -106,10 +106,16 @@ impl Store {
     }
 
     fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
-        let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
+        let listed = self
+            .git
+            .git_under_its_index(&["ls-files", "--stage", "-z"])?;
         // An intent-to-add entry is listed with the empty blob.
-        let intended =
-            self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
+        let intended = self.git.git_under_its_index(&[
+            "diff-files",
+            "--name-only",
+            "--diff-filter=A",
+            "-z",
+        ])?;
         let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
         for Listed {
@@ -121,7 +127,7 @@ impl Store {
         {
             let Some(name) = path_of(path) else { continue };
             match stage {
-                0 if blob == self.format().blob(b"") && intended.contains(&path) => {}
+                0 if blob == self.objects.format.blob(b"") && intended.contains(&path) => {}
                 0 => files.push(StagedFile {
                     path: name,
                     blob,
@@ -294,7 +300,7 @@ impl Source for IndexSource<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.file(path).map(|file| (file.blob, file.mode));
-        self.store
+        self.objects
             .content(blob, limit)
             .map_err(|error| refused(path, &error))
     }
@@ -305,6 +311,6 @@ impl Source for IndexSource<'_> {
     }
 
     fn format(&self) -> ObjectFormat {
-        self.store.format()
+        self.objects.format()
     }
 }

@@ -10,7 +10,7 @@
 use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
-use super::{Error, Store, durable};
+use super::{Error, Index, durable};
 use orch_base::ObjectFormat;
 use orch_files::Directory;
 use std::fs;
@@ -145,11 +145,11 @@ fn lines(edits: &[Edit<'_>], format: ObjectFormat) -> Vec<u8> {
     edits.iter().map(line).collect::<String>().into_bytes()
 }
 
-impl Store {
+impl Index<'_> {
     /// Starts git's index writer, which takes the lock and then waits for entries. While it holds the lock,
     /// no checkout, stash or `git add` can start.
     pub(super) fn start_git_update(&self) -> Result<GitUpdate, Error> {
-        let process = self.start_git(&COMMAND)?;
+        let process = self.git.start_git(&COMMAND)?;
         // `/proc` shows the path with all links resolved.
         let directory = self
             .objects
@@ -161,14 +161,14 @@ impl Store {
             process: Some(process),
             lock: directory.join("index.lock"),
             held: None,
-            own: self.own_directory()?,
-            format: self.format(),
+            own: self.layout.own_directory()?,
+            format: self.objects.format,
         })
     }
 
     /// Whether the lock of the index is that of a git process of ours that is gone.
     pub(super) fn is_locked_by_our_dead_git(&self) -> bool {
-        let Ok(note) = durable::text_of(&self.own(NOTE)) else {
+        let Ok(note) = durable::text_of(&self.layout.own(NOTE)) else {
             return false;
         };
         let Some((process, lock)) = note.split_once(' ') else {
@@ -180,7 +180,7 @@ impl Store {
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](orch_base::Code) if it cannot
     /// take the lock.
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
-        match self.git(&COMMAND, &lines(edits, self.format())) {
+        match self.git.git(&COMMAND, &lines(edits, self.objects.format)) {
             Ok(_) => Ok(()),
             Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => {
                 Err(Error::busy(message))
@@ -192,7 +192,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Environment;
+    use super::super::{Environment, Store};
     use super::*;
 
     #[test]
@@ -206,17 +206,20 @@ mod tests {
         };
         let lock = home.path().join(".git/index.lock");
         let stays = |what: &str| {
-            store().recover_leftovers().expect("recovered");
+            store()
+                .transactions()
+                .recover_leftovers()
+                .expect("recovered");
             assert!(lock.exists(), "{what}");
         };
-        let mut update = store().start_git_update().expect("started");
+        let mut update = store().index().start_git_update().expect("started");
         assert!(update.wait_for_lock());
         stays("git lives");
         let mut git = update.process.take().expect("started");
         git.kill().and_then(|()| git.wait()).expect("killed");
         drop(update);
         // What nothing is known of.
-        let note = store().own(NOTE);
+        let note = store().layout().own(NOTE);
         let text = fs::read_to_string(&note).expect("noted");
         for other in [
             String::new(),
@@ -227,12 +230,15 @@ mod tests {
             stays("another note");
         }
         fs::write(&note, text).expect("written");
-        store().recover_leftovers().expect("recovered");
+        store()
+            .transactions()
+            .recover_leftovers()
+            .expect("recovered");
         assert!(!lock.exists(), "nobody holds it");
         fs::write(&lock, "").expect("written");
         stays("another lock");
         fs::remove_file(&lock).expect("removed");
-        let mut update = store().start_git_update().expect("started");
+        let mut update = store().index().start_git_update().expect("started");
         assert!(update.wait_for_lock());
         drop(update);
         assert!(

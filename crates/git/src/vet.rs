@@ -2,7 +2,7 @@
 
 use super::git_processes::git_works_in;
 use super::sign::Person;
-use super::{Error, Head, Store};
+use super::{Error, Head, Index, Layout, Transactions};
 use orch_base::{Code, Hint};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// From which age a lock of git may be one that a dead process left behind.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-impl Store {
+impl Transactions<'_> {
     /// Returns an error if no step can be committed here now, whatever the task: there is no work tree, what
     /// git or the settings forbid, or git does not know who commits.
     pub fn require_committable(&self) -> Result<(), Error> {
-        self.refuse_bare()?;
-        self.vet(&self.head()?)?;
+        self.layout.refuse_bare()?;
+        self.vet(&self.refs.head()?)?;
         for person in [Person::Author, Person::Committer] {
-            self.identity(person)?;
+            self.identity.person(person)?;
         }
         Ok(())
     }
@@ -26,7 +26,7 @@ impl Store {
     /// Returns an error if a git operation is unfinished, HEAD is detached or the branch is protected, unless
     /// the options permit it.
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
-        if let Some(operation) = self.operation()? {
+        if let Some(operation) = self.refs.operation()? {
             let why = format!("{} is in progress", operation.what);
             return Err(Error::new(Code::OperationOpen, why).with_hint(operation.hint()));
         }
@@ -51,6 +51,20 @@ impl Store {
         }
     }
 
+    /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
+    pub(super) fn message_is_open(&self) -> bool {
+        let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
+        match (
+            written(self.objects.repo.path().join("COMMIT_EDITMSG")),
+            written(self.refs.head_log()),
+        ) {
+            (Ok(message), Ok(moved)) => message >= moved,
+            (message, _) => message.is_ok(),
+        }
+    }
+}
+
+impl Index<'_> {
     /// Waits, by default half a second, for another process, such as a checkout or a rebase, to release the
     /// index lock.
     pub(super) fn wait_for_index(&self) -> Result<(), Error> {
@@ -67,9 +81,19 @@ impl Store {
 
     /// The lock of the index is taken.
     pub(super) fn index_is_busy(&self) -> Error {
-        self.lock_is_busy(&self.index_lock())
+        self.layout.lock_is_busy(&self.index_lock())
     }
 
+    pub(super) fn index_is_locked(&self) -> bool {
+        self.index_lock().symlink_metadata().is_ok()
+    }
+
+    pub(super) fn index_lock(&self) -> PathBuf {
+        self.objects.repo.path().join("index.lock")
+    }
+}
+
+impl Layout<'_> {
     /// This lock file of git exists. If no git process works in this repository, its age tells whether its
     /// process is dead, and the hint how to remove it.
     pub(super) fn lock_is_busy(&self, lock: &Path) -> Error {
@@ -79,7 +103,7 @@ impl Store {
         let age = written.ok().and_then(|written| written.elapsed().ok());
         let Some(age) = age.filter(|_| {
             !git_works_in(&[
-                &self.root,
+                self.root,
                 self.objects.repo.path(),
                 self.objects.repo.commondir(),
             ])
@@ -103,26 +127,6 @@ impl Store {
             )
         };
         Error::new(Code::Busy, message).with_hint(hint)
-    }
-
-    pub(super) fn index_is_locked(&self) -> bool {
-        self.index_lock().symlink_metadata().is_ok()
-    }
-
-    pub(super) fn index_lock(&self) -> PathBuf {
-        self.objects.repo.path().join("index.lock")
-    }
-
-    /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
-    pub(super) fn message_is_open(&self) -> bool {
-        let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
-        match (
-            written(self.objects.repo.path().join("COMMIT_EDITMSG")),
-            written(self.head_log()),
-        ) {
-            (Ok(message), Ok(moved)) => message >= moved,
-            (message, _) => message.is_ok(),
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! disturb each other and a kill leaves no half of one. A step that notes the writer forgets it. Deleting them loses only
 //! who wrote what no step has used yet.
 
-use super::{Error, Store, digest, durable, trailers};
+use super::{Error, History, Layout, digest, durable, trailers};
 use git2::Commit as GitCommit;
 use orch_base::{AgentMark, Digest, RepoPath, trailer};
 use orch_core::decide::{ActorKind, FileWriter};
@@ -58,10 +58,14 @@ fn name_of(path: &str, content: Digest) -> String {
         .to_string()
 }
 
-impl Store {
+impl Layout<'_> {
     /// The directory of the observations of a task.
     fn seen_directory(&self, task: &RepoPath) -> PathBuf {
-        let name = self.format().blob(task.as_str().as_bytes()).to_string();
+        let name = self
+            .objects
+            .format
+            .blob(task.as_str().as_bytes())
+            .to_string();
         self.common_directory().join("orch").join(SEEN).join(name)
     }
 
@@ -138,7 +142,9 @@ impl Store {
         }
         durable::remove_empty(base, &seen.directory);
     }
+}
 
+impl History<'_> {
     /// Who made a commit, as it says itself: the agents that mark it, or else its author; nobody if it is one of `orch`.
     /// Returns an error if git cannot read it.
     pub fn writers_of_commit(&self, commit: Digest) -> Result<Vec<FileWriter>, Error> {
@@ -152,7 +158,7 @@ impl Store {
     pub fn commits_since(&self, from: Option<Digest>, to: Digest) -> Result<Vec<Digest>, Error> {
         let hidden: Vec<Digest> = from.into_iter().collect();
         let mut found = Vec::new();
-        for id in self.objects.walk_from(&[to], &hidden)?.take(MOST_COMMITS) {
+        for id in self.walk_from(&[to], &hidden)?.take(MOST_COMMITS) {
             let commit = self.objects.find_commit(id?)?;
             if !made_by(&commit).is_empty() {
                 found.push(digest(commit.id()));

@@ -157,7 +157,7 @@ fn proven(workspace: &Workspace, range: Option<&str>) -> Result<ProvenHistories,
     let kept = workspace
         .reader()
         .store()
-        .map(|store| durable::read_private(&store.own(caches::PROVEN)));
+        .map(|store| durable::read_private(&store.layout().own(caches::PROVEN)));
     Ok(match kept.transpose() {
         Ok(Some(PrivateFile::Own(bytes))) => ProvenHistories::parse(program, &bytes),
         Ok(None | Some(PrivateFile::Missing)) => {
@@ -182,6 +182,7 @@ fn keep(
         return Ok(());
     };
     store
+        .layout()
         .keep_private(caches::PROVEN, known.with(to, replaced).as_bytes())
         .map_err(|error| error.to_string())
 }

@@ -118,7 +118,12 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
     };
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let stores = workspace.reader().store().into_iter();
-    let mut of_git = stores.flat_map(|store| [store.git_directory(), store.common_directory()]);
+    let mut of_git = stores.flat_map(|store| {
+        [
+            store.layout().git_directory(),
+            store.layout().common_directory(),
+        ]
+    });
     let is_git = |part: &OsStr| part.eq_ignore_ascii_case(".git");
     // The repository itself may be anywhere.
     let below = target

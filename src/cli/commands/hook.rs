@@ -138,10 +138,11 @@ fn named(done: Result<(), Error>, ui: &Ui) -> ExitCode {
 fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
     let store = workspace.reader().repository_or_refuse()?;
-    store.forget_message();
+    store.messages().forget_message();
     let source = args.source.as_deref();
     // git names no source for the message of a commit that it picks, reverts or rebases.
-    if matches!(source, Some("merge" | "squash" | "commit")) || store.operation()?.is_some() {
+    if matches!(source, Some("merge" | "squash" | "commit")) || store.refs().operation()?.is_some()
+    {
         return Ok(());
     }
     let trailers = trailers_of(&workspace, context)?;
@@ -150,10 +151,14 @@ fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
     }
     let file = context.start.join(&args.file);
     let is_final = context.caller.edits_no_message;
-    if source == Some("message") && store.add_trailers_to_text(&file, &trailers, is_final)? {
+    if source == Some("message")
+        && store
+            .messages()
+            .add_trailers_to_text(&file, &trailers, is_final)?
+    {
         return Ok(());
     }
-    store.keep_message(&file)
+    store.messages().keep_message(&file)
 }
 
 /// Adds the trailer that names the task of the branch to a message that was written in the editor. Returns an error
@@ -162,11 +167,11 @@ fn complete_message(args: &EditedArgs, context: &Context) -> Result<(), Error> {
     let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
     let store = workspace.reader().repository_or_refuse()?;
     let file = context.start.join(&args.file);
-    let is_edited = store.is_edited(&file);
-    store.forget_message();
+    let is_edited = store.messages().is_edited(&file);
+    store.messages().forget_message();
     let trailers = trailers_of(&workspace, context)?;
     match is_edited {
-        Ok(true) if !trailers.is_empty() => store.add_trailers(&file, &trailers),
+        Ok(true) if !trailers.is_empty() => store.messages().add_trailers(&file, &trailers),
         other => other.map(drop),
     }
 }
@@ -375,7 +380,7 @@ fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace.reader().store().ok_or_else(|| {
         Failure::new(Code::NoRepository, "not a git repository").hint(Hint::run(&["git", "init"]))
     })?;
-    store.hooks().map_err(Failure::from)
+    store.settings().hooks().map_err(Failure::from)
 }
 
 /// The slots of these hooks, each with the text that would be installed now. The commit-msg hook checks if `checks`

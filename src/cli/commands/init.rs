@@ -113,7 +113,7 @@ fn known_directories(workspace: &Workspace) -> BTreeSet<String> {
     let text = workspace
         .reader()
         .store()
-        .and_then(|store| durable::text_of(&store.own(DIRECTORIES)).ok());
+        .and_then(|store| durable::text_of(&store.layout().own(DIRECTORIES)).ok());
     text.and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default()
 }
@@ -124,7 +124,7 @@ fn keep_directories(workspace: &Workspace, files: &SetupFiles) -> Result<(), Fai
         return Ok(());
     };
     let text = serde_json::to_string(&files.own_directories).unwrap_or_default();
-    Ok(store.keep_private(DIRECTORIES, text.as_bytes())?)
+    Ok(store.layout().keep_private(DIRECTORIES, text.as_bytes())?)
 }
 
 /// What is said after the repository was set up.
@@ -385,6 +385,7 @@ fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
     if workspace
         .reader()
         .repository_or_refuse()?
+        .settings()
         .set_alias(name, meaning)?
     {
         return Ok(());
@@ -409,7 +410,7 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure>
     if args.merge_driver {
         register_driver(store)?;
     }
-    Ok(store.merge_driver(DRIVER)?.is_some())
+    Ok(store.settings().merge_driver(DRIVER)?.is_some())
 }
 
 /// Registers this program as the merge driver for task states in this clone.
@@ -419,5 +420,5 @@ pub(super) fn register_driver(store: &Store) -> Result<(), Failure> {
         .replace('\'', r"'\''");
     // Git passes the command to the shell, after replacing `%O` and the like with file names.
     let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
-    Ok(store.set_merge_driver(DRIVER, &command)?)
+    Ok(store.settings().set_merge_driver(DRIVER, &command)?)
 }

@@ -6,7 +6,7 @@ use orch_base::{Code, command};
 use orch_engine::apply::{NewTask, PlaceWish};
 use orch_engine::run::edit;
 use orch_engine::survey::Workspace;
-use orch_git::{Store, durable};
+use orch_git::durable;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ fn write_in_editor(
     workspace
         .reader()
         .store()
-        .map(Store::own_directory)
+        .map(|store| store.layout().own_directory())
         .transpose()?;
     durable::write_derived(durable::parent(&file), &file, begun.as_bytes())?;
     let editor = context.caller.editor.as_deref().unwrap_or("vi");

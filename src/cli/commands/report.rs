@@ -8,7 +8,6 @@ use orch_engine::drive::{Controlled, work_tree_of_run};
 use orch_engine::survey::{
     LookDepth, NamedBy, Reader, Sight, TaskRef, Workspace, unjudged, unread,
 };
-use orch_git::Store;
 use orch_view::{
     AppliedView, ControlReport, DutyView, Explanation, Explanations, NothingDue, Repository,
     Suggestion, TaskStatus, TextAnswer, TransitionLine, Transitions,
@@ -279,7 +278,7 @@ pub(super) fn applied_to_several(
     let set_aside = workspace
         .reader()
         .store()
-        .map(Store::take_set_aside)
+        .map(|store| store.transactions().take_set_aside())
         .unwrap_or_default();
     let mut notes: Vec<Diagnostic> = notes
         .chain(workspace.reader().outside_git())

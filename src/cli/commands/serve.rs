@@ -150,8 +150,12 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         );
     };
     context.keep_log(&workspace);
-    let tokens = Tokens::of(store.common_directory())?;
-    let kept = store.common_directory().join("orch").join(tokens::FILE);
+    let tokens = Tokens::of(store.layout().common_directory())?;
+    let kept = store
+        .layout()
+        .common_directory()
+        .join("orch")
+        .join(tokens::FILE);
     let cannot = |error: std::io::Error| Failure::new(Code::Io, format!("cannot serve: {error}"));
     let listener =
         TcpListener::bind(args.listen).map_err(|error| cannot_listen(args.listen, &error))?;

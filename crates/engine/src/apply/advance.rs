@@ -12,7 +12,7 @@ use orch_core::decide::{
     HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
 };
 use orch_files::io_error;
-use orch_git::{Head, LockWait, PATIENCE, Store};
+use orch_git::{Head, LockWait, PATIENCE};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -350,7 +350,12 @@ impl Advance<'_> {
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
         let _lock = lock_directory(&self.reader.root, self.wait)?;
-        let head = self.reader.store.as_ref().map(Store::head).transpose()?;
+        let head = self
+            .reader
+            .store
+            .as_ref()
+            .map(|store| store.refs().head())
+            .transpose()?;
         let mut outcomes = Vec::new();
         for one in wanted {
             self.renew(one, head.as_ref(), steps_of)?;

@@ -27,9 +27,9 @@ impl CommitAttempts {
         }
     }
 
-    /// Begins a transaction; returns the errors of [`Store::begin`].
+    /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin).
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
-        store.begin_within(&mut self.wait)
+        store.transactions().begin_within(&mut self.wait)
     }
 
     /// How long to wait for others of this process.

@@ -4,7 +4,6 @@ use crate::run::{ControlRequest, RunState};
 use crate::survey::{Caller, Callers, Error, TaskRef};
 use orch_base::{Code, Hint, Timestamp, command};
 use orch_core::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
-use orch_git::Store;
 
 /// A step that a caller orders.
 pub(super) struct OrderedStep {
@@ -39,7 +38,7 @@ impl Authority<'_> {
             .reader
             .store
             .as_ref()
-            .and_then(Store::identity_name);
+            .and_then(|store| store.identity().name());
         let mut stamp = self.caller.stamp(identity.as_deref());
         // Who gives another name than that of git may be somebody else.
         let is_of_git = self.caller.name.is_none();
@@ -48,7 +47,7 @@ impl Authority<'_> {
             .reader
             .store
             .as_ref()
-            .and_then(Store::identity_address);
+            .and_then(|store| store.identity().address());
         stamp.address = address.filter(|_| is_of_git);
         if self.callers.agent_because(self.caller).is_some() {
             stamp.by.kind = ActorKind::Agent;

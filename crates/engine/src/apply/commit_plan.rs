@@ -122,7 +122,7 @@ pub(super) fn sign_off(settings: &Settings, store: &Store) -> Result<Option<Stri
         .config
         .git
         .sign_off
-        .then(|| store.identity_line())
+        .then(|| store.identity().line())
         .transpose()
 }
 
@@ -155,8 +155,11 @@ pub(super) fn record_writes(
     let state = observed
         .state
         .as_ref()
-        .map(|file| store.format().blob(&file.bytes));
-    let log = observed.log.whole().map(|log| store.format().blob(log));
+        .map(|file| store.objects().format().blob(&file.bytes));
+    let log = observed
+        .log
+        .whole()
+        .map(|log| store.objects().format().blob(log));
     [
         Write::own(
             place.state_path(),
@@ -185,9 +188,11 @@ fn originals(
             continue;
         };
         let (path, file) = (sight.task.state_path(), sight.observed.state.as_ref());
-        let is_held = store
-            .source_at(sight.head_commit())
-            .holds(&path, original.digest, false)?;
+        let is_held =
+            store
+                .objects()
+                .source_at(sight.head_commit())
+                .holds(&path, original.digest, false)?;
         if let Some(file) = file.filter(|_| !is_held) {
             writes.push(Write::evidence(path, file.bytes.clone(), false));
             ids.push(&sight.task.id);
@@ -198,12 +203,12 @@ fn originals(
 
 /// Every declared file of the task as evaluated, and the deletion of those that no longer exist.
 fn evidence(store: &Store, sight: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
-    let head = store.source_at(sight.head_commit());
+    let head = store.objects().source_at(sight.head_commit());
     let mut writes = Vec::new();
     for file in sight.observed.files.iter().filter(|file| file.commit) {
         if !head.holds(&file.path, file.digest, file.executable)? {
-            let blob = store.clean(&file.path, &file.bytes)?.into_owned();
-            if store.format().blob(&blob) != file.digest {
+            let blob = store.filters().clean(&file.path, &file.bytes)?.into_owned();
+            if store.objects().format().blob(&blob) != file.digest {
                 // The filter yields other bytes now than when the file was evaluated.
                 return Err(Error::moved());
             }
@@ -227,7 +232,7 @@ fn evidence(store: &Store, sight: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>),
     if let Some(file) = if removes.is_empty() {
         None
     } else {
-        store.left_out(&removes)?.into_iter().next()
+        store.index().left_out(&removes)?.into_iter().next()
     } {
         // The file was not deleted: git left it out of the work tree.
         return Err(left_out(store, &file.path, sight.task.directory()));
@@ -242,10 +247,13 @@ fn refuse_sparse(store: &Store, sight: &Sight) -> Result<(), Error> {
         (state, sight.observed.state.is_some()),
         (transcript, sight.observed.log.is_there()),
     ];
-    match known
-        .iter()
-        .find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err())
-    {
+    match known.iter().find(|(path, known)| {
+        *known
+            && path
+                .under(store.layout().root())
+                .symlink_metadata()
+                .is_err()
+    }) {
         Some((path, _)) => Err(left_out(store, path, sight.task.directory())),
         None => Ok(()),
     }
@@ -253,7 +261,7 @@ fn refuse_sparse(store: &Store, sight: &Sight) -> Result<(), Error> {
 
 fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     let message = format!("{path} is not checked out, so the transition cannot commit it");
-    let hint = if store.is_sparse() {
+    let hint = if store.index().is_sparse() {
         Hint::run(&["git", "sparse-checkout", "add", directory.as_str()])
     } else {
         Hint::run(&[
@@ -305,7 +313,7 @@ pub(super) fn refuse_unread(sight: &Sight) -> Result<(), Error> {
 /// Refuses a transition whose evidence git ignores. It is never added by force.
 fn refuse_ignored(store: &Store, sight: &Sight, log: &RepoPath) -> Result<(), Error> {
     match ignored((store, sight.head_commit()), &sight.observed, log, |path| {
-        store.is_ignored(path)
+        store.filters().is_ignored(path)
     })?
     .first()
     {

@@ -4,7 +4,7 @@ use super::record_files::bytes_at;
 use crate::survey::{Error, Finder, Reader, TaskRef};
 use orch_base::{Code, Digest, Hint, RepoPath};
 use orch_core::record::{EventLog, sides, united_lines};
-use orch_git::{Operation, Store, Unmerged};
+use orch_git::{Operation, Unmerged};
 
 /// Both sides of a log in conflict.
 pub(super) struct LogSides {
@@ -86,7 +86,7 @@ impl Conflicts<'_> {
         self.reader
             .store
             .as_ref()
-            .map_or(Ok(Vec::new()), |store| store.unmerged())
+            .map_or(Ok(Vec::new()), |store| store.index().unmerged())
     }
 
     /// The task whose record contains this path, whether or not its files exist.
@@ -139,18 +139,20 @@ impl Conflicts<'_> {
         };
         let path = task.transcript_path();
         let all = log.heads();
-        let mut commit = store.head()?.commit;
+        let mut commit = store.refs().head()?.commit;
         while let Some(now) = commit {
-            let held = store.read_at(now, &path)?.unwrap_or_default();
+            let held = store.objects().read_at(now, &path)?.unwrap_or_default();
             let heads = EventLog::parse(&held).0.heads();
             if heads != all {
                 return Ok(heads);
             }
-            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
+            let changed = store
+                .history()
+                .last_changes(now, std::slice::from_ref(&path))?;
             let Some(changed) = changed.first().copied().flatten() else {
                 break;
             };
-            commit = store.visit(changed)?.parents.first().copied();
+            commit = store.history().visit(changed)?.parents.first().copied();
         }
         Ok(Vec::new())
     }
@@ -160,7 +162,7 @@ impl Conflicts<'_> {
         self.reader
             .store
             .as_ref()
-            .map_or(Ok(None), Store::operation)
+            .map_or(Ok(None), |store| store.refs().operation())
     }
 
     /// Whether any path of the repository is unmerged. Returns an error if git fails.

@@ -134,7 +134,7 @@ impl Drafts<'_> {
         let here = bytes_at(&self.reader.root, path)?;
         let in_head = match &self.reader.store {
             Some(store) => {
-                let source = store.source_at(store.head()?.commit);
+                let source = store.objects().source_at(store.refs().head()?.commit);
                 source
                     .blob_at(path)?
                     .map(|blob| store.objects().blob(blob))

@@ -322,7 +322,7 @@ mod tests {
             if does == NoLock {
                 Err(Error::busy("no lock"))
             } else {
-                store.begin()
+                store.transactions().begin()
             }
         };
         let tasks = vec![TaskId::new(task).expect("valid")];
@@ -378,7 +378,7 @@ mod tests {
                 .collect()
         });
         assert!(!locked(&group.0).is_led, "{orders:?}");
-        let head = store(root).head().expect("read").commit;
+        let head = store(root).refs().head().expect("read").commit;
         let commits =
             |came: &Vec<Came>| came.iter().flatten().filter(|one| one.1.is_some()).count();
         let landed = |came: &Vec<Came>| came.iter().flatten().any(|one| one.2 == head);

@@ -50,7 +50,9 @@ impl Conflicts<'_> {
             }
             _ => {
                 let names = [base, ours, theirs].map(|path| path.to_string_lossy().into_owned());
-                Ok(store.merge_files(&names[0], &names[1], &names[2]))
+                Ok(store
+                    .settings()
+                    .merge_files(&names[0], &names[1], &names[2]))
             }
         }
     }

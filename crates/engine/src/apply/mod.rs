@@ -256,7 +256,9 @@ impl<'w> Writer<'w> {
             .reader
             .store
             .as_ref()
-            .map_or(Ok(()), |store| store.commit_everything(message))
+            .map_or(Ok(()), |store| {
+                store.transactions().commit_everything(message)
+            })
     }
 }
 

@@ -93,8 +93,9 @@ impl Recover<'_> {
         let Some(store) = &self.reader.store else {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
-        let head = store.head()?.commit;
+        let head = store.refs().head()?.commit;
         let at_head = store
+            .objects()
             .source_at(head)
             .blob_at(&path)?
             .map(|blob| store.objects().blob(blob))
@@ -103,11 +104,12 @@ impl Recover<'_> {
         let at_head = at_head.unwrap_or_default();
         let mut whole = (Vec::new(), Recovered::FromTranscript);
         for PathChange { commit, .. } in store
-            .history(std::slice::from_ref(&path))?
+            .history()
+            .of_paths(std::slice::from_ref(&path))?
             .remove(&path)
             .unwrap_or_default()
         {
-            let held = store.read_at(commit, &path)?.unwrap_or_default();
+            let held = store.objects().read_at(commit, &path)?.unwrap_or_default();
             let (log, faults) = EventLog::parse(&held);
             if faults.is_empty() && !log.is_empty() {
                 whole = (held, Recovered::FromGit(commit));

@@ -308,6 +308,7 @@ fn committed_files(store: &Store, sight: &Sight, here: Vec<String>) -> Result<Ve
     let task = &sight.task;
     let committed = task.own_files(
         &store
+            .objects()
             .source_at(sight.head_commit())
             .list_task(&task.place)?,
     );
@@ -325,7 +326,7 @@ fn committed_files(store: &Store, sight: &Sight, here: Vec<String>) -> Result<Ve
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries
 /// must be those of HEAD to move with it.
 pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
-    let (head, index) = (store.head_source()?, store.index_source()?);
+    let (head, index) = (store.refs().head_source()?, store.index().index_source()?);
     if head.object(&task.transcript_path())?.is_none() {
         let message = format!(
             "the record of `{}` is not committed, so no commit can move it",
@@ -338,9 +339,13 @@ pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> 
     if let Some(path) = index.unmerged().iter().find(below) {
         return Err(Error::new(Code::Unmerged, format!("{path} is unmerged")));
     }
-    let mut staged = store.staged_changes(&head, &index, task.directory())?;
+    let mut staged = store
+        .history()
+        .staged_changes(&head, &index, task.directory())?;
     if let Some(file) = task.place.file() {
-        let around = store.staged_changes(&head, &index, &file.directory)?;
+        let around = store
+            .history()
+            .staged_changes(&head, &index, &file.directory)?;
         staged.extend(around.into_iter().filter(|path| task.place.owns(path)));
     }
     if let Some(path) = staged.first() {
@@ -350,6 +355,7 @@ pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> 
     }
     let file = task.place.file().and_then(SingleFile::path);
     match store
+        .index()
         .left_out(
             &[Some(task.directory().clone()), file]
                 .into_iter()

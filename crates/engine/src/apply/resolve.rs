@@ -223,12 +223,15 @@ impl Resolve<'_> {
             return Ok(false);
         };
         let is_conflicted = self.conflicts.is_conflicted(task, unmerged)?;
-        if !is_conflicted || store.operation()?.is_none() || !store.merge_heads()?.is_empty() {
+        if !is_conflicted
+            || store.refs().operation()?.is_none()
+            || !store.refs().merge_heads()?.is_empty()
+        {
             return Ok(false);
         }
-        let head = store.head()?.commit;
+        let head = store.refs().head()?.commit;
         let state = head
-            .map(|head| store.read_at(head, &task.state_path()))
+            .map(|head| store.objects().read_at(head, &task.state_path()))
             .transpose()?
             .flatten();
         let Some(state) = state else { return Ok(false) };
@@ -236,7 +239,7 @@ impl Resolve<'_> {
             (task.transcript_path(), united.lines.clone()),
             (task.state_path(), state),
         ];
-        store.settle(&files, &[])?;
+        store.transactions().settle(&files, &[])?;
         Ok(true)
     }
 
@@ -358,7 +361,9 @@ impl Resolve<'_> {
         match &self.reader.store {
             Some(store) if stage => {
                 let log = (task.transcript_path(), files.log.clone());
-                Ok(store.settle(&[(task.state_path(), files.state.clone()), log], &[])?)
+                Ok(store
+                    .transactions()
+                    .settle(&[(task.state_path(), files.state.clone()), log], &[])?)
             }
             _ => self.records.write_record(task, files).map(drop),
         }

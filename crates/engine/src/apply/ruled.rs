@@ -102,7 +102,7 @@ impl Orders<'_> {
 
     fn is_in_head(&self, sight: &Sight, path: &RepoPath, blob: orch_base::Digest) -> bool {
         let store = self.reader.store.as_ref();
-        let held = store.map(|store| store.source_at(sight.head_commit()).blob_at(path));
+        let held = store.map(|store| store.objects().source_at(sight.head_commit()).blob_at(path));
         held.is_some_and(|held| held.is_ok_and(|held| held == Some(blob)))
     }
 

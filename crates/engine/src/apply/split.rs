@@ -145,8 +145,8 @@ impl Separate<'_> {
             return Ok(None);
         };
         let place = self.relocate.new_home(task, Relocation::Rename(which.id))?;
-        let operation = store.operation()?;
-        let is_merge = !store.merge_heads()?.is_empty();
+        let operation = store.refs().operation()?;
+        let is_merge = !store.refs().merge_heads()?.is_empty();
         if let Some(operation) = operation.filter(|_| !is_merge || read.sides.is_committed) {
             let message = format!(
                 "{} is in progress, and its next commit may bring events of both tasks",
@@ -187,7 +187,7 @@ impl Separate<'_> {
         task: &TaskRef,
         side: MergeSide,
     ) -> Result<Option<ReadSplit>, Error> {
-        let unmerged = store.unmerged()?;
+        let unmerged = store.index().unmerged()?;
         let texts = self.conflicts.log_sides(task, &unmerged)?;
         let lines = match &texts {
             Some(texts) => texts.united(),
@@ -340,8 +340,8 @@ impl Separate<'_> {
         let folded = folded.map_err(|error| Error::new(Code::CreatedTwice, error.to_string()))?;
         let folded = folded.map(Arc::unwrap_or_clone).unwrap_or_default();
         if let Some(commit) = commit
-            && let Some(held) = store.read_at(commit, &task.transcript_path())?
-            && let Some(state) = store.read_at(commit, &task.state_path())?
+            && let Some(held) = store.objects().read_at(commit, &task.transcript_path())?
+            && let Some(state) = store.objects().read_at(commit, &task.state_path())?
             && EventLog::parse(&held)
                 .0
                 .events()
@@ -391,15 +391,15 @@ impl Separate<'_> {
     ) -> Result<[SideFiles; 2], Error> {
         let united = || -> Result<SideFiles, Error> {
             match is_committed {
-                true => files_in(&store.head_source()?, task),
-                false => files_in(&store.index_source()?, task),
+                true => files_in(&store.refs().head_source()?, task),
+                false => files_in(&store.index().index_source()?, task),
             }
         };
         let mut found: Vec<Option<SideFiles>> = Vec::new();
         for (commit, _) in &sides {
             found.push(
                 commit
-                    .map(|commit| files_in(&store.tree_source(commit), task))
+                    .map(|commit| files_in(&store.objects().source_at(commit), task))
                     .transpose()?,
             );
         }
@@ -445,13 +445,13 @@ impl Separate<'_> {
     ) -> Result<(Vec<KeptFile>, Vec<Diagnostic>), Error> {
         let (mut files, mut left) = (Vec::new(), Vec::new());
         let names: BTreeSet<&String> = kept.keys().chain(moved.keys()).collect();
-        let head = store.head_source()?;
+        let head = store.refs().head_source()?;
         for name in names {
             let path = task.file(name)?;
             let on_disk = bytes_at(&self.reader.root, &path)?;
             let is_there = path.under(&self.reader.root).symlink_metadata().is_ok();
             let disk = if is_there {
-                Some(store.clean(&path, &on_disk)?.into_owned())
+                Some(store.filters().clean(&path, &on_disk)?.into_owned())
             } else {
                 None
             };
@@ -482,7 +482,7 @@ impl Separate<'_> {
                 continue;
             }
             let is_same = disk == now;
-            let on_disk = (is_there && is_same).then(|| store.format().blob(&on_disk));
+            let on_disk = (is_there && is_same).then(|| store.objects().format().blob(&on_disk));
             files.push(KeptFile {
                 path,
                 bytes: target.cloned(),
@@ -508,7 +508,7 @@ impl Separate<'_> {
         }
         self.make_directories(&writes)?;
         if self.reader.commits() {
-            return store.settle(&writes, &removes);
+            return store.transactions().settle(&writes, &removes);
         }
         let root = &self.reader.root;
         let placed: Vec<(PathBuf, &[u8])> = writes
@@ -555,7 +555,7 @@ impl Separate<'_> {
             let place = path.under(&self.reader.root);
             let bytes =
                 durable::read_if_there(&place).map_err(|source| io_error(&place, source))?;
-            Ok(bytes.map(|bytes| store.format().blob(&bytes)))
+            Ok(bytes.map(|bytes| store.objects().format().blob(&bytes)))
         };
         let mut writes = vec![
             Write::own(
@@ -699,22 +699,27 @@ impl Conflicts<'_> {
             });
         };
         let parts_in = |commit: Digest| -> Result<BTreeSet<usize>, Error> {
-            Ok(has(&store.read_at(commit, &path)?.unwrap_or_default()))
+            Ok(has(&store
+                .objects()
+                .read_at(commit, &path)?
+                .unwrap_or_default()))
         };
-        let head = store.head()?.commit;
+        let head = store.refs().head()?.commit;
         let mut own = head.map(parts_in).transpose()?.unwrap_or_default();
         let is_committed = own.len() > 1;
         let (mut our_commit, mut others) = (head.filter(|_| own.len() == 1), Vec::new());
-        for merged in store.merge_heads()? {
+        for merged in store.refs().merge_heads()? {
             others.push((merged, parts_in(merged)?));
         }
         let mut open = head.filter(|_| is_committed);
         while let Some(now) = open.take() {
-            let changed = store.last_changes(now, std::slice::from_ref(&path))?;
+            let changed = store
+                .history()
+                .last_changes(now, std::slice::from_ref(&path))?;
             let Some(changed) = changed.first().copied().flatten() else {
                 break;
             };
-            let mut parents = store.visit(changed)?.parents.into_iter();
+            let mut parents = store.history().visit(changed)?.parents.into_iter();
             let Some(first) = parents.next() else { break };
             for other in parents {
                 others.push((other, parts_in(other)?));

@@ -29,7 +29,7 @@ impl Writer<'_> {
         }
         let path = sight.task.suggestion_path();
         if let Some(store) = &self.workspace.reader.store
-            && !store.is_ignored(&path)?
+            && !store.filters().is_ignored(&path)?
         {
             return Ok(());
         }

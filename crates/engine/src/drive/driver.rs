@@ -109,7 +109,7 @@ pub fn run(
         &writer.workspace.reader.store,
     ) {
         // Report a repository that does not allow commits before starting an executor.
-        match store.begin().map(drop) {
+        match store.transactions().begin().map(drop) {
             Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
             other => other?,
         }

@@ -116,7 +116,7 @@ impl KeptTask {
             && workspace
                 .reader
                 .store()
-                .is_some_and(|store| store.is_ignored(&path).unwrap_or(true));
+                .is_some_and(|store| store.filters().is_ignored(&path).unwrap_or(true));
         let is_same = present == self.suggestion
             && self.branch.as_deref() == head.and_then(Head::branch_name);
         if is_missing || !is_same || !self.commit.is_none_or(contains) {

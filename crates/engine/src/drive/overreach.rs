@@ -8,7 +8,7 @@ use super::driver::Drive;
 use super::{Happened, Tell};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
 use orch_core::decide::Work;
-use orch_git::{GitGuard, Store, durable};
+use orch_git::{GitGuard, durable};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -25,7 +25,12 @@ impl Drive<'_> {
     /// What there is before an executor starts, except for the record of the run, which may still be written.
     pub(super) fn guard_turn(&self) -> TurnGuard {
         TurnGuard {
-            git: self.writer.workspace.reader.store().map(Store::guard),
+            git: self
+                .writer
+                .workspace
+                .reader
+                .store()
+                .map(|store| store.settings().guard()),
             record: self.record_bytes(),
             logs: self.files.log_sizes(),
         }
@@ -118,7 +123,7 @@ impl Drive<'_> {
         let Some((store, before)) = workspace.reader.store().zip(before.git.as_ref()) else {
             return;
         };
-        let changed = store.git_changed_since(before);
+        let changed = store.settings().git_changed_since(before);
         if !changed.is_empty() {
             let shown = |path: &PathBuf| {
                 path.strip_prefix(&workspace.reader.root)
@@ -140,8 +145,8 @@ impl Drive<'_> {
             );
         }
         // Nobody else has told of it, and the next step would only put it aside.
-        let _ = store.recover_leftovers();
-        for finding in store.take_set_aside() {
+        let _ = store.transactions().recover_leftovers();
+        for finding in store.transactions().take_set_aside() {
             tell(&Happened::Note(&finding));
         }
     }

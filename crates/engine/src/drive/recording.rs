@@ -189,7 +189,7 @@ fn digest_of(writer: &Writer<'_>, sight: &Sight, path: &str) -> Option<Digest> {
     let stored = workspace
         .reader
         .store()
-        .and_then(|store| store.clean(&path, &bytes).ok());
+        .and_then(|store| store.filters().clean(&path, &bytes).ok());
     Some(
         sight
             .workflow()

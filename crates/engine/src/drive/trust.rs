@@ -363,5 +363,7 @@ fn place_of(workspace: &Workspace) -> &Path {
     workspace
         .reader
         .store()
-        .map_or(workspace.reader.root(), |store| store.common_directory())
+        .map_or(workspace.reader.root(), |store| {
+            store.layout().common_directory()
+        })
 }

@@ -9,7 +9,6 @@ use super::watching::Watching;
 use crate::apply::{Applied, Order};
 use crate::survey::{Caller, Error, TaskRef, Workspace};
 use crate::watch::{Stop, WatchOptions, WatchSignal, Watcher};
-use orch_git::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -297,7 +296,7 @@ fn options_for(workspace: &Workspace, polls: bool) -> WatchOptions {
         heads: workspace
             .reader
             .store()
-            .map(Store::head_places)
+            .map(|store| store.refs().head_places())
             .unwrap_or_default(),
         ..WatchOptions::default()
     }

@@ -577,7 +577,14 @@ impl Watching {
         }
         let (workspace, commit) = (&self.workspace, head.as_ref().and_then(|head| head.commit));
         let mut asked = BTreeMap::new();
-        let is_ancestor = |older| workspace.reader.store()?.is_ancestor(older, commit?).ok();
+        let is_ancestor = |older| {
+            workspace
+                .reader
+                .store()?
+                .history()
+                .is_ancestor(older, commit?)
+                .ok()
+        };
         let mut contains = |older: Digest| {
             commit == Some(older)
                 || *asked
@@ -680,7 +687,7 @@ impl Watching {
             self.workspace
                 .reader
                 .store()
-                .and_then(|store| store.visit(commit).ok())
+                .and_then(|store| store.history().visit(commit).ok())
         };
         let follows =
             || parent(first).is_some_and(|commit| commit.parents.first().copied() == self.head);

@@ -36,7 +36,7 @@ impl<'a> Acknowledgements<'a> {
         archive: &'a Archive<'a>,
         tip: Digest,
     ) -> Result<Self, Error> {
-        let setting = archive.setting(&store.tree_source(tip))?;
+        let setting = archive.setting(&store.objects().source_at(tip))?;
         let none = Self {
             store,
             archive,
@@ -51,15 +51,15 @@ impl<'a> Acknowledgements<'a> {
             return Ok(none);
         }
         let mut to_be_signed = Vec::new();
-        for changed in store.changes_of(tip, &file)? {
-            for parent in store.visit(changed)?.parents {
-                let before = archive.setting(&store.tree_source(parent))?;
+        for changed in store.history().changes_of(tip, &file)? {
+            for parent in store.history().visit(changed)?.parents {
+                let before = archive.setting(&store.objects().source_at(parent))?;
                 if before.config.people.orders == OrdersBy::Signed {
                     to_be_signed.push(changed);
                 }
             }
         }
-        let signatures = store.signatures(&to_be_signed)?;
+        let signatures = store.identity().signatures(&to_be_signed)?;
         let are_signed = signatures
             .iter()
             .all(|signature| matches!(signature, Signature::Good { .. }));
@@ -114,14 +114,14 @@ impl<'a> Acknowledgements<'a> {
         proof: &Proof,
     ) -> Result<Option<String>, Error> {
         let pool = self.archive.logs();
-        let events_in = |at: Digest| events_of(pool, task, &self.store.tree_source(at));
-        let parents = self.store.visit(commit)?.parents;
+        let events_in = |at: Digest| events_of(pool, task, &self.store.objects().source_at(at));
+        let parents = self.store.history().visit(commit)?.parents;
         let made = events_in(commit)?;
         let mut had = HashSet::new();
         for parent in &parents {
             had.extend(events_in(*parent)?);
         }
-        let now = Side::new(self.archive, self.store.tree_source(self.tip))?;
+        let now = Side::new(self.archive, self.store.objects().source_at(self.tip))?;
         let added: HashSet<Digest> = made.difference(&had).copied().collect();
         let Some((task, record)) = self.record_now(&now, task, &added)? else {
             return Ok(None);

@@ -12,20 +12,20 @@ use orch_git::{Store, Visited};
 /// HEAD, if the next commit takes its place: the command that git runs says so, or else the message, which describes
 /// the same steps. Returns an error if git cannot read HEAD.
 pub(super) fn amended(store: &Store, message: Option<&str>) -> Result<Option<Visited>, Error> {
-    let Some(head) = store.head_source()?.commit() else {
+    let Some(head) = store.refs().head_source()?.commit() else {
         return Ok(None);
     };
-    let is_amended = match store.is_amending() {
+    let is_amended = match store.transactions().is_amending() {
         Some(is_amending) => is_amending,
         None => {
-            let told = ToldSteps::of(&store.message(head)?, false);
+            let told = ToldSteps::of(&store.history().message(head)?, false);
             message.is_some_and(|message| ToldSteps::of(message, false).has_steps_of(&told))
         }
     };
     if !is_amended {
         return Ok(None);
     }
-    let head = store.visit(head)?;
+    let head = store.history().visit(head)?;
     Ok((!head.is_boundary).then_some(head))
 }
 

@@ -56,7 +56,7 @@ impl ReadOnce {
 
 /// The history that proofs need beside the two sides of a change.
 pub(super) struct Archive<'s> {
-    store: &'s Store,
+    pub(super) store: &'s Store,
     read: &'s ReadOnce,
     held: RefCell<HeldRecords>,
     /// Whether the replay starts at the first commit, so that `held` contains every record.
@@ -167,8 +167,10 @@ impl<'s> Archive<'s> {
                 .is_some_and(|workflow| workflow.digest == digest)
                 .then_some(loaded)
         };
-        let shipped =
-            || in_setting(self.read.shipped(self.store.format())).filter(|_| !before.has_own_texts);
+        let shipped = || {
+            in_setting(self.read.shipped(self.store.objects().format()))
+                .filter(|_| !before.has_own_texts)
+        };
         in_setting(before).or_else(shipped)
     }
 
@@ -192,7 +194,7 @@ impl<'s> Archive<'s> {
     pub(super) fn declared_phase_key(&self, near: &Settings, name: &str) -> Option<String> {
         let key =
             |setting: &Settings| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
-        key(near).or_else(|| key(self.read.shipped(self.store.format())))
+        key(near).or_else(|| key(self.read.shipped(self.store.objects().format())))
     }
 
     /// The state of another tool, as the workflow of this name reads it; `None` if it is not one, or cannot be
@@ -212,7 +214,7 @@ impl<'s> Archive<'s> {
             let loaded = setting.workflow(name).ok()?;
             Some(read_foreign(loaded.workflow()?, text, value))
         };
-        match read(near).or_else(|| read(self.read.shipped(self.store.format()))) {
+        match read(near).or_else(|| read(self.read.shipped(self.store.objects().format()))) {
             Some(RecordReading::Foreign(state)) => Some(*state),
             Some(_) => None,
             None => read_state(value, text, &self.phase_key(near, name, value)).ok(),
@@ -232,7 +234,7 @@ impl<'s> Archive<'s> {
 
     /// Whether a filter makes the stored bytes of a path differ from those of the file.
     pub(super) fn is_filtered(&self, path: &RepoPath) -> bool {
-        self.store.is_filtered(path)
+        self.store.filters().is_filtered(path)
     }
 
     /// Whether the task is visible in a commit. No check sees what a commit does to a hidden task.
@@ -313,7 +315,8 @@ impl<'s> Archive<'s> {
     ) -> Result<bool, Error> {
         let here = files_in(source, &task.place)?;
         let known = std::iter::once(&commit).chain(parents);
-        let known = known.map(|known| files_in(&self.store.tree_source(*known), &task.place));
+        let known =
+            known.map(|known| files_in(&self.store.objects().source_at(*known), &task.place));
         let known = known.collect::<Result<Vec<_>, Error>>()?;
         let state = task.state_path();
         let mut paths = here
@@ -355,7 +358,7 @@ impl<'s> Archive<'s> {
                 )
             }))
         })?;
-        Ok(found.map(|commit| self.store.tree_source(commit)))
+        Ok(found.map(|commit| self.store.objects().source_at(commit)))
     }
 
     /// The merge bases of the first of `parents` with each of the others. Returns an error if git cannot find
@@ -366,11 +369,11 @@ impl<'s> Archive<'s> {
         };
         let mut bases = Vec::new();
         for other in others {
-            bases.extend(self.store.merge_bases(*one, *other)?);
+            bases.extend(self.store.history().merge_bases(*one, *other)?);
         }
         Ok(bases
             .into_iter()
-            .map(|base| self.store.tree_source(base))
+            .map(|base| self.store.objects().source_at(base))
             .collect())
     }
 
@@ -398,7 +401,7 @@ impl<'s> Archive<'s> {
     ) -> Result<Option<Digest>, Error> {
         let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
         let mut failed = None;
-        let found = self.store.ancestor(from, since, |source| {
+        let found = self.store.history().ancestor(from, since, |source| {
             Ok(is_meant(source).unwrap_or_else(|error| {
                 failed.get_or_insert(error);
                 true

@@ -63,8 +63,8 @@ pub struct AuditScope<'a> {
 /// history that a record in the range continues.
 pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Error> {
     let store = workspace.reader.repository_or_refuse()?;
-    let range = match (scope.range, store.head()?.commit) {
-        (Some(text), _) => store.range(text)?,
+    let range = match (scope.range, store.refs().head()?.commit) {
+        (Some(text), _) => store.history().range(text)?,
         (None, Some(to)) => Range { from: None, to },
         (None, None) => {
             let nothing = "nothing is committed yet";
@@ -81,7 +81,10 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
             });
         }
     };
-    let since = scope.since.map(|since| store.resolve(since)).transpose()?;
+    let since = scope
+        .since
+        .map(|since| store.refs().resolve(since))
+        .transpose()?;
     let range = Range {
         from: since.or(range.from),
         ..range
@@ -141,7 +144,7 @@ impl Replaying<'_> {
     /// why there is nothing.
     fn all(&self, range: &Range) -> Result<(Audit, Result<ProvenHistory, &'static str>), Error> {
         let Self { store, archive, .. } = *self;
-        let commits = store.commits(range)?;
+        let commits = store.history().commits(range)?;
         let ReplayedCommits {
             mut changes,
             removed,
@@ -156,9 +159,10 @@ impl Replaying<'_> {
         for revision in self.also {
             let range = Range {
                 from: Some(range.to),
-                to: store.resolve(revision)?,
+                to: store.refs().resolve(revision)?,
             };
-            let mut found = replayed(store, &range, &store.commits(&range)?, unseen)?.changes;
+            let mut found =
+                replayed(store, &range, &store.history().commits(&range)?, unseen)?.changes;
             verify(store, &mut found)?;
             found
                 .iter()
@@ -179,12 +183,12 @@ impl Replaying<'_> {
         if changes.iter().any(has_evidence) {
             let found = match removed {
                 Some(mut removed) => {
-                    store.sort_removals(range.to, &mut removed)?;
+                    store.removals().sort(range.to, &mut removed)?;
                     removed
                 }
                 None => {
                     let below = task_directories(store, archive, range, &commits)?;
-                    store.removals(range.to, &below, TRANSCRIPT_FILE)?
+                    store.removals().all(range.to, &below, TRANSCRIPT_FILE)?
                 }
             };
             removals = self.doubt_restarts(found, &mut changes)?;
@@ -218,7 +222,7 @@ impl Replaying<'_> {
             {
                 let parent = commit.parents.first().copied();
                 let before = parent
-                    .map(|parent| archive.setting(&store.tree_source(parent)))
+                    .map(|parent| archive.setting(&store.objects().source_at(parent)))
                     .transpose()?;
                 *is_doubted = rules.doubt(
                     StepPlace {
@@ -257,7 +261,7 @@ impl Replaying<'_> {
     /// depend on more than it. Returns why this may not come to what a replay of everything comes to, if so.
     fn newer(&self, from: &ProvenHistory, to: Digest) -> Result<Result<Audit, String>, Error> {
         let Self { store, archive, .. } = *self;
-        let new = store.commits(&Range {
+        let new = store.history().commits(&Range {
             from: Some(from.commit),
             to,
         })?;
@@ -271,7 +275,7 @@ impl Replaying<'_> {
         let again: Result<Vec<_>, _> = from
             .open
             .iter()
-            .map(|open| store.visit(open.commit).map(Arc::new))
+            .map(|open| store.history().visit(open.commit).map(Arc::new))
             .collect();
         let Ok(mut commits) = again else {
             return Ok(Err(
@@ -282,7 +286,7 @@ impl Replaying<'_> {
         let mut changes = replay_all(store, &commits, false, self.work)?.changes;
         once(&mut changes)?;
         verify(store, &mut changes)?;
-        let mut removals = store.removals_since(from.commit, to, TRANSCRIPT_FILE)?;
+        let mut removals = store.removals().since(from.commit, to, TRANSCRIPT_FILE)?;
         removals.extend(from.removals.iter().cloned());
         let removals = self.doubt_restarts(removals, &mut changes)?;
         let is_other = |open: &&OpenCommit| verdicts_of(open.commit, &changes) != open.verdicts;
@@ -384,7 +388,7 @@ fn task_directories(
     {
         below.extend(
             archive
-                .setting(&store.tree_source(commit))?
+                .setting(&store.objects().source_at(commit))?
                 .config
                 .roots
                 .bases()
@@ -481,9 +485,9 @@ fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
         .filter(|change| ordered(change))
         .collect();
     let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
-    for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
+    for (change, signature) in asked.iter_mut().zip(store.identity().signatures(&commits)?) {
         // git also says that there is none where it has nothing to check it by.
-        change.is_by_signature = store.has_signature(change.commit.id)?;
+        change.is_by_signature = store.identity().has_signature(change.commit.id)?;
         for step in change
             .proof
             .steps

@@ -40,21 +40,23 @@ pub(super) fn index_behind(
         .filter(|taken| !taken.is_empty());
     let Some(taken) = taken else { return Ok(None) };
     // Neither may have it: a step may have removed it.
-    let is_like_head = |path: &RepoPath| -> Result<bool, Error> {
-        Ok(store.digest_on_disk(path)? == head.source.object(path)?.map(|(blob, _)| blob))
-    };
+    let is_like_head =
+        |path: &RepoPath| -> Result<bool, Error> {
+            Ok(store.filters().digest_on_disk(path)?
+                == head.source.object(path)?.map(|(blob, _)| blob))
+        };
     if !is_like_head(&log)? {
         return Ok(None);
     }
     // What a person has staged is not what the index had before the step.
     let earlier = match &staged {
         Some(staged) => {
-            let held = (None, store.format().blob(staged));
+            let held = (None, store.objects().format().blob(staged));
             let newest = head.source.commit();
             let Some(commit) = archive.held_by(newest.as_slice(), task, held, None)? else {
                 return Ok(None);
             };
-            Some(store.tree_source(commit))
+            Some(store.objects().source_at(commit))
         }
         None => None,
     };
@@ -67,7 +69,7 @@ pub(super) fn index_behind(
             .transpose()?
             .flatten();
         let now = match in_index(path)? {
-            Content::Bytes(bytes) => Some(store.format().blob(&bytes)),
+            Content::Bytes(bytes) => Some(store.objects().format().blob(&bytes)),
             _ => None,
         };
         if now == before.map(|(blob, _)| blob) && is_like_head(path)? {

@@ -161,11 +161,11 @@ impl<'w> Checker<'w> {
     /// There is no repository with a work tree, or git cannot read the index or HEAD.
     pub fn staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.workspace.reader.repository_or_refuse()?;
-        store.refuse_bare()?;
+        store.layout().refuse_bare()?;
         let archive = Archive::new(store, &self.read, false);
-        let index = store.index_source()?;
+        let index = store.index().index_source()?;
         let mut sides = SideCache::new(store, &archive);
-        let head = Rc::new(Side::new(&archive, store.head_source()?)?);
+        let head = Rc::new(Side::new(&archive, store.refs().head_source()?)?);
         let setting = staged_setting(store, &head, &index)?;
         let snapshot = |befores: &[Rc<Side<'_>>]| {
             let code = CodeAt::Commit(
@@ -175,7 +175,9 @@ impl<'w> Checker<'w> {
             Snapshot::new(&setting, &index, &self.workspace.reader.validations, code)
         };
         let differing = |before: &Side<'_>, directory: &RepoPath| {
-            store.staged_changes(&before.source, &index, directory)
+            store
+                .history()
+                .staged_changes(&before.source, &index, directory)
         };
         let told = |befores: &[Rc<Side<'_>>]| {
             message
@@ -208,8 +210,11 @@ impl<'w> Checker<'w> {
         let mut befores = replaced;
         if !is_amended {
             befores.push(Rc::clone(&head));
-            for merged in store.merge_heads()? {
-                befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
+            for merged in store.refs().merge_heads()? {
+                befores.push(Rc::new(Side::new(
+                    &archive,
+                    store.objects().source_at(merged),
+                )?));
             }
         }
         let (after, told) = (snapshot(&befores), told(&befores));
@@ -296,7 +301,7 @@ impl<'w> Checker<'w> {
     /// There is no repository, or the revision is unknown or cannot be read.
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.reader.repository_or_refuse()?;
-        let commit = store.visit(store.resolve(revision)?)?;
+        let commit = store.history().visit(store.refs().resolve(revision)?)?;
         self.check_commits(
             store,
             &[commit.into()],
@@ -313,8 +318,8 @@ impl<'w> Checker<'w> {
     pub fn range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.workspace.reader.repository_or_refuse()?;
         let text = range;
-        let range = store.range(text)?;
-        let commits = store.commits(&range)?;
+        let range = store.history().range(text)?;
+        let commits = store.history().commits(&range)?;
         if commits.is_empty() {
             let message = format!("the range {text} has no commit");
             let hint = "write it as A..B: the commits of B that A does not have";
@@ -360,7 +365,7 @@ impl<'w> Checker<'w> {
             let Some(new) = (if new.is_null() {
                 None
             } else {
-                store.commit_of(new)?
+                store.refs().commit_of(new)?
             }) else {
                 continue;
             };
@@ -370,9 +375,11 @@ impl<'w> Checker<'w> {
                 to: new,
             };
             let commits = match words.as_slice() {
-                _ if known => store.commits(&range)?,
-                [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
-                _ => store.commits_new_to(new, KnownRefs::Remotes)?,
+                _ if known => store.history().commits(&range)?,
+                [_, _, name] => store
+                    .history()
+                    .commits_new_to(new, KnownRefs::AllBut(name))?,
+                _ => store.history().commits_new_to(new, KnownRefs::Remotes)?,
             };
             let branch = words
                 .iter()
@@ -471,7 +478,7 @@ impl<'w> Checker<'w> {
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let message = store.message(commit.id)?;
+        let message = store.history().message(commit.id)?;
         let (snapshot, told) = (
             after.snapshot(validations),
             ToldSteps::of(&message, befores.len() > 1),
@@ -661,9 +668,14 @@ fn is_set_up_elsewhere(store: &Store) -> Result<bool, Error> {
     let Ok(file) = RepoPath::new(config::FILE) else {
         return Ok(false);
     };
-    let (tips, _) = store.branches()?;
+    let (tips, _) = store.refs().branches()?;
     for tip in tips {
-        if store.tree_source(tip.commit).blob_at(&file)?.is_some() {
+        if store
+            .objects()
+            .source_at(tip.commit)
+            .blob_at(&file)?
+            .is_some()
+        {
             return Ok(true);
         }
     }
@@ -681,6 +693,7 @@ fn staged_setting(
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store
+            .history()
             .staged_changes(&head.source, index, &head.setting.config.system)?
             .is_empty();
     if same {

@@ -22,14 +22,14 @@ pub(super) fn cut(
     read: &ReadOnce,
     tasks: &[TaskRef],
 ) -> Result<Vec<Diagnostic>, Error> {
-    let Some(head) = store.head()?.commit else {
+    let Some(head) = store.refs().head()?.commit else {
         return Ok(Vec::new());
     };
     let logs: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut cutting = Vec::new();
-    for (task, commit) in tasks.iter().zip(store.last_changes(head, &logs)?) {
+    for (task, commit) in tasks.iter().zip(store.history().last_changes(head, &logs)?) {
         let Some(commit) = commit else { continue };
-        let commit = store.visit(commit)?;
+        let commit = store.history().visit(commit)?;
         if !commit.is_boundary && is_cut_by(store, &commit, &task.transcript_path())? {
             cutting.push((task, commit));
         }
@@ -61,9 +61,9 @@ pub(super) fn cut(
 
 /// Whether a commit dropped events of a later version from a log.
 fn is_cut_by(store: &Store, commit: &Visited, log: &RepoPath) -> Result<bool, Error> {
-    let now = store.read_at(commit.id, log)?.unwrap_or_default();
+    let now = store.objects().read_at(commit.id, log)?.unwrap_or_default();
     for parent in &commit.parents {
-        let held = store.read_at(*parent, log)?.unwrap_or_default();
+        let held = store.objects().read_at(*parent, log)?.unwrap_or_default();
         if has_later_version(&held) && has_lost_events(&held, &now) {
             return Ok(true);
         }

@@ -53,7 +53,7 @@ pub(super) fn hidden_changes(
         let after = after.as_ref();
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
-        let told = ToldSteps::of(&store.message(commit.id)?, befores.len() > 1);
+        let told = ToldSteps::of(&store.history().message(commit.id)?, befores.len() > 1);
         let compared = Compared {
             befores: &befores,
             after: snapshot,
@@ -115,7 +115,7 @@ fn hidden_commits(
                 return Ok(None);
             }
         } else if has_record(&side.source, task)? {
-            let commit = sides.store.visit(id)?;
+            let commit = sides.store.history().visit(id)?;
             let parents: Vec<Visit> = commit.parents.iter().copied().map(Visit::Begin).collect();
             open.push(Visit::End(commit));
             open.extend(parents);

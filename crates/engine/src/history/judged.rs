@@ -107,7 +107,7 @@ pub fn judged(
             .map_err(|why| Error::new(Code::BadPath, why.to_string()))?;
         let held = old.map(|old| store.objects().blob(old)).transpose()?;
         let now = new
-            .map(|file| store.clean(&path, &file.bytes))
+            .map(|file| store.filters().clean(&path, &file.bytes))
             .transpose()?;
         let patch = match &held {
             // This clone does not have it.

@@ -38,7 +38,10 @@ pub(super) fn loosened(
     [from, to]: [Digest; 2],
 ) -> Result<Vec<Diagnostic>, Error> {
     let ends = Ends { store, from, to };
-    let (before, after) = (store.tree_source(from), store.tree_source(to));
+    let (before, after) = (
+        store.objects().source_at(from),
+        store.objects().source_at(to),
+    );
     let (old, new) = (archive.setting(&before)?, archive.setting(&after)?);
     let mut found = Vec::new();
     if old.text() != new.text() {
@@ -114,15 +117,18 @@ impl Ends<'_> {
     /// The settings of agents' programs that changed.
     fn program_settings(&self) -> Result<Vec<Diagnostic>, Error> {
         let (before, after) = (
-            self.store.tree_source(self.from),
-            self.store.tree_source(self.to),
+            self.store.objects().source_at(self.from),
+            self.store.objects().source_at(self.to),
         );
-        let changed = self.store.changed(&before, &after, &RepoPath::root())?;
+        let changed = self
+            .store
+            .history()
+            .changed(&before, &after, &RepoPath::root())?;
         let paths: BTreeSet<RepoPath> = changed.into_iter().filter(is_program_setting).collect();
         let mut found = Vec::new();
         for path in paths {
             let text = |commit| -> Result<Option<String>, Error> {
-                let bytes = self.store.read_at(commit, &path)?;
+                let bytes = self.store.objects().read_at(commit, &path)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             };
             let (old, new) = (text(self.from)?, text(self.to)?);

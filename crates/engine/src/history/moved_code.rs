@@ -31,7 +31,7 @@ impl NewSteps<'_> {
         let CodeAt::Commit(store, Some(own)) = self.own_code else {
             return Ok(false);
         };
-        if store.visit(own)?.parents.len() != 1 {
+        if store.history().visit(own)?.parents.len() != 1 {
             return Ok(false);
         }
         let own = Snapshot {
@@ -111,7 +111,7 @@ impl NewSteps<'_> {
         let CodeAt::Commit(store, Some(own)) = self.own_code else {
             return Ok(false);
         };
-        let [parent] = store.visit(own)?.parents[..] else {
+        let [parent] = store.history().visit(own)?.parents[..] else {
             return Ok(false);
         };
         let scope = workflow
@@ -119,7 +119,11 @@ impl NewSteps<'_> {
             .and_then(|artifact| artifact.tree.as_ref());
         let Some(scope) = scope else { return Ok(false) };
         let line = LogEvent::line_start(entry);
-        if store.commit_bringing(own, TRANSCRIPT_FILE, &line)? != Some(own) {
+        if store
+            .history()
+            .commit_bringing(own, TRANSCRIPT_FILE, &line)?
+            != Some(own)
+        {
             return Ok(false);
         }
         let Some(names) = self.names_apart(store, [parent, own])? else {
@@ -143,9 +147,9 @@ impl NewSteps<'_> {
         store: &Store,
         [parent, own]: [Digest; 2],
     ) -> Result<Option<ApartNames>, Error> {
-        let changed = store.changed(
-            &store.tree_source(parent),
-            &store.tree_source(own),
+        let changed = store.history().changed(
+            &store.objects().source_at(parent),
+            &store.objects().source_at(own),
             &RepoPath::root(),
         )?;
         let mut others = Vec::new();
@@ -201,10 +205,13 @@ impl NewSteps<'_> {
         };
         let (mut entries, mut nowhere) = (Vec::new(), None);
         for (code, event) in self.entries_of(step, workflow, &artifact.name) {
-            let brought =
-                store.commit_bringing(last, TRANSCRIPT_FILE, &LogEvent::line_start(&event))?;
+            let brought = store.history().commit_bringing(
+                last,
+                TRANSCRIPT_FILE,
+                &LogEvent::line_start(&event),
+            )?;
             let Some(brought) = brought else { break };
-            let [before] = store.visit(brought)?.parents[..] else {
+            let [before] = store.history().visit(brought)?.parents[..] else {
                 break;
             };
             entries.push(PhaseEntry { code, before });

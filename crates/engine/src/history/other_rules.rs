@@ -65,7 +65,7 @@ pub(super) fn yields(
     }: StepPlace<'_>,
     step: &ProvenStep,
 ) -> Result<bool, Error> {
-    let (pool, source) = (archive.logs(), store.tree_source(commit));
+    let (pool, source) = (archive.logs(), store.objects().source_at(commit));
     // Reading the log makes its events known to the pool.
     TaskRecord::of(task, &source)?.read(pool, None);
     let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else {
@@ -80,7 +80,7 @@ pub(super) fn yields(
     }
     let decided = match (parent, ruled_by(step)) {
         (Some(parent), Some(by)) => archive
-            .setting(&store.tree_source(parent))?
+            .setting(&store.objects().source_at(parent))?
             .workflow(by.name.as_str())
             .ok(),
         _ => None,

@@ -69,10 +69,10 @@ impl<'a> PassingRules<'a> {
             .enumerate()
             .filter(|(_, commit)| may_change(commit))
         {
-            let after = archive.setting(&store.tree_source(commit.id))?;
+            let after = archive.setting(&store.objects().source_at(commit.id))?;
             for parent in &commit.parents {
                 let (before, after) = (
-                    archive.setting(&store.tree_source(*parent))?,
+                    archive.setting(&store.objects().source_at(*parent))?,
                     Rc::clone(&after),
                 );
                 if !Rc::ptr_eq(&before, &after) {
@@ -168,7 +168,7 @@ impl<'a> PassingRules<'a> {
         };
         let own = self
             .archive
-            .setting(&self.store.tree_source(*parent))?
+            .setting(&self.store.objects().source_at(*parent))?
             .config
             .people
             .clone();

@@ -124,7 +124,11 @@ impl ProvenHistories {
     pub(super) fn before(&self, store: &Store, to: Digest) -> Result<&ProvenHistory, String> {
         // A commit that no longer exists is in no history.
         let is_in = |known: &&ProvenHistory| {
-            known.commit == to || store.is_ancestor(known.commit, to).unwrap_or(false)
+            known.commit == to
+                || store
+                    .history()
+                    .is_ancestor(known.commit, to)
+                    .unwrap_or(false)
         };
         let longest = self
             .histories
@@ -143,9 +147,9 @@ impl ProvenHistories {
 
 /// Why a history here does not determine the verdicts on it; `None` if it does. Returns an error if git cannot be read.
 pub(super) fn unsteady(store: &Store) -> Result<Option<&'static str>, Error> {
-    Ok(if store.is_shallow()? {
+    Ok(if store.refs().is_shallow()? {
         Some("this clone is shallow")
-    } else if store.has_grafts()? {
+    } else if store.refs().has_grafts()? {
         Some("git has grafts or replacements of commits here")
     } else {
         None

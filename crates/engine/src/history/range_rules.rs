@@ -29,8 +29,9 @@ impl<'a> RangeRules<'a> {
         archive: &'a Archive<'a>,
         [from, to]: [Digest; 2],
     ) -> Result<Self, Error> {
-        let setting = |end| archive.setting(&store.tree_source(end));
+        let setting = |end| archive.setting(&store.objects().source_at(end));
         let parted = store
+            .history()
             .merge_bases(from, to)?
             .first()
             .copied()
@@ -173,7 +174,7 @@ impl<'a> RangeRules<'a> {
     /// The workflow that the record of a task in a commit names.
     fn workflow_in(&self, task: &TaskRef, commit: Digest) -> Result<Option<WorkflowName>, Error> {
         let pool = self.archive.logs();
-        let record = TaskRecord::in_source(task, &self.store.tree_source(commit))?;
+        let record = TaskRecord::in_source(task, &self.store.objects().source_at(commit))?;
         Ok(pool.workflow_name(&pool.intact_heads(&record.read(pool, None))))
     }
 

@@ -188,7 +188,7 @@ impl<'a> RemovedRecords<'a> {
             return;
         }
         let read = || -> Result<_, Error> {
-            let at = Side::new(self.archive, self.store.tree_source(commit.id))?;
+            let at = Side::new(self.archive, self.store.objects().source_at(commit.id))?;
             let log = TaskRecord::of(task, &at.source)?.read(self.archive.logs(), None);
             Ok((at, log))
         };
@@ -262,7 +262,7 @@ impl<'a> RemovedRecords<'a> {
         let Some(commit) = at.source.commit() else {
             return Ok(false);
         };
-        Ok(record.commit == commit || self.store.is_ancestor(record.commit, commit)?)
+        Ok(record.commit == commit || self.store.history().is_ancestor(record.commit, commit)?)
     }
 
     /// Whether a task had a log before a commit removed a record, so that it does not restart the work of that record.
@@ -270,10 +270,11 @@ impl<'a> RemovedRecords<'a> {
         if record.task == *task.directory() {
             return Ok(false);
         }
-        for parent in self.store.visit(record.commit)?.parents {
+        for parent in self.store.history().visit(record.commit)?.parents {
             if self
                 .store
-                .tree_source(parent)
+                .objects()
+                .source_at(parent)
                 .object(&task.transcript_path())?
                 .is_some()
             {

@@ -97,7 +97,8 @@ pub(super) fn replay(
         removed = removed.and_then(|mut removed: Vec<Removal>| {
             removed.extend(
                 store
-                    .removals_of(commit.id, &everywhere, TRANSCRIPT_FILE)
+                    .removals()
+                    .of_commit(commit.id, &everywhere, TRANSCRIPT_FILE)
                     .ok()?,
             );
             Some(removed)
@@ -110,7 +111,7 @@ pub(super) fn replay(
             ruled.insert(commit.id);
         }
         let differing = after.differing(store);
-        let message = store.message(commit.id)?;
+        let message = store.history().message(commit.id)?;
         let (snapshot, told) = (
             after.snapshot(validations),
             ToldSteps::of(&message, befores.len() > 1),

@@ -15,14 +15,19 @@ const SIDES_KEPT: usize = 8;
 
 /// One side of a change: the files of a commit and the settings in it.
 pub(super) struct Side<'s> {
+    store: &'s Store,
     pub source: TreeSource<'s>,
     pub setting: Rc<Settings>,
 }
 
 impl<'s> Side<'s> {
-    pub(super) fn new(archive: &Archive<'_>, source: TreeSource<'s>) -> Result<Self, Error> {
+    pub(super) fn new(archive: &Archive<'s>, source: TreeSource<'s>) -> Result<Self, Error> {
         let setting = archive.setting(&source)?;
-        Ok(Self { source, setting })
+        Ok(Self {
+            store: archive.store,
+            source,
+            setting,
+        })
     }
 
     /// Whether another side has the same settings and workflows.
@@ -35,11 +40,15 @@ impl<'s> Side<'s> {
         &'a self,
         store: &'a Store,
     ) -> impl Fn(&Self, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a {
-        |before, directory| store.changed(&before.source, &self.source, directory)
+        |before, directory| {
+            store
+                .history()
+                .changed(&before.source, &self.source, directory)
+        }
     }
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
-        let code = CodeAt::Commit(self.source.store(), self.source.commit());
+        let code = CodeAt::Commit(self.store, self.source.commit());
         Snapshot::new(&self.setting, &self.source, validations, code)
     }
 }
@@ -69,7 +78,10 @@ impl<'a, 's> SideCache<'a, 's> {
         {
             return Ok(Rc::clone(known));
         }
-        let side = Rc::new(Side::new(self.archive, self.store.tree_source(commit))?);
+        let side = Rc::new(Side::new(
+            self.archive,
+            self.store.objects().source_at(commit),
+        )?);
         self.recent.push_front(Rc::clone(&side));
         self.recent.truncate(SIDES_KEPT);
         Ok(side)
@@ -81,7 +93,7 @@ impl<'a, 's> SideCache<'a, 's> {
         if commit.parents.is_empty() {
             return Ok(vec![Rc::new(Side::new(
                 self.archive,
-                self.store.empty_source(),
+                self.store.objects().source_at(None),
             )?)]);
         }
         commit

@@ -51,7 +51,7 @@ pub fn stories(
         .cloned()
         .collect();
     let history = match &workspace.reader.store {
-        Some(store) if !paths.is_empty() => store.history(&paths)?,
+        Some(store) if !paths.is_empty() => store.history().of_paths(&paths)?,
         _ => BTreeMap::new(),
     };
     let story = |reader: &Reader, log: &Result<TaskLog, Error>| {

@@ -30,7 +30,7 @@ impl NoticeClaims {
         let Some(store) = workspace.reader.store() else {
             return Ok(Self { directory: None });
         };
-        let own = store.own_directory()?;
+        let own = store.layout().own_directory()?;
         let directory = own
             .make_child(PLACE)
             .map_err(|error| io_error(&own.path().join(PLACE), error))?;

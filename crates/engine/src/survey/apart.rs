@@ -66,7 +66,7 @@ impl Snapshot<'_> {
         let [from, _] = change.commits;
         let mut left = MOST_COMMITS;
         let mut failed = None;
-        let found = store.ancestor(&[from], None, |source| {
+        let found = store.history().ancestor(&[from], None, |source| {
             left = left.saturating_sub(1);
             let Some(onto) = source.commit().filter(|_| left > 0) else {
                 return Ok(true);
@@ -122,6 +122,7 @@ impl Apart<'_> {
     ) -> Result<Option<Digest>, Error> {
         let commits = self.change.commits.map(Some);
         self.store
+            .code()
             .code_with_changes_of(Some(onto), commits, self.code, Some(only))
     }
 
@@ -131,8 +132,8 @@ impl Apart<'_> {
         if onto == from {
             return Ok(false);
         }
-        let start = Start::Was(vec![self.store.code_digest(Some(onto), self.code)?]);
-        let since = self.store.code_since(from, &start, self.code)?;
+        let start = Start::Was(vec![self.store.code().code_digest(Some(onto), self.code)?]);
+        let since = self.store.code().code_since(from, &start, self.code)?;
         let names_task = |since: &Since| {
             since
                 .commits

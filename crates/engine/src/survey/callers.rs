@@ -19,7 +19,7 @@ impl Callers<'_> {
     /// nobody knows who may.
     pub(crate) fn people(&self) -> Result<People, Error> {
         let in_head = match &self.reader.store {
-            Some(store) => HeadSettings::read(store, &store.head_source()?)?,
+            Some(store) => HeadSettings::read(store, &store.refs().head_source()?)?,
             None => None,
         };
         let Some(HeadSettings { config, fault }) = in_head else {
@@ -44,7 +44,9 @@ impl Callers<'_> {
     /// Whether a signer that git trusts signs the caller's commits. Returns an error if git fails.
     pub fn signs_verifiably(&self) -> Result<bool, Error> {
         match self.reader.store.as_ref().filter(|_| self.reader.commits()) {
-            Some(store) => Ok(store.signs()? && store.trusts_own_signature()?),
+            Some(store) => {
+                Ok(store.identity().signs()? && store.identity().trusts_own_signature()?)
+            }
             None => Ok(false),
         }
     }
@@ -79,7 +81,13 @@ impl Callers<'_> {
 
     /// The announced agents of all work trees.
     fn announced_agents(&self) -> Option<AnnouncedAgents> {
-        let own = self.reader.store.as_ref()?.common_directory().join("orch");
+        let own = self
+            .reader
+            .store
+            .as_ref()?
+            .layout()
+            .common_directory()
+            .join("orch");
         Some(AnnouncedAgents::new(own.join("agents")))
     }
 

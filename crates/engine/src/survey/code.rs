@@ -46,7 +46,7 @@ impl Snapshot<'_> {
         let state = state_of(recorded);
         for (artifact, scope) in trees(workflow) {
             let code = self.code_part(scope);
-            let digest = store.code_digest(head, &code)?;
+            let digest = store.code().code_digest(head, &code)?;
             let mut fact = tree_fact(artifact, digest);
             let changed =
                 state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
@@ -65,13 +65,13 @@ impl Snapshot<'_> {
                 } else {
                     Start::Was(baselines)
                 };
-                match store.code_since(head, &start, &code)? {
+                match store.code().code_since(head, &start, &code)? {
                     Some(mut since) => {
                         if let Some(state) = state {
                             self.name_anew(store, task, state, is_first, &mut since)?;
                         }
                         let seen = is_now
-                            .then(|| store.seen_writers(task.directory()))
+                            .then(|| store.layout().seen_writers(task.directory()))
                             .flatten();
                         fact.writers = writers_of_code(&since.commits, task, seen.as_ref());
                         fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact))));
@@ -196,7 +196,10 @@ impl Snapshot<'_> {
         };
         let digest = |(artifact, scope): (&Artifact, &TreeScope)| {
             let code = self.code_part(scope);
-            Ok((artifact.name.clone(), store.code_digest(commit, &code)?))
+            Ok((
+                artifact.name.clone(),
+                store.code().code_digest(commit, &code)?,
+            ))
         };
         trees(workflow).map(digest).collect()
     }
@@ -330,16 +333,19 @@ impl Snapshot<'_> {
             before: from,
         } = *first;
         let mut onto = from;
-        if store.code_digest(Some(from), &code)? != base {
-            let is_base =
-                |source: &TreeSource<'_>| Ok(store.code_digest(source.commit(), &code)? == base);
-            let Some(found) = store.ancestor(&[from], None, is_base)? else {
+        if store.code().code_digest(Some(from), &code)? != base {
+            let is_base = |source: &TreeSource<'_>| {
+                Ok(store.code().code_digest(source.commit(), &code)? == base)
+            };
+            let Some(found) = store.history().ancestor(&[from], None, is_base)? else {
                 let base = base.short();
                 let why = format!(", and the code that it was made from, {base}, is not in git");
                 return Ok(CodeChange::FromNowhere(why));
             };
             onto = found;
-            let since = store.code_since(from, &Start::Was(vec![base]), &code)?;
+            let since = store
+                .code()
+                .code_since(from, &Start::Was(vec![base]), &code)?;
             let is_named =
                 |commit: &CodeCommit| commit.tasks.iter().any(|named| named == task.id.as_str());
             if since.is_none_or(|since| since.commits.iter().any(is_named)) {
@@ -349,9 +355,10 @@ impl Snapshot<'_> {
             }
         }
         // All that came since the phase was entered is in what was judged, and nothing takes back what others changed.
-        if later.is_empty() && store.code_digest(Some(to), &code)? == wanted {
-            let of_others = store.code_files_changed([onto, from], &code)?;
+        if later.is_empty() && store.code().code_digest(Some(to), &code)? == wanted {
+            let of_others = store.code().code_files_changed([onto, from], &code)?;
             if store
+                .code()
                 .code_files_changed([from, to], &code)?
                 .is_disjoint(&of_others)
             {
@@ -363,7 +370,11 @@ impl Snapshot<'_> {
             .map(|entry| (entry.code, entry.before))
             .chain([(wanted, to)]);
         for (made, end) in ends {
-            if store.code_with_change(Some(onto), [Some(from), Some(end)], &code)? != Some(made) {
+            if store
+                .code()
+                .code_with_change(Some(onto), [Some(from), Some(end)], &code)?
+                != Some(made)
+            {
                 let why = ", and the commits since that phase was entered make another change";
                 return Ok(CodeChange::Other(why.to_owned()));
             }
@@ -411,7 +422,7 @@ impl Snapshot<'_> {
                     .former
                     .iter()
                     .any(|former| commit.tasks.contains(&former.id)),
-                false => store.is_commit_of(commit, &commits)?,
+                false => store.code().is_commit_of(commit, &commits)?,
             };
             if is_meant {
                 commit.tasks.push(commits.present.id.clone());
@@ -433,9 +444,9 @@ impl Snapshot<'_> {
             return Ok(false);
         };
         let code = self.code_part(scope);
-        let found = store.ancestor(from, None, |source| {
+        let found = store.history().ancestor(from, None, |source| {
             let commit = source.commit();
-            Ok(store.code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))
+            Ok(store.code().code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))
         })?;
         Ok(found.is_some())
     }
@@ -683,7 +694,7 @@ fn is_committed(
     path: &RepoPath,
     now: Option<&ObservedLog>,
 ) -> Result<bool, Error> {
-    let held = || store.read_at(commit, path);
+    let held = || store.objects().read_at(commit, path);
     Ok(match now {
         None => held()?.is_some(),
         Some(ObservedLog::Whole(now)) => held()?.is_some_and(|held| is_same(&held, now)),

@@ -29,7 +29,7 @@ impl Reader {
             return Ok(Vec::new());
         };
         let paths = ignored((store, head), observed, &task.transcript_path(), |path| {
-            let is_ignored = store.is_ignored(path)?;
+            let is_ignored = store.filters().is_ignored(path)?;
             basis.note_ignored(path, is_ignored);
             Ok(is_ignored)
         })?;
@@ -63,7 +63,10 @@ impl Reader {
         let mut found = Vec::new();
         for (path, bytes) in files {
             let Some(bytes) = bytes else { continue };
-            if store.alters(&path, &with_own_line_endings(bytes.into()))? {
+            if store
+                .filters()
+                .alters(&path, &with_own_line_endings(bytes.into()))?
+            {
                 let message = "a filter in .gitattributes alters this file; orch commits it unfiltered, so git shows it as modified";
                 let hint = format!(
                     "add at the end of .gitattributes: {} -filter -ident",
@@ -109,7 +112,7 @@ pub(crate) fn ignored(
         .filter(|file| file.commit)
         .map(|file| &file.path);
     let mut found = Vec::new();
-    let head = store.source_at(head);
+    let head = store.objects().source_at(head);
     for path in declared.chain(std::iter::once(log)) {
         if head.blob_at(path)?.is_none() && is_ignored(path)? {
             found.push(path.clone());

@@ -65,8 +65,16 @@ pub(crate) fn workflow_then(
     let mut at = Some(commit);
     for _ in 0..MOST_VERSIONS {
         let Some(now) = at else { break };
-        if store.source_at(Some(now)).blob_at(&path)?.is_some() {
-            let setting = Settings::read(&InSource(&store.tree_source(now)), store.format());
+        if store
+            .objects()
+            .source_at(Some(now))
+            .blob_at(&path)?
+            .is_some()
+        {
+            let setting = Settings::read(
+                &InSource(&store.objects().source_at(now)),
+                store.objects().format(),
+            );
             let loaded = setting.workflow(named.name.as_str())?;
             if loaded
                 .workflow()
@@ -75,11 +83,13 @@ pub(crate) fn workflow_then(
                 return Ok(Some(loaded));
             }
         }
-        let changed = store.last_changes(now, std::slice::from_ref(&path))?;
+        let changed = store
+            .history()
+            .last_changes(now, std::slice::from_ref(&path))?;
         let Some(changed) = changed.first().copied().flatten() else {
             break;
         };
-        at = store.visit(changed)?.parents.first().copied();
+        at = store.history().visit(changed)?.parents.first().copied();
     }
     Ok(None)
 }

@@ -136,7 +136,7 @@ impl<'s> VersionSearch<'s> {
         workspace: &Workspace,
         head: Option<Digest>,
     ) -> Result<Vec<(TaskId, Error)>, Error> {
-        let committed = self.store.source_at(head);
+        let committed = self.store.objects().source_at(head);
         let setting = self.setting(&committed)?;
         let mut unread = Vec::new();
         for task in workspace.finder().tasks()? {
@@ -146,7 +146,7 @@ impl<'s> VersionSearch<'s> {
                 .snapshot(|snapshot| snapshot.source.read_log(&path, u64::MAX))?;
             let log = match log {
                 ObservedLog::Whole(bytes) => {
-                    let digest = self.store.digest(&path, &bytes)?;
+                    let digest = self.store.filters().digest(&path, &bytes)?;
                     self.logs.get_mut().insert(digest, LogText::new(bytes));
                     Some(digest)
                 }
@@ -229,7 +229,7 @@ impl<'s> VersionSearch<'s> {
         let index = self.settings.len();
         self.settings.push(Rc::new(Settings::read(
             &InSource(source),
-            self.store.format(),
+            self.store.objects().format(),
         )));
         self.by_text.insert(texts, index);
         Ok(index)
@@ -260,7 +260,7 @@ impl<'s> VersionSearch<'s> {
         if is_whole {
             all = found_below(&snapshot, source, (index, base))?;
         } else {
-            for (name, child) in self.store.tree_children(tree)? {
+            for (name, child) in self.store.objects().tree_children(tree)? {
                 let (Some(child), Ok(path)) = (child, base.join(&name)) else {
                     continue;
                 };

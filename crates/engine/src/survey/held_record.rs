@@ -52,12 +52,14 @@ impl Look<'_> {
         let basis = LookBasis::default();
         let path = task.transcript_path();
         let in_head = match (&self.reader.store, head, is_present) {
-            (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
+            (Some(store), Some(head), true) => {
+                Some(store.objects().source_at(head.commit).blob_at(&path)?)
+            }
             _ => None,
         };
         let log_here = match (&self.reader.store, &observed.log) {
             (Some(store), ObservedLog::Whole(log)) if in_head.flatten().is_some() => {
-                Some(store.digest(&path, log)?)
+                Some(store.filters().digest(&path, log)?)
             }
             (_, ObservedLog::End(end)) => end.held,
             _ => None,
@@ -163,11 +165,13 @@ impl Look<'_> {
         let path = task.transcript_path();
         // Another process may have moved the branch since the log was read: then there is a journal, or its files
         // are in place by now. A decision on the older log is made again before it is committed.
-        let place = path.under(store.root());
+        let place = path.under(store.layout().root());
         let now = durable::read_if_there(&place)
             .map_err(|source| io_error(&place, source))?
             .unwrap_or_default();
-        if store.has_journal()? || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+        if store.transactions().has_journal()?
+            || !has_lost_events(&held, &with_own_line_endings(now.into()))
+        {
             return Ok(recorded);
         }
         if let Some(found) = log_faults(task, log) {

@@ -82,7 +82,7 @@ impl Snapshot<'_> {
             question.judged = judged;
             let history = match &unknown {
                 Some(why) => Err(why.clone()),
-                None => store.code_changes(&question, code)?,
+                None => store.code().code_changes(&question, code)?,
             };
             facts.since.push(CodeSince {
                 artifact: artifact.name.clone(),
@@ -91,7 +91,10 @@ impl Snapshot<'_> {
             });
         }
         if let (true, Some(base)) = (is_there, question.base) {
-            let taken_back = store.taken_back_since(&task.transcript_path(), [base, head], code)?;
+            let taken_back =
+                store
+                    .code()
+                    .taken_back_since(&task.transcript_path(), [base, head], code)?;
             let moved: Vec<MovedFile> = taken_back
                 .into_iter()
                 .map(|path| MovedFile {
@@ -160,23 +163,29 @@ impl Snapshot<'_> {
             code: None,
             by: FoundBy::Create,
         });
-        let Some(tip) = store.base_tip(named, git.protected.texts())? else {
+        let Some(tip) = store.refs().base_tip(named, git.protected.texts())? else {
             return Ok(match named {
                 Some(named) => Err(UnknownCode::NoBase(named.to_owned())),
                 None => in_base_branch,
             });
         };
-        let Some(commit) = store.merge_bases(asked.head, tip)?.first().copied() else {
-            return Ok(if store.is_shallow()? {
+        let Some(commit) = store
+            .history()
+            .merge_bases(asked.head, tip)?
+            .first()
+            .copied()
+        else {
+            return Ok(if store.refs().is_shallow()? {
                 Err(UnknownCode::Shallow)
             } else {
                 in_base_branch
             });
         };
-        if commit == asked.head || store.is_worked_on_in(commit, asked, code)? == Some(true) {
+        if commit == asked.head || store.code().is_worked_on_in(commit, asked, code)? == Some(true)
+        {
             return Ok(in_base_branch);
         }
-        let code = store.code_digest(Some(commit), code)?;
+        let code = store.code().code_digest(Some(commit), code)?;
         Ok(Ok(CodeBase {
             commit: Some(commit),
             code: Some(code),
@@ -198,10 +207,10 @@ fn is_true(
     };
     if base.by != FoundBy::Branch
         || !store.objects().has(commit)?
-        || !store.is_ancestor(commit, asked.head)?
+        || !store.history().is_ancestor(commit, asked.head)?
     {
         return Ok(false);
     }
-    let is_as_said = base.code == Some(store.code_digest(Some(commit), code)?);
-    Ok(is_as_said && store.is_worked_on_in(commit, asked, code)? != Some(true))
+    let is_as_said = base.code == Some(store.code().code_digest(Some(commit), code)?);
+    Ok(is_as_said && store.code().is_worked_on_in(commit, asked, code)? != Some(true))
 }

@@ -15,7 +15,7 @@ use super::{Error, Look, Reader, Sight, TaskRef, Workspace};
 use orch_base::{Digest, RepoPath, locked};
 use orch_core::config;
 use orch_files::{Directory, FileStamp};
-use orch_git::{Store, caches, durable};
+use orch_git::{caches, durable};
 use orch_read::Observed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ impl KnownLooks {
         let store = reader
             .store
             .as_ref()
-            .filter(|store| reader.reads_work_dir() && !store.is_sparse())?;
+            .filter(|store| reader.reads_work_dir() && !store.index().is_sparse())?;
         // Another build may look differently, and another user may not read the same files.
         let program = FileStamp::of(&fs::metadata("/proc/self/exe").ok()?)?;
         let user = fs::metadata("/proc/self").ok()?.uid();
@@ -124,6 +124,7 @@ impl KnownLooks {
         let whose = Digest::of_blob(&[&program.bytes()[..], &user.to_le_bytes(), root].concat());
         // A deeper clone knows more under the same HEAD.
         let ends: Vec<String> = store
+            .refs()
             .boundary()
             .ok()?
             .iter()
@@ -133,8 +134,8 @@ impl KnownLooks {
         let world = format!("{name} {whose} {} {shallow}", reader.settings.digest());
         Some(Self {
             root: reader.root.clone(),
-            git: store.git_directory().to_owned(),
-            directory: store.own(caches::LOOKS).join(name),
+            git: store.layout().git_directory().to_owned(),
+            directory: store.layout().own(caches::LOOKS).join(name),
             world,
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
             pasts: QuietPasts::default(),
@@ -325,7 +326,7 @@ pub(super) fn recall<R>(
             look.reader
                 .store
                 .as_ref()
-                .is_some_and(|store| !store.is_ignored(path).unwrap_or(true))
+                .is_some_and(|store| !store.filters().is_ignored(path).unwrap_or(true))
         };
         let is_quiet = |(workflow, since): &(String, Digest)| {
             commit.is_some_and(|head| {
@@ -402,10 +403,10 @@ fn held_digest(
     let (Some(store), Some(head)) = (&look.reader.store, &look.head) else {
         return Ok(None);
     };
-    if store.converts_somewhere(task.directory()) {
+    if store.filters().converts_somewhere(task.directory()) {
         return Ok(None);
     }
-    let source = store.source_at(head.commit);
+    let source = store.objects().source_at(head.commit);
     let mut text = format!("{} {}", task.workflow, task.is_workflow_chosen);
     let entries = listed.into_iter().flat_map(|listed| &listed.entries);
     let paths = entries.filter_map(|entry| RepoPath::new(&entry.path).ok());
@@ -418,6 +419,7 @@ fn held_digest(
         .map(|path| source.object(&path))
         .transpose()?;
     let seen = store
+        .layout()
         .seen_writers(task.directory())
         .map(|seen| seen.stamps());
     text.push_str(&format!("\0{settings:?}\0{seen:?}"));
@@ -453,12 +455,16 @@ pub(super) fn tell_anew<R>(
         stamped,
     } = first;
     let commit = look.commit();
-    let converted = look.reader.store.as_ref().map(Store::converted);
+    let converted = look
+        .reader
+        .store
+        .as_ref()
+        .map(|store| store.filters().converted());
     let sight = look.at_listed(task, list)?;
     // How git converts bytes is a matter of its settings.
     let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
     let is_comparable = !sight.basis.is_unknown()
-        && look.reader.store.as_ref().map(Store::converted) == converted
+        && look.reader.store.as_ref().map(|store| store.filters().converted()) == converted
         // The base branch moves without HEAD.
         && sight.observed.facts.code.since.is_empty()
         // Without a commit there is nothing by which to see that the history has grown.

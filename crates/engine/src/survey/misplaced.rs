@@ -31,7 +31,10 @@ impl Look<'_> {
             .ok()
             .and_then(|id| self.home_of(task, &id));
         let original = match &home {
-            Some(home) => store.source_at(head).blob_at(&home.transcript_path())?,
+            Some(home) => store
+                .objects()
+                .source_at(head)
+                .blob_at(&home.transcript_path())?,
             None => None,
         };
         if let Some(held) = held {
@@ -54,7 +57,7 @@ impl Look<'_> {
             return Ok(Some(found.hint(remove_record(hint, task))));
         };
         let mut way = Hint::default();
-        let index = store.index_source()?;
+        let index = store.index().index_source()?;
         if index.file(&task.transcript_path()).is_some() {
             let paths = moves
                 .iter()

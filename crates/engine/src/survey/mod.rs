@@ -163,9 +163,12 @@ impl Workspace {
             let message = "not a git repository, so there is no revision to read";
             return Err(Diagnostic::error(Code::NoRepository, message).into());
         };
-        let commit = store.resolve(revision)?;
-        reader.settings =
-            Settings::read(&InSource(&store.tree_source(commit)), store.format()).into();
+        let commit = store.refs().resolve(revision)?;
+        reader.settings = Settings::read(
+            &InSource(&store.objects().source_at(commit)),
+            store.objects().format(),
+        )
+        .into();
         reader.at = At::Commit(commit);
         Ok(self)
     }
@@ -178,7 +181,7 @@ impl Workspace {
         self.reader
             .store
             .iter_mut()
-            .for_each(|store| store.wait_for_locks(wait));
+            .for_each(|store| store.options_mut().wait = Some(wait));
     }
 
     /// From now on a task is named by its whole id alone: not by the beginning of one, a path or a pattern.

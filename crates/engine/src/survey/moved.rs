@@ -39,6 +39,7 @@ impl Reader {
         let (store, before, after) = (self.store.as_ref()?, before?, after?);
         let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
         for path in store
+            .history()
             .changed_since(before, after, &self.settings.bases())
             .ok()
             .flatten()?
@@ -81,7 +82,11 @@ impl HeadMove<'_> {
             };
             let between = [self.before, self.after];
             self.reader
-                .snapshot(|snapshot| store.tells_of_code(between, &snapshot.code_parts(workflow)))
+                .snapshot(|snapshot| {
+                    store
+                        .code()
+                        .tells_of_code(between, &snapshot.code_parts(workflow))
+                })
                 .unwrap_or(true)
         };
         *self
@@ -138,6 +143,7 @@ impl Reader {
                 LazyCell::new(|| (snapshot.code_parts(&usable.workflow), self.settings.bases()));
             past.reaches(commit, |oldest| {
                 store
+                    .code()
                     .quiet_parent(oldest, &asked.0, &asked.1)
                     .ok()
                     .flatten()

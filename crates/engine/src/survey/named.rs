@@ -135,7 +135,8 @@ impl Finder<'_> {
             .as_ref()
             .filter(|_| self.reader.reads_work_dir())?;
         let held = store
-            .source_at(store.head().ok()?.commit)
+            .objects()
+            .source_at(store.refs().head().ok()?.commit)
             .blob_at(&place.transcript_path());
         held.ok().flatten()?;
         let record = [place.state_path(), place.transcript_path()];

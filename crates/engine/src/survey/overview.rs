@@ -110,7 +110,7 @@ impl Workspace {
             checked_out.extend(head.branch.clone());
             heads.push(head);
         }
-        let (mut tips, broken) = store.branches()?;
+        let (mut tips, broken) = store.refs().branches()?;
         tips.retain(|tip| !checked_out.contains(&tip.name));
         let broken = broken
             .iter()
@@ -118,7 +118,7 @@ impl Workspace {
         problems.extend(broken.map(|(name, error)| unread(name, error)));
         let sources: Vec<TreeSource<'_>> = tips
             .iter()
-            .map(|tip| store.tree_source(tip.commit))
+            .map(|tip| store.objects().source_at(tip.commit))
             .collect();
         for (tip, source) in tips.iter().zip(&sources) {
             let place = OverviewPlace::of_branch(&tip.name, tip.commit);
@@ -202,7 +202,7 @@ impl Workspace {
             return Ok(Vec::new());
         };
         let mut others = Vec::new();
-        let (roots, broken) = store.other_work_trees()?;
+        let (roots, broken) = store.layout().other_work_trees()?;
         problems.extend(
             broken
                 .iter()

@@ -8,7 +8,7 @@ use orch_base::{Code, Diagnostic, Digest, Hint};
 use orch_core::config::Commit as CommitMode;
 use orch_core::record::KnownLog;
 use orch_files::{Raw, Source, WorkDir};
-use orch_git::{Head, Store};
+use orch_git::{Head, Store, WorkTree};
 use orch_read::ValidationCache;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -62,11 +62,11 @@ impl Reader {
         let tree;
         let source: &dyn Source = match (&self.at, &self.store) {
             (At::Commit(commit), Some(store)) => {
-                tree = store.tree_source(*commit);
+                tree = store.objects().source_at(*commit);
                 &tree
             }
             (_, Some(store)) => {
-                work_tree = store.work_tree();
+                work_tree = WorkTree::of(store);
                 &work_tree
             }
             (_, None) => {
@@ -162,7 +162,10 @@ impl Reader {
 
     /// HEAD; `None` outside git. Returns an error if it cannot be read.
     pub(crate) fn present_head(&self) -> Result<Option<Head>, Error> {
-        self.store.as_ref().map(Store::head).transpose()
+        self.store
+            .as_ref()
+            .map(|store| store.refs().head())
+            .transpose()
     }
 
     /// The commit of HEAD, if there is one. Returns an error if HEAD cannot be read.

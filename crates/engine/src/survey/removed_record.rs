@@ -34,9 +34,11 @@ impl Look<'_> {
         let config = &self.reader.settings.config;
         let bases: Vec<RepoPath> = config.roots.bases().cloned().collect();
         let question = format!("{:?}", config.roots);
-        let commits = store.newest_removals(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
-            self.leaves_task(store, one)
-        });
+        let commits = store
+            .removals()
+            .newest(head, (&bases, TRANSCRIPT_FILE), &question, |one| {
+                self.leaves_task(store, one)
+            });
         let commits = match commits {
             // A clone without the directories of earlier commits cannot tell; a complete one, and the audit, can.
             Err(error) if error.code() == Code::NotInClone => {
@@ -92,7 +94,7 @@ impl Look<'_> {
             return Ok(false);
         }
         let removed = store.objects().blob(removal.blob)?.unwrap_or_default();
-        let after = store.source_at(Some(removal.commit));
+        let after = store.objects().source_at(Some(removal.commit));
         if self
             .reader
             .settings
@@ -100,9 +102,15 @@ impl Look<'_> {
         {
             return Ok(false);
         }
-        let log = |commit: Digest| store.source_at(Some(commit)).blob_at(&removal.path);
+        let log = |commit: Digest| {
+            store
+                .objects()
+                .source_at(Some(commit))
+                .blob_at(&removal.path)
+        };
         let mut is_removal_next = false;
         for commit in store
+            .history()
             .changes_of(removal.commit, &removal.path)?
             .into_iter()
             .skip(1)
@@ -116,7 +124,7 @@ impl Look<'_> {
                 is_removal_next = false;
                 continue;
             }
-            let parents = store.visit(commit)?.parents;
+            let parents = store.history().visit(commit)?.parents;
             let mut is_added = is_here;
             for parent in &parents {
                 is_added &= log(*parent)?.is_none();
@@ -143,7 +151,7 @@ impl Look<'_> {
         commit: Digest,
         task: &TaskRef,
     ) -> Result<Vec<(String, Option<Digest>)>, Error> {
-        let source = store.source_at(Some(commit));
+        let source = store.objects().source_at(Some(commit));
         let entries = source.list_task(&task.place)?;
         let paths = entries
             .into_iter()

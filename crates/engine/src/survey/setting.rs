@@ -322,7 +322,7 @@ impl HeadSettings {
         if fault.code.class() == Class::Fault {
             return Err(fault.clone().into());
         }
-        if store.is_as_in_head(config::FILE) {
+        if store.filters().is_as_in_head(config::FILE) {
             return Ok(None);
         }
         let place = fault

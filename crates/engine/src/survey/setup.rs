@@ -5,7 +5,7 @@ use super::setting::{OnDisk, Settings, Sparse};
 use super::{Error, KnownSettings, Reader, Workspace};
 use orch_base::{Code, Diagnostic, RepoPath};
 use orch_core::config;
-use orch_git::{Environment, Store, StoreOptions, caches};
+use orch_git::{Environment, Store, StoreOptions, WorkTree, caches};
 use orch_read::ValidationCache;
 use std::cell::RefCell;
 use std::io;
@@ -64,34 +64,49 @@ impl Workspace {
         let found = Store::discover(&start, &environment)?;
         let writes = purpose != Purpose::Look;
         if writes {
-            found.as_ref().map(Store::refuse_bare).transpose()?;
+            found
+                .as_ref()
+                .map(|store| store.layout().refuse_bare())
+                .transpose()?;
         }
-        let root = found
-            .as_ref()
-            .map_or_else(|| configured_root(&start), |store| store.root().to_owned());
+        let root = found.as_ref().map_or_else(
+            || configured_root(&start),
+            |store| store.layout().root().to_owned(),
+        );
         if let Some(store) = found.as_ref().filter(|_| writes) {
             // A killed process may have left a transition half done; every command completes it. If that
             // fails now, the next command tries again.
-            let _ = store.recover_leftovers();
+            let _ = store.transactions().recover_leftovers();
         }
-        let format = found.as_ref().map(Store::format).unwrap_or_default();
-        let settings = match known.filter(|_| !found.as_ref().is_some_and(Store::is_sparse)) {
+        let format = found
+            .as_ref()
+            .map(|store| store.objects().format())
+            .unwrap_or_default();
+        let settings = match known.filter(|_| {
+            !found
+                .as_ref()
+                .is_some_and(|store| store.index().is_sparse())
+        }) {
             Some(known) => known.read(&root, format),
             None => read_setting(&root, found.as_ref()).into(),
         };
-        let store = found.map(|store| {
-            store.with_options(StoreOptions {
+        let store = found.map(|mut store| {
+            *store.options_mut() = StoreOptions {
                 detached_head: settings.config.git.detached_head,
                 protected: settings.config.git.protected.clone(),
                 wait: None,
-            })
+            };
+            store
         });
         let validations = store
             .as_ref()
             .map_or_else(ValidationCache::default, |store| {
                 // Each version of `orch` has its own, because its readers may differ.
-                let place = store.own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
-                let cache = ValidationCache::kept_in(store.git_directory(), place);
+                let place =
+                    store
+                        .layout()
+                        .own(&format!("{}{}", caches::VALID, env!("CARGO_PKG_VERSION")));
+                let cache = ValidationCache::kept_in(store.layout().git_directory(), place);
                 if writes { cache } else { cache.only_read() }
             });
         Ok(Self {
@@ -140,7 +155,7 @@ impl Workspace {
             self.reader
                 .store
                 .iter_mut()
-                .for_each(|store| store.wait_for_locks(wait));
+                .for_each(|store| store.options_mut().wait = Some(wait));
         }
         Ok(())
     }
@@ -161,9 +176,11 @@ fn no_directory(path: &Path, error: &io::Error) -> Error {
 
 /// The settings of a work tree.
 fn read_setting(root: &Path, store: Option<&Store>) -> Settings {
-    let format = store.map(Store::format).unwrap_or_default();
-    match store.filter(|store| store.is_sparse()) {
-        Some(store) => Settings::read(&Sparse(root, store.work_tree()), format),
+    let format = store
+        .map(|store| store.objects().format())
+        .unwrap_or_default();
+    match store.filter(|store| store.index().is_sparse()) {
+        Some(store) => Settings::read(&Sparse(root, WorkTree::of(store)), format),
         None => Settings::read(&OnDisk(root), format),
     }
 }

@@ -253,13 +253,16 @@ impl<'w> Look<'w> {
     /// A look under HEAD as it is now. Returns an error if that cannot be read.
     pub fn begin(reader: &'w Reader) -> Result<Self, Error> {
         let store = reader.store.as_ref().filter(|_| reader.reads_work_dir());
-        let head = store.map(Store::head).transpose()?;
+        let head = store.map(|store| store.refs().head()).transpose()?;
         Ok(Self::under(reader, head))
     }
 
     /// A look under a HEAD that was read before.
     pub(crate) fn under(reader: &'w Reader, head: Option<Head>) -> Self {
-        reader.store.iter().for_each(Store::forget_attributes);
+        reader
+            .store
+            .iter()
+            .for_each(|store| store.filters().forget_attributes());
         Self::among(reader, head)
     }
 
@@ -466,7 +469,10 @@ impl Look<'_> {
         );
         let path = before.task.transcript_path();
         let is_committed = match (&reader.store, placed.commit) {
-            (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
+            (Some(store), Some(_)) => !store
+                .filters()
+                .alters(&path, &placed.transcript)
+                .unwrap_or(true),
             _ => false,
         };
         let own = [before.task.state_path(), path];
@@ -557,9 +563,9 @@ impl Look<'_> {
                 .iter()
                 .filter_map(|place| place.place.path(name).ok());
             let find = |at: RepoPath| {
-                let head = store.head().map(|head| head.commit);
+                let head = store.refs().head().map(|head| head.commit);
                 let found = head.and_then(|head| match head {
-                    Some(head) => store.commit_holding(head, &at, blob),
+                    Some(head) => store.history().commit_holding(head, &at, blob),
                     None => Ok(None),
                 });
                 let found = found
@@ -669,7 +675,7 @@ impl Reader {
     pub fn run_files(&self, task: &TaskRef) -> RunFiles {
         let files = RunFiles::of(&self.root, task.directory());
         match &self.store {
-            Some(store) => files.with_copy(store.git_directory()),
+            Some(store) => files.with_copy(store.layout().git_directory()),
             None => files,
         }
     }

@@ -310,7 +310,7 @@ impl Snapshot<'_> {
             return Ok(Some(None));
         };
         let (log, state) = (task.transcript_path(), task.state_path());
-        let head = store.source_at(head);
+        let head = store.objects().source_at(head);
         let Some(held) = head.blob_at(&log)? else {
             return Ok(Some(None));
         };
@@ -318,8 +318,8 @@ impl Snapshot<'_> {
             return Ok(None);
         };
         let is_same = store.objects().blob_size(held)? == Some(end.length)
-            && store.is_stored_as_is(&log, &end.bytes)?
-            && head.blob_at(&state)? == Some(store.digest(&state, &present.bytes)?);
+            && store.filters().is_stored_as_is(&log, &end.bytes)?
+            && head.blob_at(&state)? == Some(store.filters().digest(&state, &present.bytes)?);
         Ok(is_same.then_some(Some(held)))
     }
 
@@ -530,8 +530,9 @@ pub(crate) fn state_in(
     task: &TaskRef,
     workflow: &Workflow,
 ) -> Result<Option<State>, Error> {
-    let log = store.read_at(commit, &task.transcript_path())?;
+    let log = store.objects().read_at(commit, &task.transcript_path())?;
     let text = store
+        .objects()
         .read_at(commit, &task.state_path())?
         .and_then(|bytes| String::from_utf8(bytes).ok());
     let value: Option<Value> = text

@@ -41,7 +41,7 @@ impl Reader {
     #[must_use]
     pub fn scratch(&self, name: &str) -> PathBuf {
         match &self.store {
-            Some(store) => store.own(name),
+            Some(store) => store.layout().own(name),
             None => self.root.join(format!("{}-{name}", durable::TEMPORARY)),
         }
     }
@@ -62,13 +62,15 @@ impl Reader {
             .map(|one| one.task.transcript_path())
             .collect();
         let from = match self.at {
-            At::WorkDir => store.head()?.commit,
+            At::WorkDir => store.refs().head()?.commit,
             At::Commit(commit) => Some(commit),
         };
         let Some(from) = from else {
             return Ok(vec![None; sights.len()]);
         };
-        let found = sights.iter().zip(store.last_changes(from, &logs)?);
+        let found = sights
+            .iter()
+            .zip(store.history().last_changes(from, &logs)?);
         Ok(found
             .map(|(one, commit)| commit.filter(|_| one.is_committed))
             .collect())

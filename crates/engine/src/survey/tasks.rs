@@ -245,7 +245,7 @@ impl Finder<'_> {
             .reader
             .snapshot(|snapshot| snapshot.source.other_repository(directory))?;
         if let Some(store) = self.reader.store.as_ref().filter(|_| other.is_none()) {
-            other = store.submodule_around(directory)?;
+            other = store.refs().submodule_around(directory)?;
         }
         let Some(other) = other else { return Ok(()) };
         let message =

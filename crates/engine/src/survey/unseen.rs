@@ -30,7 +30,7 @@ impl Finder<'_> {
             };
             let mut named = BTreeSet::new();
             if self.reader.reads_work_dir() {
-                let index = store.index_source()?;
+                let index = store.index().index_source()?;
                 named.extend(search.unshown_records(&index, index.list(&RepoPath::root())?)?);
                 named.extend(search.unshown_in_head(store)?);
             } else {
@@ -226,8 +226,8 @@ impl Search<'_> {
 
     /// The directories of the tasks that HEAD shows by other roots, and that are not shown here.
     fn unshown_in_head(&self, store: &Store) -> Result<BTreeSet<RepoPath>, Error> {
-        let head = store.head_source()?;
-        let setting = Settings::read(&InSource(&head), store.format());
+        let head = store.refs().head_source()?;
+        let setting = Settings::read(&InSource(&head), store.objects().format());
         let mut unshown = BTreeSet::new();
         if setting.config.roots == self.setting.config.roots {
             return Ok(unshown);

@@ -142,11 +142,14 @@ impl Snapshot<'_> {
         let CodeAt::Present(store, Some(head)) = self.code else {
             return Ok(Vec::new());
         };
-        let found = store.last_changes(head, &[task.transcript_path()])?.pop();
+        let found = store
+            .history()
+            .last_changes(head, &[task.transcript_path()])?
+            .pop();
         let Some(commit) = found.flatten() else {
             return Ok(Vec::new());
         };
-        let source = store.source_at(Some(commit));
+        let source = store.objects().source_at(Some(commit));
         let mut versions = Vec::new();
         for name in task.own_files(&source.list_task(&task.place)?) {
             let digest = source.blob_at(&task.file(&name)?)?;

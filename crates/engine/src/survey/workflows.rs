@@ -176,7 +176,7 @@ impl Reader {
         ) else {
             return Ok(None);
         };
-        let held = store.source_at(Some(head)).blob_at(&path)?;
+        let held = store.objects().source_at(Some(head)).blob_at(&path)?;
         // An audit reads what was compiled, whatever the ends of the lines are in the file here.
         if held == Some(sight.workflow().document_digest) {
             return Ok(None);
@@ -187,7 +187,7 @@ impl Reader {
             return Ok(None);
         };
         // A filter of git may store other bytes.
-        if held == Some(store.digest(&path, &document)?) {
+        if held == Some(store.filters().digest(&path, &document)?) {
             return Ok(None);
         }
         let message =

@@ -47,7 +47,7 @@ impl Snapshot<'_> {
         let Ok(path) = RepoPath::new(config::FILE) else {
             return Ok(None);
         };
-        let head = store.source_at(Some(head));
+        let head = store.objects().source_at(Some(head));
         if head
             .blob_at(&path)?
             .is_some_and(|blob| self.setting.is_text(blob))
@@ -72,7 +72,7 @@ impl Snapshot<'_> {
             None
         };
         if let CodeAt::Present(store, head) = self.code {
-            let seen = store.seen_writers(task.directory());
+            let seen = store.layout().seen_writers(task.directory());
             let phase = state.and_then(|state| workflow.phase_named(state.phase.as_deref()?));
             // A step notes writers only of what a phase produces.
             let is_produced =
@@ -133,16 +133,16 @@ fn committed_by(
     file: &FileFact,
 ) -> Result<Vec<FileWriter>, Error> {
     let path = task.file(&file.path)?;
-    let held = store.source_at(head).blob_at(&path)?;
+    let held = store.objects().source_at(head).blob_at(&path)?;
     if held.is_none() || held != file.digest {
         return Ok(Vec::new());
     }
     let Some(head) = head else {
         return Ok(Vec::new());
     };
-    let commit = store.last_changes(head, &[path])?.pop().flatten();
+    let commit = store.history().last_changes(head, &[path])?.pop().flatten();
     Ok(commit
-        .map(|commit| store.writers_of_commit(commit))
+        .map(|commit| store.history().writers_of_commit(commit))
         .transpose()?
         .unwrap_or_default())
 }
@@ -200,14 +200,14 @@ impl Reader {
             };
             let name = sight.task.place.name(&path).filter(|name| is_output(name));
             if let Some(name) = name.filter(|_| entry.kind == EntryKind::File)
-                && let Some(digest) = store.digest_on_disk(&path)?
+                && let Some(digest) = store.filters().digest_on_disk(&path)?
             {
                 files.insert(name.to_owned(), digest);
             }
         }
         Ok(Some(OutputsNow {
             files,
-            head: store.head()?.commit,
+            head: store.refs().head()?.commit,
         }))
     }
 
@@ -228,11 +228,11 @@ impl Reader {
             .iter()
             .filter(|(name, digest)| before.files.get(*name) != Some(*digest))
         {
-            store.see_writer(task, (name, *digest), writer)?;
+            store.layout().see_writer(task, (name, *digest), writer)?;
         }
         if let Some(head) = now.head.filter(|head| before.head != Some(*head)) {
-            for commit in store.commits_since(before.head, head)? {
-                store.see_writer(task, (COMMIT, commit), writer)?;
+            for commit in store.history().commits_since(before.head, head)? {
+                store.layout().see_writer(task, (COMMIT, commit), writer)?;
             }
         }
         Ok(())
@@ -242,8 +242,10 @@ impl Reader {
     pub(crate) fn see_written(&self, task: &TaskRef, name: &str, writer: &FileWriter) {
         let Some(store) = &self.store else { return };
         let see = || -> Result<(), Error> {
-            match store.digest_on_disk(&task.file(name)?)? {
-                Some(digest) => store.see_writer(task.directory(), (name, digest), writer),
+            match store.filters().digest_on_disk(&task.file(name)?)? {
+                Some(digest) => store
+                    .layout()
+                    .see_writer(task.directory(), (name, digest), writer),
                 None => Ok(()),
             }
         };
@@ -285,7 +287,7 @@ impl Reader {
             used.extend(commits.map(|commit| (COMMIT, commit)));
         }
         if !used.is_empty() {
-            store.forget_writers(before.task.directory(), used);
+            store.layout().forget_writers(before.task.directory(), used);
         }
     }
 }

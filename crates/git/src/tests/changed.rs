@@ -39,7 +39,7 @@ fn they_are_what_the_commits_change() {
     let (mut built_ones, mut moved_ones) = (0, 0);
     for round in 0..300 {
         let store = repo.store();
-        let begun = store.begin().expect("begun");
+        let begun = store.transactions().begin().expect("begun");
         let planned: Vec<PlannedCommit> = (0..=below(3))
             .map(|number| {
                 let moved = |from: &str| MovedPath {
@@ -121,9 +121,12 @@ fn what_differs_in_a_tree_that_git_would_not_write_is_found() {
                 "odd",
                 &repo.raw_tree(entries).to_string(),
             ]);
-            store.tree_source(Digest::parse(commit.trim()).expect("an id"))
+            store
+                .objects()
+                .source_at(Digest::parse(commit.trim()).expect("an id"))
         });
         let paths = store
+            .history()
             .changed(&before, &after, &RepoPath::root())
             .expect("compared");
         paths

@@ -77,7 +77,10 @@ fn a_search_ends_at_the_ceiling() {
 #[test]
 fn a_branch_that_cannot_be_read_is_no_missing_one() {
     let repo = Repo::new();
-    assert_eq!(repo.store().head().expect("an unborn branch").commit, None);
+    assert_eq!(
+        repo.store().refs().head().expect("an unborn branch").commit,
+        None
+    );
     repo.write(".git/refs/heads/main", "garbage\n");
-    repo.store().head().expect_err("damaged");
+    repo.store().refs().head().expect_err("damaged");
 }

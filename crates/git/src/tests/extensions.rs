@@ -175,10 +175,11 @@ fn stage(repo: &Repo, name: &str, blob: Digest, is_ours: bool) {
         _ => Some(blob),
     };
     let store = repo.store();
-    let update = store.begin_index_update().expect("locked");
+    let update = store.index().begin_index_update().expect("locked");
     assert_eq!(matches!(update, IndexUpdate::Ours(_)), is_ours);
     drop(update);
     store
+        .index()
         .sync_index(&[change(name, id, after)], false)
         .expect("written");
 }
@@ -193,6 +194,7 @@ fn an_untracked_cache_stays_without_a_setting_for_it() {
         repo.git(&["status"]);
         let one = repo.blob("1\n");
         repo.store()
+            .index()
             .sync_index(&[change("b", None, Some(one))], false)
             .expect("written");
         let extensions = extensions(&repo).expect("a plain index");

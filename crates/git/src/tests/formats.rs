@@ -31,7 +31,7 @@ fn moved_in(format: ObjectFormat) -> Repo {
 /// Whether `orch` holds the lock for an update, and not git.
 fn is_ours(repo: &Repo) -> bool {
     matches!(
-        repo.store().begin_index_update().expect("locked"),
+        repo.store().index().begin_index_update().expect("locked"),
         IndexUpdate::Ours(_)
     )
 }
@@ -110,7 +110,10 @@ fn whoever_writes_it_the_index_is_right() {
             change("d/new", None, Some(one)),
         ];
         assert_eq!(
-            repo.store().sync_index(&changes, false).expect("written"),
+            repo.store()
+                .index()
+                .sync_index(&changes, false)
+                .expect("written"),
             [],
             "{what}"
         );
@@ -156,10 +159,12 @@ fn a_file_in_the_place_of_a_directory_is_left_to_git() {
     let repo = moved();
     let one = repo.blob("1\n");
     repo.store()
+        .index()
         .sync_index(&[change("d", None, Some(one))], false)
         .expect("written");
     assert_eq!(repo.git(&["ls-files"]), "a\nd\nz\n");
     repo.store()
+        .index()
         .sync_index(&[change("a/below", None, Some(one))], false)
         .expect("written");
     assert_eq!(repo.git(&["ls-files"]), "a/below\nd\nz\n");
@@ -184,6 +189,7 @@ fn a_resolved_merge_stays_known() {
     let one = repo.blob("1\n");
     let unmerged = repo.git(&["ls-files", "-s", "-u"]);
     repo.store()
+        .index()
         .sync_index(&[change("d/new", None, Some(one))], false)
         .expect("written");
     assert_eq!(repo.git(&["ls-files", "-s", "-u"]), unmerged);
@@ -193,6 +199,7 @@ fn a_resolved_merge_stays_known() {
     assert_eq!(resolved.lines().count(), 3);
     assert!(is_ours(&repo));
     repo.store()
+        .index()
         .sync_index(&[change("d/newer", None, Some(one))], false)
         .expect("written");
     assert_eq!(repo.git(&["ls-files", "--resolve-undo"]), resolved);
@@ -207,6 +214,7 @@ fn what_is_staged_otherwise_is_left() {
     let [one, two] = ["1\n", "2\n"].map(|text| repo.blob(text));
     assert_eq!(
         repo.store()
+            .index()
             .sync_index(&[change("a", Some(one), Some(two))], false)
             .expect("read"),
         [path("a")]
@@ -221,6 +229,7 @@ fn the_first_index_of_a_repository() {
     assert!(is_ours(&repo));
     assert!(!repo.path(".git/index").exists());
     repo.store()
+        .index()
         .sync_index(&[change("d/new", None, Some(one))], false)
         .expect("written");
     assert_eq!(
@@ -247,6 +256,7 @@ fn its_permissions_stay() {
             .expect("set");
         assert!(is_ours(&repo));
         repo.store()
+            .index()
             .sync_index(&[change(&format!("n{mode}"), None, Some(one))], false)
             .expect("written");
         let now = fs::metadata(repo.path(".git/index"))
@@ -265,11 +275,12 @@ fn a_linked_work_tree_has_its_own() {
     let before = fs::read(repo.path(".git/index")).expect("an index");
     let store = store_at(&place);
     assert!(matches!(
-        store.begin_index_update().expect("locked"),
+        store.index().begin_index_update().expect("locked"),
         IndexUpdate::Ours(_)
     ));
     let one = repo.blob("1\n");
     store
+        .index()
         .sync_index(&[change("new", None, Some(one))], false)
         .expect("written");
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
@@ -305,12 +316,14 @@ fn what_changed_in_the_moment_git_looked_is_still_seen() {
     );
     assert!(is_ours(&repo));
     repo.store()
+        .index()
         .sync_index(&[change("new", None, Some(one))], false)
         .expect("written");
     assert_eq!(repo.git(&["diff-files", "--name-only", "a"]), "a\n");
     // An index without racy entries gets the current time.
     repo.git(&["add", "a"]);
     repo.store()
+        .index()
         .sync_index(&[change("newer", None, Some(one))], false)
         .expect("written");
     let written = fs::metadata(repo.path(".git/index"))
@@ -324,9 +337,13 @@ fn a_lock_of_somebody_else_is_respected() {
     let repo = moved();
     let store = repo.store();
     repo.write(".git/index.lock", "theirs");
-    let refused = store.begin_index_update().err().expect("it is held");
+    let refused = store
+        .index()
+        .begin_index_update()
+        .err()
+        .expect("it is held");
     assert!(refused.to_string().contains("index.lock"), "{refused}");
-    store.clear_index_lock().expect("looked at");
+    store.index().clear_index_lock().expect("looked at");
     assert_eq!(
         fs::read_to_string(repo.path(".git/index.lock")).expect("a lock"),
         "theirs"
@@ -337,13 +354,13 @@ fn a_lock_of_somebody_else_is_respected() {
 fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
     let repo = moved();
     let store = repo.store();
-    let held = store.lock_index().expect("locked");
+    let held = store.index().lock_index().expect("locked");
     repo.write("new", "new\n");
     let refused = repo.output("index", &["add", "new"], &[]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("index.lock': File exists"));
-    assert!(store.has_our_index_lock());
+    assert!(store.index().has_our_index_lock());
     drop(held);
-    assert!(!store.has_our_index_lock());
+    assert!(!store.index().has_our_index_lock());
     repo.git(&["add", "new"]);
     // As if killed: only the next command removes the lock.
     fs::hard_link(
@@ -351,23 +368,33 @@ fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
         repo.path(".git/index.lock"),
     )
     .expect("linked");
-    assert!(store.has_our_index_lock());
-    store.clear_index_lock().expect("cleared");
+    assert!(store.index().has_our_index_lock());
+    store.index().clear_index_lock().expect("cleared");
     repo.git(&["add", "a"]);
     // The lock of a running orch is left alone.
-    let at_work = store.try_lock().expect("looked at").expect("free");
+    let at_work = store
+        .transactions()
+        .try_lock()
+        .expect("looked at")
+        .expect("free");
     fs::hard_link(
         repo.path(".git/orch/index.lock"),
         repo.path(".git/index.lock"),
     )
     .expect("linked");
-    repo.store().recover_leftovers().expect("left alone");
-    assert!(store.has_our_index_lock());
+    repo.store()
+        .transactions()
+        .recover_leftovers()
+        .expect("left alone");
+    assert!(store.index().has_our_index_lock());
     drop(at_work);
     // A process that another test is just starting may hold the kernel lock for a moment.
     for _ in 0..10_000 {
-        repo.store().recover_leftovers().expect("cleared");
-        if !store.has_our_index_lock() {
+        repo.store()
+            .transactions()
+            .recover_leftovers()
+            .expect("cleared");
+        if !store.index().has_our_index_lock() {
             return;
         }
         sleep(Duration::from_millis(1));
@@ -380,7 +407,7 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     let repo = moved();
     let store = repo.store();
     let before = fs::read(repo.path(".git/index")).expect("an index");
-    let held = store.lock_index().expect("locked");
+    let held = store.index().lock_index().expect("locked");
     repo.write(".git/theirs", "theirs");
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
     let empty = IndexFile::empty(repo.format);

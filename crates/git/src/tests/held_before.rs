@@ -6,7 +6,7 @@ use orch_base::Digest;
 use std::fs;
 
 fn head(store: &Store) -> Digest {
-    let head = store.head().expect("read");
+    let head = store.refs().head().expect("read");
     head.commit.expect("a commit")
 }
 
@@ -34,6 +34,7 @@ fn the_newest_commit_that_had_the_content_is_found() {
         let store = repo.store();
         let holding = |at: &str, text: &str| {
             store
+                .history()
                 .commit_holding(head(&store), &path(at), repo.blob(text))
                 .expect("read")
         };
@@ -68,6 +69,7 @@ fn what_a_merge_did_not_take_is_found_on_its_side() {
     repo.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
     let store = repo.store();
     let found = store
+        .history()
         .commit_holding(head(&store), &path("tasks/t/plan.md"), repo.blob("side\n"))
         .expect("read");
     assert_eq!(found, Some(side));
@@ -95,6 +97,7 @@ fn a_file_that_became_a_directory_is_found_and_the_reverse() {
     ] {
         assert_eq!(
             store
+                .history()
                 .commit_holding(head(&store), &path(place), repo.blob(text))
                 .expect("read"),
             Some(commit),

@@ -49,6 +49,7 @@ fn what_is_staged_while_the_commits_are_built_is_not_lost() {
     };
     let planned = [writes("t/a", "1\n"), writes("t/b", "2\n")];
     store
+        .transactions()
         .begin()
         .and_then(|mut begun| begun.commit_until(&planned, &meanwhile))
         .expect("committed");
@@ -61,6 +62,7 @@ fn what_is_staged_while_the_commits_are_built_is_not_lost() {
     };
     let planned = [writes("t/a", "3\n"), writes("t/b", "4\n")];
     let done = store
+        .transactions()
         .begin()
         .and_then(|mut begun| begun.commit_until(&planned, &meanwhile));
     assert_eq!(done.expect("committed").left_staged, [path("t/b")]);
@@ -77,6 +79,7 @@ fn a_batch_that_ends_early_stages_no_more_than_it_commits() {
         writes("t/c", "3\n"),
     ];
     let done = store
+        .transactions()
         .begin()
         .and_then(|mut begun| begun.commit_until(&planned, &|built| built == 2));
     assert_eq!(done.expect("committed").commits.len(), 2);
@@ -89,7 +92,7 @@ fn nothing_stays_of_commits_that_cannot_be_built() {
     let repo = begun();
     let before = fs::read(repo.path(".git/index")).expect("an index");
     let store = repo.store();
-    let mut begun = store.begin().expect("begun");
+    let mut begun = store.transactions().begin().expect("begun");
     let refused = begun
         .commit(&[writes("t/a", "1\n"), writes("src", "a file\n")])
         .expect_err("refused");
@@ -112,7 +115,7 @@ fn an_index_that_is_changed_without_its_lock_is_not_replaced() {
         before: None,
         after: Some((blob, 0o100_644)),
     }];
-    let mut update = store.begin_index_update().expect("locked");
+    let mut update = store.index().begin_index_update().expect("locked");
     update.begin(&due).expect("written");
     update.wait().expect("synced");
     let file = repo.path(".git/index");
@@ -120,6 +123,7 @@ fn an_index_that_is_changed_without_its_lock_is_not_replaced() {
     changed.push(0);
     fs::write(&file, &changed).expect("written");
     let error = store
+        .index()
         .finish_index_update(update, &due)
         .err()
         .expect("refused");

@@ -39,8 +39,8 @@ impl Life {
     /// What the store and git say of these paths.
     fn agrees(&self, paths: &[RepoPath]) {
         let store = self.repo.store();
-        let head = store.head().expect("read").commit.expect("a commit");
-        let found = store.last_changes(head, paths).expect("walked");
+        let head = store.refs().head().expect("read").commit.expect("a commit");
+        let found = store.history().last_changes(head, paths).expect("walked");
         for (path, found) in paths.iter().zip(found) {
             let arguments = ["log", "-1", "--format=%H", "--", path.as_str()];
             let by_git = self.repo.git(&arguments);

@@ -146,7 +146,7 @@ fn store_at(directory: &Path) -> Store {
     let store = Store::discover(directory, &Environment::default())
         .expect("opened")
         .expect("a repository");
-    fs::create_dir_all(store.own("")).expect("a directory");
+    fs::create_dir_all(store.layout().own("")).expect("a directory");
     store
 }
 

@@ -4,7 +4,7 @@ use super::{Repo, path};
 use crate::gc::own_host;
 use crate::ref_tables::RefMove;
 use crate::sign::Person;
-use crate::{MovedPath, PlannedCommit, Store, StoreOptions, Transaction, Write};
+use crate::{MovedPath, PlannedCommit, Store, Transaction, Write};
 use orch_base::{Class, Digest, ObjectFormat};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
@@ -24,9 +24,9 @@ fn made_and_moved(
     made: impl FnOnce(),
     between: impl FnOnce(),
 ) {
-    let transaction = store.begin().expect("begun");
+    let transaction = store.transactions().begin().expect("begun");
     let planned = [planned];
-    let gc = store.lock_gc().expect("locked");
+    let gc = store.transactions().lock_gc().expect("locked");
     let built = transaction
         .build(&planned, false, &|_| false)
         .expect("built");
@@ -40,7 +40,7 @@ fn made_and_moved(
     drop(gc);
     between();
     transaction.place(&journal, published).expect("placed");
-    store.remove_journal().expect("removed");
+    store.transactions().remove_journal().expect("removed");
 }
 
 /// A repository with a committed file of a task.
@@ -96,19 +96,21 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     }
     // What git could not read either is replaced.
     fs::create_dir(&lock).expect("made");
-    repo.store().lock_gc().err().expect("a directory stays");
+    repo.store()
+        .transactions()
+        .lock_gc()
+        .err()
+        .expect("a directory stays");
     fs::remove_dir(&lock).expect("removed");
     repo.write(".git/none", "");
     std::os::unix::fs::symlink("none", &lock).expect("a link");
-    drop(repo.store().lock_gc().expect("locked"));
+    drop(repo.store().transactions().lock_gc().expect("locked"));
     assert!(lock.symlink_metadata().is_err());
     // That of another host is believed for as long as git believes it.
     repo.write(".git/gc.pid", "1 elsewhere\n");
-    let store = repo.store().with_options(StoreOptions {
-        wait: Some(Duration::from_millis(300)),
-        ..StoreOptions::default()
-    });
-    let error = store.begin().err().expect("refused");
+    let mut store = repo.store();
+    store.options_mut().wait = Some(Duration::from_millis(300));
+    let error = store.transactions().begin().err().expect("refused");
     assert!(
         error.class() == Class::Busy && error.to_string().contains("elsewhere"),
         "{error}"
@@ -121,12 +123,12 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     let file = File::options().write(true).open(&lock).expect("a file");
     file.set_times(FileTimes::new().set_modified(old))
         .expect("set");
-    drop(store.begin().expect("begun"));
+    drop(store.transactions().begin().expect("begun"));
     // Whoever insists is seen before the branch moves.
     let store = repo.store();
-    let transaction = store.begin().expect("begun");
+    let transaction = store.transactions().begin().expect("begun");
     let planned = [planned("forced")];
-    let gc = store.lock_gc().expect("locked");
+    let gc = store.transactions().lock_gc().expect("locked");
     let built = transaction
         .build(&planned, false, &|_| false)
         .expect("built");
@@ -160,7 +162,7 @@ fn git_commit_all_waits_until_the_files_are_in_place() {
         }
         repo.write("mine", "new\n");
         let store = repo.store();
-        let old = Some(store.format().blob(b"old\n"));
+        let old = Some(store.objects().format().blob(b"old\n"));
         let own = |name| Write::own(path(name), path(name), b"new\n".to_vec(), old);
         let writes = vec![own("t/state.json"), own("t/log")];
         let planned = PlannedCommit {
@@ -193,12 +195,16 @@ fn a_file_that_cannot_be_read_is_not_a_changed_one() {
     let repo = Repo::new();
     let store = repo.store();
     assert_eq!(
-        store.blob_on_disk(&path("none")).expect("nothing is there"),
+        store
+            .transactions()
+            .blob_on_disk(&path("none"))
+            .expect("nothing is there"),
         None
     );
     // The kernel reports an I/O error for the first page of a process.
     std::os::unix::fs::symlink("/proc/self", repo.path("own")).expect("a link");
     let error = store
+        .transactions()
         .blob_on_disk(&path("own/mem"))
         .expect_err("unreadable");
     assert!(
@@ -245,7 +251,7 @@ fn a_branch_that_is_elsewhere_than_what_was_evaluated_is_not_moved() {
     let [evaluated, theirs, ours] = ["evaluated", "theirs", "ours"].map(commit);
     repo.git(&["reset", "-q", "--hard", &theirs.to_string()]);
     let store = repo.store();
-    let committer = store.identity(Person::Committer).expect("known");
+    let committer = store.identity().person(Person::Committer).expect("known");
     let name = "refs/heads/main";
     for (from, is_right) in [
         (Some(evaluated), false),
@@ -253,6 +259,7 @@ fn a_branch_that_is_elsewhere_than_what_was_evaluated_is_not_moved() {
         (Some(theirs), true),
     ] {
         let moved = store
+            .refs()
             .lock_reference(
                 RefMove {
                     name,
@@ -385,14 +392,14 @@ fn a_pack_has_the_commits_that_loose_objects_have() {
             })
             .collect();
         let store = repo.store();
-        let transaction = store.begin().expect("begun");
+        let transaction = store.transactions().begin().expect("begun");
         assert!(transaction.packs(&planned, false).expect("known"));
         let loose = transaction
             .build_loose(&planned, false, &|_| false)
             .expect("built");
         for commit in &loose.commits {
             assert!(
-                transaction.store.objects.loose_file(*commit).exists(),
+                transaction.parts.objects.loose_file(*commit).exists(),
                 "a file of its own"
             );
         }
@@ -469,7 +476,7 @@ fn what_a_power_failure_tore_is_written_anew() {
         };
         let before = objects();
         let store = repo.store();
-        let transaction = store.begin().expect("begun");
+        let transaction = store.transactions().begin().expect("begun");
         let built = transaction
             .build_loose(&planned, false, &|_| false)
             .expect("built")
@@ -510,7 +517,7 @@ fn a_first_commit_is_that_of_git() {
         repo.git(&["config", "user.name", "Ann"]);
         repo.git(&["config", "user.email", "ann@example.com"]);
         let store = repo.store();
-        let transaction = store.begin().expect("begun");
+        let transaction = store.transactions().begin().expect("begun");
         for paths in [&[][..], &["a", "b/c/d", "b/c.d"]] {
             let writes = paths
                 .iter()
@@ -553,7 +560,7 @@ fn no_commit_rests_on_a_damaged_object() {
     }];
     let built = || {
         let store = repo.store();
-        let transaction = store.begin().expect("begun");
+        let transaction = store.transactions().begin().expect("begun");
         transaction
             .build(&planned, false, &|_| false)
             .map(|built| built.commits[0].to_string())
@@ -673,7 +680,7 @@ fn no_commit_rests_on_a_borrowed_object_that_is_torn() {
     };
     let built = |repo: &Repo| {
         let store = repo.store();
-        let transaction = store.begin().expect("begun");
+        let transaction = store.transactions().begin().expect("begun");
         transaction
             .build(&planned(), false, &|_| false)
             .map(|built| built.commits)

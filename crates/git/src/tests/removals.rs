@@ -39,7 +39,10 @@ fn removals_of_single_commits_are_those_of_the_walk_in_its_order() {
         history(&repo);
         let (store, everywhere) = (repo.store(), [RepoPath::root()]);
         let tip = Digest::parse(repo.git(&["rev-parse", "HEAD"]).trim()).expect("an id");
-        let walked = store.removals(tip, &everywhere, "log").expect("walked");
+        let walked = store
+            .removals()
+            .all(tip, &everywhere, "log")
+            .expect("walked");
         let mut removed: Vec<&str> = walked.iter().map(|removal| removal.path.as_str()).collect();
         removed.sort_unstable();
         assert_eq!(
@@ -55,6 +58,7 @@ fn removals_of_single_commits_are_those_of_the_walk_in_its_order() {
             ]
         );
         let commits = store
+            .history()
             .commits(&Range {
                 from: None,
                 to: tip,
@@ -62,12 +66,12 @@ fn removals_of_single_commits_are_those_of_the_walk_in_its_order() {
             .expect("listed");
         let each = commits
             .iter()
-            .map(|commit| store.removals_of(commit.id, &everywhere, "log"));
+            .map(|commit| store.removals().of_commit(commit.id, &everywhere, "log"));
         let mut found: Vec<Removal> = each
             .flat_map(|removals| removals.expect("compared"))
             .collect();
         assert_ne!(found, walked, "the oldest commit comes first");
-        store.sort_removals(tip, &mut found).expect("sorted");
+        store.removals().sort(tip, &mut found).expect("sorted");
         assert_eq!(found, walked);
     }
 }

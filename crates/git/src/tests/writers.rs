@@ -40,16 +40,19 @@ fn what_was_seen_first_stays_but_for_who_is_known_better() {
         ] {
             for writer in [first, second] {
                 store
+                    .layout()
                     .see_writer(&task, ("plan.json", digest), writer)
                     .expect("kept");
             }
-            let seen = store.seen_writers(&task).expect("something");
+            let seen = store.layout().seen_writers(&task).expect("something");
             assert_eq!(seen.of("plan.json", digest).as_ref(), Some(expected));
             assert_eq!(seen.of("other.json", digest), None);
             assert_eq!(seen.of("plan.json", format.blob(b"other")), None);
-            assert!(store.seen_writers(&other).is_none());
-            store.forget_writers(&task, [("plan.json", digest), ("other.json", digest)]);
-            assert!(store.seen_writers(&task).is_none());
+            assert!(store.layout().seen_writers(&other).is_none());
+            store
+                .layout()
+                .forget_writers(&task, [("plan.json", digest), ("other.json", digest)]);
+            assert!(store.layout().seen_writers(&task).is_none());
         }
     }
 }
@@ -67,6 +70,7 @@ fn several_processes_see_at_once_and_the_oldest_is_forgotten() {
                 let store = repo.store();
                 for number in (0..100).map(|number| number * 4 + part) {
                     store
+                        .layout()
                         .see_writer(task, ("a", digest(number)), ann)
                         .expect("kept");
                 }
@@ -74,7 +78,7 @@ fn several_processes_see_at_once_and_the_oldest_is_forgotten() {
         }
     });
     let store = repo.store();
-    let seen = store.seen_writers(&task).expect("something");
+    let seen = store.layout().seen_writers(&task).expect("something");
     assert!((0..400).all(|number| seen.of("a", digest(number)).as_ref() == Some(&ann)));
     // What another process has torn or what is none says nothing.
     let place = std::fs::read_dir(repo.path(".git/orch/writers"))
@@ -84,10 +88,11 @@ fn several_processes_see_at_once_and_the_oldest_is_forgotten() {
     std::fs::write(place.join(".orch-tmp-1"), "{").expect("written");
     for number in 400..1000 {
         store
+            .layout()
             .see_writer(&task, ("a", digest(number)), &ann)
             .expect("kept");
     }
-    let seen = store.seen_writers(&task).expect("something");
+    let seen = store.layout().seen_writers(&task).expect("something");
     assert_eq!(seen.of("a", digest(999)), Some(ann));
     let kept = (0..1000)
         .filter(|number| seen.of("a", digest(*number)).is_some())

@@ -146,7 +146,8 @@ impl<'a> Patient<'a> {
 
     /// The repository, if it has a work tree.
     fn work_tree(&self) -> Option<&Store> {
-        self.store().filter(|store| store.refuse_bare().is_ok())
+        self.store()
+            .filter(|store| store.layout().refuse_bare().is_ok())
     }
 }
 
@@ -166,7 +167,7 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         |branch| format!("branch {branch}"),
     );
     let mut findings = Vec::new();
-    if store.is_shallow()? {
+    if store.refs().is_shallow()? {
         let message =
             "this clone does not have the whole history, so steps before it cannot be proven";
         findings.push(
@@ -182,7 +183,7 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
             "the git command cannot be started; orch needs it for merges, hooks and signatures";
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
-    if let Err(error) = store.require_committable() {
+    if let Err(error) = store.transactions().require_committable() {
         let message = format!("orch can record nothing here: {error}");
         let is_fault = error.class() == Class::Fault;
         let found = if is_fault {
@@ -218,7 +219,7 @@ fn locks(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(store) = patient.store() else {
         return Ok(Examined::without_git());
     };
-    let findings = store.locks()?;
+    let findings = store.transactions().locks()?;
     let summary = if findings.is_empty() {
         "nothing is locked"
     } else {
@@ -231,8 +232,9 @@ fn locks(patient: &Patient<'_>) -> Result<Examined, Failure> {
 fn complete(patient: &Patient<'_>, locks: &Examined) -> Result<Vec<String>, Failure> {
     match patient.store().filter(|_| locks.has(Code::Unfinished)) {
         Some(store) => {
-            store.recover_leftovers()?;
+            store.transactions().recover_leftovers()?;
             let is_left = store
+                .transactions()
                 .locks()?
                 .iter()
                 .any(|finding| finding.code == Code::Unfinished);
@@ -347,7 +349,7 @@ fn records_outside(workspace: &Workspace) -> Result<Option<Diagnostic>, Failure>
     let Some(store) = workspace.reader().store() else {
         return Ok(None);
     };
-    let tracked = store.index_source()?.list(&RepoPath::root())?;
+    let tracked = store.index().index_source()?.list(&RepoPath::root())?;
     let records = tracked
         .iter()
         .filter_map(|entry| entry.path.strip_suffix(TRANSCRIPT_FILE)?.strip_suffix('/'));
@@ -428,7 +430,7 @@ fn is_driver_asked_for(store: &Store, workspace: &Workspace) -> Result<bool, Fai
         let state = base
             .join("task/state.json")
             .map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
-        Ok::<_, Error>(store.merge_attribute(&state)?.as_deref() == Some(DRIVER))
+        Ok::<_, Error>(store.settings().merge_attribute(&state)?.as_deref() == Some(DRIVER))
     };
     let mut is_asked_for = false;
     for base in workspace.settings().config().roots.bases() {
@@ -448,6 +450,7 @@ fn merges(patient: &Patient<'_>) -> Result<Examined, Failure> {
         return Ok(Examined::new("no merge driver is asked for", vec![finding]));
     }
     let finding = match store
+        .settings()
         .merge_driver(DRIVER)?
         .map(|driver| TypedLine::of(&driver))
     {

@@ -49,15 +49,19 @@ fn standing(store: &Store, path: &str) -> PathStanding {
         };
     };
     let staged = store
+        .index()
         .index_source()
         .ok()
         .and_then(|index| index.file(&path))
         .map(|file| file.blob);
     // Where HEAD cannot be read, something is to be committed as far as anyone knows.
-    let committed = store.head_source().and_then(|head| head.blob_at(&path));
+    let committed = store
+        .refs()
+        .head_source()
+        .and_then(|head| head.blob_at(&path));
     let there = there(store, &path);
-    let is_accepted =
-        staged.is_some() || (there.is_some() && !store.is_ignored(&path).unwrap_or(false));
+    let is_accepted = staged.is_some()
+        || (there.is_some() && !store.filters().is_ignored(&path).unwrap_or(false));
     let is_to_commit = !committed.is_ok_and(|committed| committed == there);
     PathStanding {
         is_to_add: is_accepted && (staged != there || is_to_commit),
@@ -67,6 +71,6 @@ fn standing(store: &Store, path: &str) -> PathStanding {
 
 /// What git would store of a file; `None` if there is none.
 fn there(store: &Store, path: &RepoPath) -> Option<Digest> {
-    let bytes = durable::read_regular(&path.under(store.root()))?;
-    store.digest(path, &bytes).ok()
+    let bytes = durable::read_regular(&path.under(store.layout().root()))?;
+    store.filters().digest(path, &bytes).ok()
 }

@@ -45,12 +45,15 @@ pub(super) fn run(
     let ahead = Ahead::new(Arc::clone(&wake));
     let lines = printer.sender();
     let place = match &watched {
-        Some(workspace) => workspace.reader().store().map(|store| store.own(FILE)),
+        Some(workspace) => workspace
+            .reader()
+            .store()
+            .map(|store| store.layout().own(FILE)),
         None => context
             .bare_workspace()?
             .reader()
             .store()
-            .map(|store| store.own(FILE)),
+            .map(|store| store.layout().own(FILE)),
     };
     let (mut kept, before) = place.and_then(|place| TypedHistory::open(&place)).unzip();
     let completer = PromptCompleter {

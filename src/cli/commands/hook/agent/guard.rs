@@ -49,10 +49,12 @@ fn refused(
     context: &Context,
 ) -> Result<Option<String>, Error> {
     let is_own = |directory: PathBuf| path.starts_with(resolved(&directory));
-    let own = workspace
-        .reader()
-        .store()
-        .map(|store| [store.own(""), store.common_directory().join("orch")]);
+    let own = workspace.reader().store().map(|store| {
+        [
+            store.layout().own(""),
+            store.layout().common_directory().join("orch"),
+        ]
+    });
     if own.into_iter().flatten().any(is_own) {
         return Ok(Some(
             "orch keeps its own files there, and nothing else may write them".to_owned(),

@@ -65,7 +65,7 @@ pub fn may_block(
     };
     let rule = sight.decision.rule.as_ref();
     let print = fingerprint(sight.workflow(), state, &sight.observed.facts, rule).to_string();
-    let path = store.own_directory()?.path().join(FILE);
+    let path = store.layout().own_directory()?.path().join(FILE);
     let text = durable::text_of(&path).unwrap_or_default();
     // What cannot be read was not written by this version; the count begins again.
     let mut stops: Stops = serde_json::from_str(&text).unwrap_or_default();
