@@ -35,7 +35,7 @@ const SKELETON: &str = "{\n}\n";
 /// replaced, and the same value without a seal is left as it is. Returns an error if the text is not valid, something
 /// else is in place of the value, or it was changed.
 pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
-    let layout = Layout::of(text.unwrap_or(SKELETON))?;
+    let layout = JsonLayout::of(text.unwrap_or(SKELETON))?;
     let mut at = &layout.root;
     for depth in 0..spot.keys.len() {
         match layout.member(at, spot, depth)? {
@@ -76,7 +76,7 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
 /// The text without the value that orch wrote; `None` if nothing is left of a file that orch created. Returns an error
 /// if the text is not valid, or the value was changed.
 pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
-    let layout = Layout::of(text)?;
+    let layout = JsonLayout::of(text)?;
     // Each container on the way, with the item of it that leads on.
     let mut way: Vec<(&Node<'_>, usize)> = Vec::new();
     let mut at = &layout.root;
@@ -176,13 +176,13 @@ fn mentions(value: &Value, mark: &str) -> bool {
 }
 
 /// A text, its values with their places, and its commas.
-struct Layout<'t> {
+struct JsonLayout<'t> {
     text: &'t str,
     root: Node<'t>,
     commas: Vec<usize>,
 }
 
-impl<'t> Layout<'t> {
+impl<'t> JsonLayout<'t> {
     fn of(text: &'t str) -> Result<Self, Clash> {
         let syntax = |message: String| Clash::Syntax {
             format: "JSON",
@@ -496,7 +496,7 @@ mod tests {
     fn there_and_back(text: &str, spot: &JsonSpot) -> String {
         let with = added(Some(text), spot).unwrap_or_else(|clash| panic!("{clash}: {text}"));
         assert_ne!(with, text);
-        let mut at = &value_of(&Layout::of(&with).expect("still valid").root);
+        let mut at = &value_of(&JsonLayout::of(&with).expect("still valid").root);
         for key in &spot.keys {
             at = &at[*key];
         }
