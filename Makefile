@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 	$(MAKE) test
+
+deny: ## Licences, known vulnerabilities, doubled crates and sources (needs cargo-deny and the network)
+	$(CARGO) deny check
 
 count: ## How much code there is: tokens and lines without tests, by room
 	$(CARGO) test --quiet --test it tidy::count -- --nocapture

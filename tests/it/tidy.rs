@@ -2,6 +2,7 @@
 
 mod count;
 mod files;
+mod licences;
 
 use crate::harness::project;
 use orch_base::Code;

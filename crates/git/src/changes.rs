@@ -234,7 +234,8 @@ impl History<'_> {
             let Ok(path) = directory.join(name) else {
                 continue;
             };
-            let (old, new) = (before.get(name), after.get(name));
+            let old = before.get(name);
+            let new = after.get(name);
             let subtree = old
                 .filter(|(.., is_tree)| *is_tree)
                 .map(|(id, ..)| digest(*id));

@@ -159,7 +159,8 @@ impl CodeParts<'_> {
                 None => self.objects.source_at(None),
             };
             let after = self.objects.source_at(head);
-            let (one, other) = (before.tree()?, after.tree()?);
+            let one = before.tree()?;
+            let other = after.tree()?;
             changed_in_part(
                 (&before, one),
                 (&after, other),
@@ -268,10 +269,8 @@ impl CodeParts<'_> {
         if !self.objects.has(parent)? || self.tells_of_any(read.id(), code)? {
             return Ok(None);
         }
-        let (before, after) = (
-            self.objects.source_at(parent),
-            self.objects.source_at(commit),
-        );
+        let before = self.objects.source_at(parent);
+        let after = self.objects.source_at(commit);
         let message = String::from_utf8_lossy(read.message_bytes());
         let is_step = trailers(&message)
             .iter()

@@ -221,10 +221,8 @@ impl<'s> Transactions<'s> {
         if self.message_is_open() {
             self.refuse_open_commit()?;
         }
-        let (author, committer) = (
-            self.identity.person(Person::Author)?,
-            self.identity.person(Person::Committer)?,
-        );
+        let author = self.identity.person(Person::Author)?;
+        let committer = self.identity.person(Person::Committer)?;
         Ok(Transaction {
             parts: *self,
             head,
@@ -401,7 +399,9 @@ impl<'s> Transaction<'s> {
             .and_then(|one| one.message.lines().next())
             .unwrap_or_default();
         let message = format!("commit: {subject}");
-        let (name, from, to) = (journal.reference.as_str(), self.head.commit, journal.new);
+        let name = journal.reference.as_str();
+        let from = self.head.commit;
+        let to = journal.new;
         let branch = parts.refs.lock_reference(
             RefMove {
                 name,

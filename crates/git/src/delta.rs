@@ -20,7 +20,8 @@ pub(super) fn encode_size(mut size: usize) -> Vec<u8> {
 
 /// How to make the content of `new` of that of `old`.
 pub(super) fn between(old: &Listing, new: &Listing) -> Vec<u8> {
-    let (from, to) = (old.bytes().len(), new.bytes().len());
+    let from = old.bytes().len();
+    let to = new.bytes().len();
     let mut delta = [encode_size(from), encode_size(to)].concat();
     let mut at = 0;
     for [gone, put] in Listing::unlike(old, new) {
@@ -39,7 +40,8 @@ pub(super) fn between(old: &Listing, new: &Listing) -> Vec<u8> {
 fn copy(delta: &mut Vec<u8>, mut from: usize, mut length: usize) {
     while length > 0 {
         let part = length.min(0xffff);
-        let (offset, size) = (from.to_le_bytes(), part.to_le_bytes());
+        let offset = from.to_le_bytes();
+        let size = part.to_le_bytes();
         // A byte that is zero is left out; the first byte says which follow.
         let bytes = offset[..4].iter().chain(&size[..2]).enumerate();
         let present: Vec<(usize, u8)> = bytes

@@ -55,7 +55,8 @@ impl IndexFile {
         let mut names = (version == 4).then(Vec::new);
         let mut at = HEADER as usize;
         // The last name, in version 4 as it was put together.
-        let (mut name, mut built) = (&[][..], Vec::new());
+        let mut name = &[][..];
+        let mut built = Vec::new();
         let mut stage = 0;
         let mut newest = 0;
         let mut unmerged = Vec::new();

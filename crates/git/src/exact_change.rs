@@ -12,7 +12,8 @@ pub(super) fn with_exact_change(onto: &[u8], from: &[u8], to: &[u8]) -> Option<V
     let patch = patch(from, to, CONTEXT)?;
     let moves = Moves::between(from, onto)?;
     let lines: Vec<&[u8]> = onto.split_inclusive(|byte| *byte == b'\n').collect();
-    let (mut made, mut done) = (Vec::new(), 0);
+    let mut made = Vec::new();
+    let mut done = 0;
     let parts = patch.num_hunks();
     for number in 0..parts {
         let part = ChangePart::of(&patch, number)?;
@@ -51,10 +52,8 @@ impl Moves {
         let patch = patch(from, onto, 0)?;
         for number in 0..patch.num_hunks() {
             let (hunk, _) = patch.hunk(number).ok()?;
-            let (old, new) = (
-                isize::try_from(hunk.old_lines()).ok()?,
-                isize::try_from(hunk.new_lines()).ok()?,
-            );
+            let old = isize::try_from(hunk.old_lines()).ok()?;
+            let new = isize::try_from(hunk.new_lines()).ok()?;
             let start = usize::try_from(hunk.old_start()).ok()?;
             // For a part without old lines, git names the line before it.
             let begin = if old == 0 {

@@ -64,10 +64,8 @@ impl Transactions<'_> {
     /// Takes the lock. Waits for it as [`Self::wait_for_gc`] does, and for another `orch` as long as for its commit.
     /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
-        let (mut wait, mut wait_for_orch) = (
-            self.index.patience(Duration::from_secs(5)),
-            self.index.patience(PATIENCE),
-        );
+        let mut wait = self.index.patience(Duration::from_secs(5));
+        let mut wait_for_orch = self.index.patience(PATIENCE);
         let path = self.objects.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {
@@ -118,7 +116,9 @@ impl Transactions<'_> {
         let mut text = String::new();
         let _ = file.read_to_string(&mut text);
         let mut words = text.split_whitespace();
-        let (process, host, owner) = (words.next().unwrap_or_default(), words.next(), words.next());
+        let process = words.next().unwrap_or_default();
+        let host = words.next();
+        let owner = words.next();
         if owner == Some(OWNER) {
             return match file.try_lock() {
                 Err(TryLockError::WouldBlock) => GcState::Kept(process.to_owned()),

@@ -81,8 +81,10 @@ impl<'s> Index<'s> {
     /// Begins to search for those of [`EARLY_READERS`] that are at work. The index was replaced under this lock, and the
     /// branch has moved.
     pub(super) fn index_replaced(&self, lock: IndexLock<'s>) -> ReplacedIndex<'s> {
-        let (search, found) = (SideWork::default(), Arc::new(OnceLock::new()));
-        let (root, filled) = (self.layout.root.to_owned(), Arc::clone(&found));
+        let search = SideWork::default();
+        let found = Arc::new(OnceLock::new());
+        let root = self.layout.root.to_owned();
+        let filled = Arc::clone(&found);
         search.begin(move || {
             filled.get_or_init(|| early_readers(&root));
             Ok(())

@@ -62,7 +62,8 @@ impl Transactions<'_> {
     /// A finding for everything else that lets no order write: a directory in place of a file, a place that cannot
     /// be written, a full disk.
     fn obstacles(&self) -> Vec<Diagnostic> {
-        let (own, common) = (self.objects.repo.path(), self.objects.repo.commondir());
+        let own = self.objects.repo.path();
+        let common = self.objects.repo.commondir();
         let files = OWN_FILES
             .iter()
             .map(|name| own.join("orch").join(name))
@@ -127,7 +128,8 @@ fn process_with_lock(path: &Path) -> Option<u32> {
             .split_whitespace()
             .skip_while(|word| *word != "WRITE")
             .skip(1);
-        let (process, file) = (words.next()?, words.next()?);
+        let process = words.next()?;
+        let file = words.next()?;
         file.ends_with(&inode).then(|| process.parse().ok())?
     };
     locks.lines().find_map(process)

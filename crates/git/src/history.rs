@@ -96,7 +96,8 @@ impl<'s> History<'s> {
         self.walk(|commit| {
             for path in self.changed_by(&commit, &tops)? {
                 if let Some(changes) = found.get_mut(&path) {
-                    let (id, blob) = (digest(commit.id()), self.blob_of(&commit, &path)?);
+                    let id = digest(commit.id());
+                    let blob = self.blob_of(&commit, &path)?;
                     changes.push(PathChange { commit: id, blob });
                 }
             }
@@ -211,7 +212,8 @@ impl<'s> History<'s> {
         after: Digest,
         below: &[RepoPath],
     ) -> Result<Option<BTreeSet<RepoPath>>, Error> {
-        let (mut found, mut at) = (BTreeSet::new(), after);
+        let mut found = BTreeSet::new();
+        let mut at = after;
         for _ in 0..MAX_MOVE {
             if at == before {
                 return Ok(Some(found));
@@ -266,7 +268,9 @@ impl<'s> History<'s> {
         if !self.refs.boundary()?.is_empty() {
             return Ok(None);
         }
-        let (mut found, mut is_only, mut left) = (None, true, MAX_WALK);
+        let mut found = None;
+        let mut is_only = true;
+        let mut left = MAX_WALK;
         let everywhere = [RepoPath::root()];
         self.walk_between(to, None, |commit| {
             left -= 1;

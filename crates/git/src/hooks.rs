@@ -29,7 +29,8 @@ impl GitSettings<'_> {
     /// The hooks directory that git uses: `core.hooksPath`, otherwise the one that all work trees share. Returns
     /// an error if git fails.
     pub fn hooks(&self) -> Result<Hooks, Error> {
-        let (git, tree) = (self.objects.repo.path().to_str(), self.layout.root.to_str());
+        let git = self.objects.repo.path().to_str();
+        let tree = self.layout.root.to_str();
         // The environment may name them relative to the start directory of `orch`.
         let places = git
             .zip(tree)

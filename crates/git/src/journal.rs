@@ -106,7 +106,8 @@ impl Transactions<'_> {
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
-        let (path, own) = (self.layout.own(FILE), self.layout.own_directory()?);
+        let path = self.layout.own(FILE);
+        let own = self.layout.own_directory()?;
         let removed = own.held(FILE);
         own.remove_if_there(FILE)
             .map_err(|source| io_error(&path, source))?;
@@ -275,7 +276,8 @@ impl Transactions<'_> {
     /// killed at while writing it belongs to a batch that has not changed anything yet; of any other, only people can
     /// tell what it was. Nothing that was set aside earlier is replaced.
     fn set_aside(&self) -> Result<(), Error> {
-        let (path, own) = (self.layout.own(FILE), self.layout.own_directory()?);
+        let path = self.layout.own(FILE);
+        let own = self.layout.own_directory()?;
         let fail = |source| io_error(&path, source);
         let taken = own.names().map_err(fail)?;
         let further = (2_u64..).map(|number| format!("{BROKEN}-{number}"));

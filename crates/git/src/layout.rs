@@ -122,7 +122,8 @@ impl<'s> Layout<'s> {
                 Err(error) => found.push((directory.display().to_string(), Err(libgit2(error)))),
             }
         }
-        let (mut roots, mut unread) = (Vec::new(), Vec::new());
+        let mut roots = Vec::new();
+        let mut unread = Vec::new();
         for (name, root) in found {
             let root = root.map(|root| (root.canonicalize(), root));
             match root {

@@ -251,7 +251,8 @@ impl Store {
     #[must_use]
     pub fn location(&self) -> Location {
         let git_directory = self.objects.repo.path().to_owned();
-        let (root, environment) = (self.root.clone(), self.objects.environment.clone());
+        let root = self.root.clone();
+        let environment = self.objects.environment.clone();
         let options = self.options.clone();
         let costs = Arc::clone(&self.objects.costs);
         Location {

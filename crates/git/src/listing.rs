@@ -174,9 +174,11 @@ impl Listing {
     /// reading it entry by entry.
     pub(super) fn unlike(before: &Self, after: &Self) -> Vec<[Range<usize>; 2]> {
         let mut found = Vec::new();
-        let (mut old, mut new) = (0, 0);
+        let mut old = 0;
+        let mut new = 0;
         loop {
-            let (begin, other) = (before.place(old), after.place(new));
+            let begin = before.place(old);
+            let other = after.place(new);
             let end = begin + alike_at_start(&before.bytes[begin..], &after.bytes[other..]);
             let begun = before.starts[old..].partition_point(|start| *start as usize <= end);
             // The entry with the first byte that differs differs as a whole.
@@ -285,16 +287,12 @@ impl Listing {
             let numbers = [copied, place.start]
                 .map(|at| self.starts.partition_point(|start| (*start as usize) < at));
             let kept = &self.starts[numbers[0]..numbers[1]];
-            let (now, then) = (
-                u32::try_from(bytes.len()).ok()?,
-                u32::try_from(copied).ok()?,
-            );
+            let now = u32::try_from(bytes.len()).ok()?;
+            let then = u32::try_from(copied).ok()?;
             starts.extend(kept.iter().map(|start| start - then + now));
             bytes.extend(&self.bytes[copied..place.start]);
-            let (put, now) = (
-                Self::parse(put, self.format)?,
-                u32::try_from(bytes.len()).ok()?,
-            );
+            let put = Self::parse(put, self.format)?;
+            let now = u32::try_from(bytes.len()).ok()?;
             starts.extend(put.starts.iter().map(|start| start + now));
             bytes.extend(put.bytes);
             copied = place.end;
@@ -564,7 +562,8 @@ mod tests {
                 vec![[0..1, 0..0]],
             ),
         ] {
-            let (one, other) = (listing(&one), listing(&other));
+            let one = listing(&one);
+            let other = listing(&other);
             assert_eq!(Listing::unlike(&one, &other), unlike);
             let back: Vec<_> = unlike.into_iter().map(|[old, new]| [new, old]).collect();
             assert_eq!(Listing::unlike(&other, &one), back);
@@ -590,7 +589,8 @@ mod tests {
         let twice = parse(&[("100644", "a"), ("100644", "a"), ("100644", "b")]);
         for (one, other) in [(&file, &unsorted), (&unsorted, &twice), (&twice, &file)] {
             let unlike = Listing::unlike(one, other);
-            let (mut old, mut new) = (0, 0);
+            let mut old = 0;
+            let mut new = 0;
             for [gone, put] in &unlike {
                 assert_eq!(
                     one.bytes_of(&(old..gone.start)),

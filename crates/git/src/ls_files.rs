@@ -18,7 +18,8 @@ impl<'a> Listed<'a> {
     /// Parses an entry without its NUL; `None` if it is malformed.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
-        let (head, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
+        let head = std::str::from_utf8(&line[..tab]).ok()?;
+        let path = &line[tab + 1..];
         let mut words = head.split(' ');
         let mode = u32::from_str_radix(words.next()?, 8).ok()?;
         let blob = Digest::parse(words.next()?)?;

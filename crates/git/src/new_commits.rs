@@ -203,7 +203,8 @@ impl Transaction<'_> {
         );
         for (role, person) in [("author", &self.author), ("committer", &self.committer)] {
             let when = person.when();
-            let (minutes, sign) = (when.offset_minutes().unsigned_abs(), when.sign());
+            let minutes = when.offset_minutes().unsigned_abs();
+            let sign = when.sign();
             text.extend(format!("{role} ").bytes());
             text.extend([person.name_bytes(), b" <", person.email_bytes()].concat());
             text.extend(
@@ -282,8 +283,10 @@ impl<'s> BatchObjects<'s> {
 
     /// The tree with a file or a directory at another path.
     fn moved(&mut self, tree: Digest, moved: &MovedPath) -> Result<Digest, Error> {
-        let (mut held, mut inner) = (None, Some(tree));
-        let (mut at, mut rest) = (String::new(), moved.from.as_str());
+        let mut held = None;
+        let mut inner = Some(tree);
+        let mut at = String::new();
+        let mut rest = moved.from.as_str();
         while let Some(id) = inner.take() {
             let (name, below) = rest
                 .split_once('/')
@@ -419,7 +422,8 @@ fn edited(before: &Listing, changed: &BTreeMap<&str, Option<(u32, Digest)>>) -> 
     let mut put = Vec::new();
     for (name, held) in changed {
         let Some((mode, id)) = held else { continue };
-        let (name, is_tree) = (name.as_bytes(), *mode == TREE);
+        let name = name.as_bytes();
+        let is_tree = *mode == TREE;
         let at = before.place_for(name, is_tree);
         let bytes = [format!("{mode:o} ").as_bytes(), name, b"\0", id.as_bytes()].concat();
         put.push((at..at, (name, is_tree), bytes));

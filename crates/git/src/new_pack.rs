@@ -76,7 +76,8 @@ impl NewPack {
                 .iter()
                 .try_for_each(|name| self.directory.remove(name));
         };
-        let (aside, at) = (own_name(NEW_PACK), &self.directory);
+        let aside = own_name(NEW_PACK);
+        let at = &self.directory;
         if pack != &aside {
             at.rename(pack, at, &aside)?;
         }

@@ -314,7 +314,8 @@ impl Objects {
 
     /// Returns an error unless an object that libgit2 did not find is certainly missing.
     fn refuse_unread(&self, id: Oid) -> Result<(), Error> {
-        let (first, rest) = (&id.to_string()[..2], &id.to_string()[2..]);
+        let first = &id.to_string()[..2];
+        let rest = &id.to_string()[2..];
         for directory in self.object_directories()? {
             let file = directory.join(first).join(rest);
             if is_there(&file)? {

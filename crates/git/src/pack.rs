@@ -93,7 +93,8 @@ pub(super) struct PackFiles {
 impl Pack {
     /// A pack without objects, whose ids have this format.
     pub(super) fn new(format: ObjectFormat) -> Self {
-        let (bytes, objects) = ([PACK_BEGIN, &[0; 4]].concat(), BTreeMap::new());
+        let bytes = [PACK_BEGIN, &[0; 4]].concat();
+        let objects = BTreeMap::new();
         Self {
             format,
             bytes,
@@ -185,7 +186,8 @@ impl Pack {
         let name = self.format.parts([self.bytes.as_slice()]);
         self.bytes.extend(name.as_bytes());
         let mut index = INDEX_BEGIN.to_vec();
-        let (mut sorted, mut so_far) = (self.objects.keys().peekable(), 0_u32);
+        let mut sorted = self.objects.keys().peekable();
+        let mut so_far = 0_u32;
         for first in 0..=u8::MAX {
             while sorted.next_if(|id| id.as_bytes()[0] == first).is_some() {
                 so_far += 1;

@@ -19,7 +19,8 @@ impl Store {
             return Ok(Some(String::new()));
         }
         let name = Path::new(path.as_str());
-        let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let before = old.unwrap_or_default();
+        let after = new.unwrap_or_default();
         let mut options = DiffOptions::new();
         let mut patch =
             Patch::from_buffers(before, Some(name), after, Some(name), Some(&mut options))

@@ -142,7 +142,8 @@ impl<'s> Refs<'s> {
     /// commit. Remote-tracking branches with the name `HEAD`, such as `origin/HEAD`, are left out: they stand for
     /// another one. Returns an error if git cannot list them.
     pub fn branches(&self) -> Result<(Vec<BranchTip>, Vec<UnreadPlace>), Error> {
-        let (mut all, mut unread) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
+        let mut unread = Vec::new();
         for prefix in ["refs/heads/", "refs/remotes/"] {
             let mut tips = self.each_tip(prefix)?;
             tips.retain(|(name, _)| prefix == "refs/heads/" || !name.ends_with("/HEAD"));

@@ -147,7 +147,8 @@ impl Removals<'_> {
         below: &[RepoPath],
         name: &str,
     ) -> Result<Vec<Removal>, Error> {
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let mut removed = Vec::new();
+        let mut added = Vec::new();
         let mut seen = BTreeSet::new();
         for directory in below {
             let difference = self.history.difference(commit, directory)?;

@@ -198,7 +198,8 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let (good, bad) = (SideWork::default(), SideWork::default());
+                    let good = SideWork::default();
+                    let bad = SideWork::default();
                     for number in 0..100 {
                         good.add(path(number));
                         bad.add(path(number).join("below"));

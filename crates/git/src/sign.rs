@@ -69,10 +69,8 @@ impl Identity<'_> {
     /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.
     pub fn line(&self) -> Result<String, Error> {
         let committer = self.person(Person::Committer)?;
-        let (name, mail) = (
-            committer.name().unwrap_or_default(),
-            committer.email().unwrap_or_default(),
-        );
+        let name = committer.name().unwrap_or_default();
+        let mail = committer.email().unwrap_or_default();
         Ok(format!("{name} <{mail}>"))
     }
 
@@ -136,7 +134,8 @@ impl Identity<'_> {
         tree: Digest,
         parent: Option<Digest>,
     ) -> Result<Oid, Error> {
-        let (tree, parent) = (tree.to_string(), parent.map(|parent| parent.to_string()));
+        let tree = tree.to_string();
+        let parent = parent.map(|parent| parent.to_string());
         let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);

@@ -86,7 +86,8 @@ impl<'s> Index<'s> {
     fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
         let mut index = self.objects.repo.index().map_err(libgit2)?;
         index.read(false).map_err(libgit2)?;
-        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut unmerged = Vec::new();
         for entry in index.iter() {
             let path = std::str::from_utf8(&entry.path)
                 .ok()
@@ -117,7 +118,8 @@ impl<'s> Index<'s> {
             "-z",
         ])?;
         let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
-        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut unmerged = Vec::new();
         for Listed {
             mode,
             blob,

@@ -110,7 +110,8 @@ impl Layout<'_> {
         }) else {
             return Error::busy(format!("another git process holds {}", lock.display()));
         };
-        let (shown, since) = (lock.display(), spoken(age));
+        let shown = lock.display();
+        let since = spoken(age);
         let remove = ["rm", &lock.to_string_lossy()];
         let (message, hint) = if age >= ABANDONED {
             (
