@@ -4,9 +4,14 @@
 //! to begin while `gc.pid` names a process that lives. git locks that file (`gc.pid.lock`), reads it, and replaces it. So
 //! this process creates the file and then waits until nobody locks it: either it sees the lock, or git sees the file.
 //!
+//! A `git gc` that is at work already and spares young objects, as it does unless somebody asks for less, is no reason to
+//! wait: git's own commits go on beside it. Its file keeps other collectors from beginning, so a commit only has to see
+//! that the file is still the same when the branch moves.
+//!
 //! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work
 //! tree, know whether its owner lives.
 
+use super::environment::settings;
 use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
 use super::{Error, Transactions};
@@ -28,6 +33,8 @@ const LOCK: &str = "gc.pid.lock";
 const MOMENT: u32 = 200;
 /// How often what is left is removed to take the lock.
 const MOST_LEFT: u32 = 100;
+/// For how long git keeps unreachable objects unless somebody says otherwise.
+const DEFAULT_EXPIRY: &str = "2.weeks.ago";
 /// For how long the file is believed if it names another host, such as one outside a container: as long as git does.
 const FOREIGN: Duration = Duration::from_secs(12 * 60 * 60);
 
@@ -35,12 +42,16 @@ const FOREIGN: Duration = Duration::from_secs(12 * 60 * 60);
 pub(super) struct GcLock {
     directory: PathBuf,
     file: File,
+    /// Whether this process made the file, or a `git gc` that spares young objects.
+    is_ours: bool,
 }
 
 /// What the file says.
 pub(super) enum GcState {
     Free,
-    /// A `git gc` works, in words.
+    /// A `git gc` works that spares young objects; its file.
+    Sparing(File),
+    /// A `git gc` works that may delete young objects, in words.
     Collecting(String),
     /// This `orch` process keeps `git gc` from beginning.
     Kept(String),
@@ -49,7 +60,7 @@ pub(super) enum GcState {
 }
 
 impl Transactions<'_> {
-    /// Waits, by default five seconds, while a `git gc` works. Returns an error of
+    /// Waits, by default five seconds, while a `git gc` works that may delete young objects. Returns an error of
     /// [`Class::Busy`](orch_base::Class) if it still does.
     pub(super) fn wait_for_gc(&self) -> Result<(), Error> {
         let mut wait = self.index.patience(Duration::from_secs(5));
@@ -96,6 +107,13 @@ impl Transactions<'_> {
                         was_left = true;
                         break;
                     }
+                    GcState::Sparing(file) => {
+                        return Ok(GcLock {
+                            directory: self.objects.repo.commondir().to_owned(),
+                            file,
+                            is_ours: false,
+                        });
+                    }
                     GcState::Free => break,
                 }
             }
@@ -129,6 +147,7 @@ impl Transactions<'_> {
         let is_young =
             written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
         match (process.parse().ok(), host) {
+            (Some(id), _) if collects(id) && self.spares_young(id) => GcState::Sparing(file),
             (Some(id), _) if collects(id) => {
                 GcState::Collecting(format!("`git gc` (process {process}) is running"))
             }
@@ -140,6 +159,59 @@ impl Transactions<'_> {
             }
             _ => GcState::Left(Some(file)),
         }
+    }
+
+    /// Whether a `git gc` with this process number deletes only objects that are older than any commit in the making.
+    /// One of which nobody can tell does not.
+    fn spares_young(&self, id: u32) -> bool {
+        let told = |what: &str| fs::read(format!("/proc/{id}/{what}")).ok();
+        let (Some(arguments), Some(environment)) = (told("cmdline"), told("environ")) else {
+            return false;
+        };
+        let environment = String::from_utf8_lossy(&environment);
+        let has_settings = environment.split('\0').any(may_set_expiry);
+        let Ok(settings) = settings(&self.objects.repo) else {
+            return false;
+        };
+        let expiry = settings.get_str("gc.pruneExpire").ok();
+        let arguments = String::from_utf8_lossy(&arguments);
+        !has_settings && keeps_days(arguments.split('\0'), expiry)
+    }
+}
+
+/// Whether a variable may give git another expiry than the settings: another file of settings, or a setting of its own
+/// (`git -c` is handed down as one).
+fn may_set_expiry(variable: &str) -> bool {
+    let name = variable.split('=').next().unwrap_or_default();
+    match name.strip_prefix("GIT_CONFIG") {
+        None | Some("_COUNT" | "_NOSYSTEM") => false,
+        Some("" | "_GLOBAL" | "_SYSTEM") => true,
+        Some(_) => variable.to_lowercase().contains("prune"),
+    }
+}
+
+/// Whether `git gc` with these arguments keeps unreachable objects for a day or longer, where `expiry` is the setting
+/// `gc.pruneExpire`. See git-gc(1) for the arguments and the default, two weeks.
+fn keeps_days<'a>(arguments: impl Iterator<Item = &'a str>, expiry: Option<&'a str>) -> bool {
+    let mut expiry = expiry.unwrap_or(DEFAULT_EXPIRY);
+    for argument in arguments {
+        if argument == "--no-prune" {
+            expiry = "never";
+        } else if let Some(given) = argument.strip_prefix("--prune=") {
+            expiry = given;
+        } else if argument == "-c" || argument.starts_with("--config-env") {
+            return false;
+        }
+    }
+    let words: Vec<&str> = expiry.split(['.', ' ']).collect();
+    match words.as_slice() {
+        ["never"] => true,
+        [number, unit, "ago"] => {
+            let unit = unit.trim_end_matches('s');
+            ["day", "week", "month", "year"].contains(&unit)
+                && number.parse().is_ok_and(|number: u32| number > 0)
+        }
+        _ => false,
     }
 }
 
@@ -184,6 +256,7 @@ impl GcLock {
         linked.map(|()| Self {
             directory: directory.to_owned(),
             file,
+            is_ours: true,
         })
     }
 
@@ -199,12 +272,14 @@ impl GcLock {
     }
 
     /// Returns an error of [`Class::Busy`](orch_base::Class) if a `git gc` has taken the lock, which it does with
-    /// `--force`.
+    /// `--force`, and [`Error::moved`] if the one that spares young objects has ended: another may have come since.
     pub(super) fn require(&self) -> Result<(), Error> {
         if self.is_held() {
             Ok(())
-        } else {
+        } else if self.is_ours {
             Err(gc_is_busy("`git gc` is running"))
+        } else {
+            Err(Error::moved())
         }
     }
 
@@ -215,7 +290,7 @@ impl GcLock {
 
 impl Drop for GcLock {
     fn drop(&mut self) {
-        if self.is_held() {
+        if self.is_ours && self.is_held() {
             // One that stays is locked by nobody, so the next `orch` replaces it.
             let _ = fs::remove_file(self.directory.join(NAME));
         }
@@ -234,4 +309,47 @@ fn gc_is_busy(holder: &str) -> Error {
     Error::busy(format!(
         "{holder}, and `git gc` deletes objects that no reference leads to yet"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keeps_days, may_set_expiry};
+
+    #[test]
+    fn a_variable_may_set_the_expiry() {
+        for (variable, expected) in [
+            ("HOME=/prune", false),
+            ("GIT_CONFIG_COUNT=1", false),
+            ("GIT_CONFIG_KEY_0=gc.autoDetach", false),
+            ("GIT_CONFIG_KEY_0=gc.pruneExpire", true),
+            ("GIT_CONFIG_PARAMETERS='gc.pruneexpire'='now'", true),
+            ("GIT_CONFIG_GLOBAL=/dev/null", true),
+        ] {
+            assert_eq!(may_set_expiry(variable), expected, "{variable}");
+        }
+    }
+
+    #[test]
+    fn only_a_collector_that_keeps_objects_for_days_is_no_danger() {
+        for (arguments, expiry, expected) in [
+            ("git gc", None, true),
+            ("git gc --auto --quiet", None, true),
+            ("git gc --prune", None, true),
+            ("git gc --no-prune", Some("now"), true),
+            ("git gc", Some("3.days.ago"), true),
+            ("git gc", Some("1 month ago"), true),
+            ("git gc", Some("never"), true),
+            ("git gc --prune=2.weeks.ago", Some("now"), true),
+            ("git gc --prune=now", None, false),
+            ("git gc --prune=all", None, false),
+            ("git gc --prune=1.hour.ago", None, false),
+            ("git gc --prune=0.days.ago", None, false),
+            ("git gc --prune=2026-01-01", None, false),
+            ("git gc", Some("now"), false),
+            ("git -c gc.pruneExpire=now gc", None, false),
+        ] {
+            let held = keeps_days(arguments.split(' '), expiry);
+            assert_eq!(held, expected, "{arguments} {expiry:?}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Runs `between` when the branch has moved, and then places the files.
@@ -141,6 +142,81 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
         .err()
         .expect("refused");
     assert_eq!(error.class(), Class::Busy);
+}
+
+/// A process that looks like `git gc` with these arguments, until it is dropped.
+struct Collector(Child);
+
+impl Collector {
+    fn begin(repo: &Repo, arguments: &[&str]) -> Self {
+        let program = repo.path("git-collector");
+        if !program.exists() {
+            fs::copy("/bin/sleep", &program).expect("copied");
+        }
+        #[expect(clippy::disallowed_methods, reason = "no git, but what looks like one")]
+        let child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .spawn()
+            .expect("started");
+        repo.write(".git/gc.pid", &format!("{} {}\n", child.id(), own_host()));
+        Self(child)
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_collector_that_spares_young_objects_holds_no_commit_up() {
+    let repo = with_a_task();
+    let lock = repo.path(".git/gc.pid");
+    let planned = |text: &str| PlannedCommit {
+        message: "step".to_owned(),
+        writes: vec![Write::evidence(
+            path("t/state.json"),
+            text.as_bytes().to_vec(),
+            false,
+        )],
+        removes: Vec::new(),
+        moves: Vec::new(),
+    };
+    // GNU sleep takes several times.
+    let sparing = Collector::begin(&repo, &["600"]);
+    made_and_moved(&repo.store(), planned("one"), || (), || ());
+    assert!(lock.exists(), "the file is that of git");
+    drop(sparing);
+    fs::remove_file(&lock).expect("removed");
+    // Nobody knows whether another one came in between.
+    let store = repo.store();
+    let transaction = store.transactions().begin().expect("begun");
+    let sparing = Collector::begin(&repo, &["600"]);
+    let gc = store.transactions().lock_gc().expect("locked");
+    let planned = [planned("two")];
+    let built = transaction
+        .build(&planned, false, &|_| false)
+        .expect("built");
+    let mut journal = transaction
+        .journal(&planned, &built.commits)
+        .expect("a journal");
+    drop(sparing);
+    fs::remove_file(&lock).expect("removed");
+    let error = transaction
+        .publish(&planned, &mut journal, &built.objects, &gc)
+        .err()
+        .expect("refused");
+    assert!(error.is_moved(), "{error}");
+    drop((transaction, gc));
+    repo.git(&["config", "gc.pruneExpire", "now"]);
+    let mut store = repo.store();
+    store.options_mut().wait = Some(Duration::ZERO);
+    let _sparing = Collector::begin(&repo, &["600"]);
+    let error = store.transactions().begin().err().expect("refused");
+    assert_eq!(error.class(), Class::Busy, "{error}");
 }
 
 #[test]
