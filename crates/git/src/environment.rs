@@ -315,7 +315,7 @@ fn unopened(git: &Path) -> Error {
 }
 
 /// Whether git takes this value of a setting for true.
-fn is_true(value: &str) -> bool {
+pub(super) fn is_true(value: &str) -> bool {
     !["false", "no", "off", "0"].contains(&value.to_ascii_lowercase().as_str())
 }
 

@@ -78,7 +78,7 @@ pub use environment::Environment;
 pub use git::{git_pager, git_version};
 pub use guard::GitGuard;
 pub use history::{History, PathChange};
-pub use hooks::{Hooks, HooksLocation};
+pub use hooks::{ConfiguredHook, Hooks, HooksLocation};
 pub use index::{Index, resolving};
 pub use journal::MovedPath;
 pub use layout::Layout;

@@ -268,6 +268,8 @@ impl<'s> TableLock<'s> {
         let arguments = [
             "-c",
             "core.hooksPath=/dev/null",
+            "-c",
+            "hook.reference-transaction.enabled=false",
             COMMAND,
             "-m",
             message,

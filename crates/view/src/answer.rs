@@ -190,6 +190,23 @@ pub struct HooksAnswer {
     pub location: &'static str,
     /// The requested hooks, or all.
     pub hooks: Vec<HookLine>,
+    /// The hooks that the configuration of git names, in the order in which git runs them before those of the
+    /// directory.
+    pub configured: Vec<ConfiguredHookLine>,
+}
+
+/// A hook that the configuration of git names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ConfiguredHookLine {
+    /// Its name in the configuration: `NAME` of `hook.NAME.command`.
+    pub name: String,
+    /// The hook of git in whose place it runs, such as `pre-commit`.
+    pub hook: String,
+    /// What the shell runs.
+    pub command: String,
+    /// Whether git runs it: it is not switched off, and this git is 2.54 or newer.
+    pub runs: bool,
 }
 
 /// One hook.
@@ -201,7 +218,7 @@ pub struct HookLine {
     /// The present hook: `edited` is orch's own, changed since its installation; `replaced` is another one in
     /// its place.
     pub state: HookState,
-    /// Whether the previous hook is kept beside it and runs first.
+    /// Whether the previous hook is kept; it runs first if it is executable.
     pub chained: bool,
     /// What was done; null if nothing had to be done.
     pub did: Option<HookDone>,

@@ -51,9 +51,9 @@ mod wire;
 pub use action_prompt::action_prompt;
 pub use advice::Advice;
 pub use answer::{
-    DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone, HookLine, HookName,
-    HookState, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer,
-    TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
+    ConfiguredHookLine, DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone,
+    HookLine, HookName, HookState, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer,
+    RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 pub use brief::{Brief, BriefFile, Briefs};

@@ -119,6 +119,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
                 ..Checked::default()
             },
             form,
+            false,
             ui,
         )?,
     }

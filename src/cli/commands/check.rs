@@ -68,7 +68,9 @@ pub enum Form {
 pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let form = form(args.format, context)?;
     let checked = check(args, context, ui)?;
-    print(&checked, form, ui)?;
+    // Hooks run these, and a commit without a fault is nothing to read about.
+    let is_quiet = args.staged || args.stdin_refs;
+    print(&checked, form, is_quiet, ui)?;
     // What is looser is for people to judge, unless the caller says otherwise.
     let is_told =
         |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
@@ -157,8 +159,8 @@ fn without_comments(message: &str) -> String {
         .collect()
 }
 
-/// Prints findings in the given format.
-pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failure> {
+/// Prints findings in the given format; as text, nothing if there are none and it is to be quiet.
+pub(super) fn print(checked: &Checked, form: Form, is_quiet: bool, ui: &Ui) -> Result<(), Failure> {
     let found = &checked.findings;
     match form {
         Form::Json => ui.document(&findings::Findings::new(found))?,
@@ -179,11 +181,13 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
                 ui.paint,
                 ui.width,
             ))?;
-            ui.status(&format!(
-                "{}: {}",
-                counted(checked.tasks.len(), "task"),
-                findings::summary(found)
-            ));
+            if !(is_quiet && found.is_empty()) {
+                ui.status(&format!(
+                    "{}: {}",
+                    counted(checked.tasks.len(), "task"),
+                    findings::summary(found)
+                ));
+            }
         }
     }
     Ok(())

@@ -8,8 +8,9 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use clap::Subcommand;
 use orch_base::{Code, Diagnostic, Error, Hint, trailer};
 use orch_engine::survey::Workspace;
-use orch_git::{Hooks, HooksLocation};
-use orch_view::{HookDone, HookLine, HookName, HookState, HooksAnswer};
+use orch_git::{ConfiguredHook, Hooks, HooksLocation};
+use orch_view::layout::one_line;
+use orch_view::{ConfiguredHookLine, HookDone, HookLine, HookName, HookState, HooksAnswer};
 use slot::{Slot, is_disturbed};
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,9 @@ pub enum HookCommand {
     /// Leaves a hook alone that was edited or replaced since. Exits with 1 if it left one alone, and with 3
     /// if there is nothing to remove.
     Uninstall,
-    /// Show which hooks are installed.
+    /// Show which hooks are installed, and those that the configuration of git names.
     ///
-    /// Exits with 0 if at least one is installed and all are up to date, and with 1 otherwise.
+    /// Exits with 0 if at least one is installed or configured and all are up to date, and with 1 otherwise.
     Status,
     /// Name the task of the branch in a commit message: the work of the prepare-commit-msg hook.
     ///
@@ -205,8 +206,16 @@ fn line_of(name: HookName, checks_message: bool) -> &'static str {
     }
 }
 
-/// The command that gives a repository hooks of its own.
-const OWN_HOOKS: [&str; 5] = ["git", "config", "--local", "core.hooksPath", ".githooks"];
+/// The command that gives a repository hooks of its own. What a work tree says for itself counts more than what the
+/// repository says.
+fn own_hooks(hooks: &Hooks) -> [&'static str; 5] {
+    let scope = if hooks.is_of_work_tree {
+        "--worktree"
+    } else {
+        "--local"
+    };
+    ["git", "config", scope, "core.hooksPath", ".githooks"]
+}
 
 fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
@@ -223,7 +232,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         );
         return Err(Failure::new(Code::HooksShared, message).hint(
             Hint::from("give this repository its own hooks: ")
-                .command(&OWN_HOOKS)
+                .command(&own_hooks(&hooks))
                 .text("; or call `orch check --staged` from the shared hook"),
         ));
     }
@@ -257,14 +266,14 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         .map_err(|error| Failure::new(Code::Io, format!("{directory}: {error}")))?;
     let mut rows = Vec::new();
     for slot in &slots {
-        rows.push(Row::of(slot, Some(slot.install()?))?);
+        rows.push(Row::of(slot, &workspace, Some(slot.install()?))?);
     }
     answer(&workspace, &hooks, &rows, context, ui)?;
     if hooks.location == HooksLocation::WorkTree {
         ui.status(&format!(
             "note: {} is in the work tree: it may be under version control or rewritten by a hook manager; \
              the hook contains the path of orch on this machine",
-            shown(&workspace, &hooks)
+            shown(&workspace, &hooks.directory)
         ));
     }
     Ok(ExitCode::Fine)
@@ -276,7 +285,10 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for slot in slots(&workspace, &hooks, &HookName::ALL, false)? {
         let did = slot.uninstall()?;
-        rows.push(Row::of(&slot, did)?);
+        rows.push(Row::of(&slot, &workspace, did)?);
+    }
+    if rows.iter().all(|row| row.before.is_none()) {
+        slot::clear(&hooks.directory)?;
     }
     answer(&workspace, &hooks, &rows, context, ui)?;
     let did = |wanted: HookDone| rows.iter().any(|row| row.did == Some(wanted));
@@ -295,11 +307,15 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let slots = slots(&workspace, &hooks, &HookName::ALL, false)?;
     let rows = slots
         .iter()
-        .map(|slot| Row::of(slot, None))
+        .map(|slot| Row::of(slot, &workspace, None))
         .collect::<Result<Vec<_>, _>>()?;
     answer(&workspace, &hooks, &rows, context, ui)?;
     let any = |wanted: fn(HookState) -> bool| rows.iter().any(|row| wanted(row.state));
-    let is_fine = any(|state| state == HookState::Installed)
+    let is_fine = (any(|state| state == HookState::Installed)
+        || hooks
+            .configured
+            .iter()
+            .any(|hook| is_ours(hook) && runs(hook, &hooks)))
         && !any(|state| state == HookState::Outdated || is_disturbed(state));
     Ok(if is_fine {
         ExitCode::Fine
@@ -314,7 +330,7 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
     let slots = slots(workspace, &hooks, &HookName::ALL, false)?;
     let rows = slots
         .iter()
-        .map(|slot| Row::of(slot, None))
+        .map(|slot| Row::of(slot, workspace, None))
         .collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
     if hooks.location == HooksLocation::Outside {
@@ -322,7 +338,7 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
             "git takes hooks from {}, outside this repository, so those of orch may be bypassed",
             hooks.directory.display()
         );
-        let hint = Hint::run(&OWN_HOOKS).then(&["orch", "hook", "install"]);
+        let hint = Hint::run(&own_hooks(&hooks)).then(&["orch", "hook", "install"]);
         found.push(Diagnostic::warning(Code::HooksShared, message).hint(hint));
         return Ok(("not those of this repository".to_owned(), found));
     }
@@ -342,9 +358,16 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
     let ours = rows
         .iter()
         .filter(|row| matches!(row.state, HookState::Installed | HookState::Outdated));
-    let ours: Vec<&str> = ours.map(|row| row.name.as_str()).collect();
+    let mut ours: Vec<String> = ours.map(|row| row.name.as_str().to_owned()).collect();
+    let configured = hooks.configured.iter().filter(|hook| is_ours(hook));
+    let runs = configured.clone().filter(|hook| runs(hook, &hooks));
+    ours.extend(runs.map(|hook| format!("{} (hook.{})", hook.event, hook.name)));
     if found.is_empty() && ours.is_empty() {
-        let message = "no hook of orch checks what is committed";
+        let idle = configured.map(|hook| format!("; {}", configured_words(hook, &hooks)));
+        let message = format!(
+            "no hook of orch checks what is committed{}",
+            idle.collect::<String>()
+        );
         found.push(
             Diagnostic::note(Code::HooksAbsent, message)
                 .hint(Hint::run(&["orch", "hook", "install"])),
@@ -358,6 +381,29 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         },
         found,
     ))
+}
+
+/// Whether a hook of the configuration calls `orch`.
+fn is_ours(hook: &ConfiguredHook) -> bool {
+    let mut words = hook.command.split_whitespace();
+    words.any(|word| Path::new(word).file_name() == Some("orch".as_ref()))
+}
+
+/// Whether git runs a hook of the configuration.
+fn runs(hook: &ConfiguredHook, hooks: &Hooks) -> bool {
+    hook.is_enabled && hooks.runs_configured
+}
+
+fn configured_words(hook: &ConfiguredHook, hooks: &Hooks) -> String {
+    let words = format!("hook.{}.command = {}", hook.name, hook.command);
+    let why_not = if !hook.is_enabled {
+        "; switched off"
+    } else if !hooks.runs_configured {
+        "; only git 2.54 and newer runs it"
+    } else {
+        ""
+    };
+    format!("{}{why_not}", one_line(&words))
 }
 
 /// Updates the hooks that are out of date. Returns the names of those.
@@ -409,16 +455,21 @@ fn slots(
 struct Row {
     name: HookName,
     state: HookState,
-    chained: bool,
+    /// The previous hook, which is kept.
+    before: Option<String>,
+    /// Whether git, and so our hook, would run it.
+    is_executable: bool,
     did: Option<HookDone>,
 }
 
 impl Row {
-    fn of(slot: &Slot, did: Option<HookDone>) -> Result<Self, Failure> {
+    fn of(slot: &Slot, workspace: &Workspace, did: Option<HookDone>) -> Result<Self, Failure> {
+        let before = slot.before()?;
         Ok(Self {
             name: slot.name,
             state: slot.state()?,
-            chained: slot.has_before()?,
+            before: before.map(|path| shown(workspace, path)),
+            is_executable: before.is_some_and(slot::is_executable),
             did,
         })
     }
@@ -438,23 +489,21 @@ impl Row {
             (Some(HookDone::Unchanged), HookState::Installed) => "unchanged",
             (_, HookState::Installed) => "installed",
         };
-        let chained =
-            self.chained && matches!(self.state, HookState::Installed | HookState::Outdated);
-        let first = if chained {
-            format!("; {}.before-orch runs first", self.name.as_str())
-        } else {
-            String::new()
-        };
-        format!("{words}{first}")
+        let is_ours = matches!(self.state, HookState::Installed | HookState::Outdated);
+        match &self.before {
+            Some(before) if is_ours && self.is_executable => {
+                format!("{words}; {before} runs first")
+            }
+            Some(before) if is_ours => format!("{words}; {before} is kept, but not executable"),
+            _ => words.to_owned(),
+        }
     }
 }
 
-/// The path of the hooks directory, relative to the root of the repository if it is inside.
-fn shown(workspace: &Workspace, hooks: &Hooks) -> String {
-    hooks
-        .directory
-        .strip_prefix(workspace.reader().root())
-        .unwrap_or(&hooks.directory)
+/// A path, relative to the root of the repository if it is inside.
+fn shown(workspace: &Workspace, path: &Path) -> String {
+    path.strip_prefix(workspace.reader().root())
+        .unwrap_or(path)
         .display()
         .to_string()
 }
@@ -475,26 +524,37 @@ fn answer(
         let line = |row: &Row| HookLine {
             hook: row.name,
             state: row.state,
-            chained: row.chained,
+            chained: row.before.is_some(),
             did: row.did,
         };
         let hooks_shown = rows.iter().map(line).collect();
+        let configured = hooks.configured.iter().map(|hook| ConfiguredHookLine {
+            name: hook.name.clone(),
+            hook: hook.event.clone(),
+            command: hook.command.clone(),
+            runs: runs(hook, hooks),
+        });
         let answer = HooksAnswer {
-            directory: shown(workspace, hooks),
+            directory: shown(workspace, &hooks.directory),
             location,
             hooks: hooks_shown,
+            configured: configured.collect(),
         };
         ui.document(&answer)?;
         return Ok(());
     }
-    let wide = rows
+    let mut lines: Vec<(String, String)> = rows
         .iter()
-        .map(|row| row.name.as_str().len())
-        .max()
-        .unwrap_or_default();
-    for row in rows {
-        ui.answer(&format!("{:wide$}  {}\n", row.name.as_str(), row.words()))?;
+        .map(|row| (row.name.as_str().to_owned(), row.words()))
+        .collect();
+    for hook in &hooks.configured {
+        lines.push((one_line(&hook.event), configured_words(hook, hooks)));
     }
-    ui.status(&format!("in {}", shown(workspace, hooks)));
+    let wide = lines.iter().map(|(name, _)| name.len()).max();
+    let wide = wide.unwrap_or_default();
+    for (name, words) in lines {
+        ui.answer(&format!("{name:wide$}  {words}\n"))?;
+    }
+    ui.status(&format!("in {}", shown(workspace, &hooks.directory)));
     Ok(())
 }

@@ -261,14 +261,7 @@ fn a_hook_that_was_there_before_runs_first_and_comes_back() {
         .succeeds()
         .says("the previous hook is restored");
     assert_eq!(scene.world.read(".git/hooks/prepare-commit-msg"), before);
-    assert!(
-        !Path::new(
-            &scene
-                .world
-                .path(".git/hooks/prepare-commit-msg.before-orch")
-        )
-        .exists()
-    );
+    assert!(!Path::new(&scene.world.path(".git/hooks.before-orch")).exists());
 }
 
 #[test]

@@ -312,7 +312,7 @@ codes! {
     HookEdited = "hook-edited", No,
         "Someone edited the git hook that orch installed.",
         "Installing it again would lose these changes.",
-        "Move your own lines to the `.before-orch` file, remove the hook, and install it again.";
+        "Move your own lines to a hook in the directory that the hint names, remove the edited one, and install it again.";
     HookOutdated = "hook-outdated", Finding,
         "An installed hook is out of date.",
         "Another version of orch installed it, `[hook]` in orch.toml has changed since, or the file is not executable.",
@@ -332,7 +332,7 @@ codes! {
         "Add the line in the hint to the hook in husky's own directory, such as `.husky/pre-commit`.";
     HooksShared = "hooks-shared", NotNow,
         "Other repositories share this hooks directory.",
-        "`core.hooksPath` names a directory outside this repository.",
+        "`core.hooksPath` names a directory outside this repository, or the root of the work tree.",
         "Give this repository hooks of its own: `git config --local core.hooksPath .githooks`. Or call `orch check \
          --staged` from the shared hook.";
     IdReused = "id-reused", NotNow,

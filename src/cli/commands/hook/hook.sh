@@ -1,7 +1,8 @@
 #!/bin/sh
 # orch-hook: @SEAL@
 # Written by `orch hook install`; `orch hook uninstall` restores the previous hook. The settings below
-# come from [hook] in orch.toml. Put your own hook into @NAME@.before-orch, which runs first.
+# come from [hook] in orch.toml. Put your own hook into the directory beside this one that ends in .before-orch,
+# as @NAME@. It runs first.
 
 name=@NAME@
 on_missing=@ON_MISSING@
@@ -49,12 +50,34 @@ if [ "$name" = pre-push ]; then
   input=${input%.}
 fi
 
+# The previous hook finds files by its own path. Beside it are links to the files that are beside this hook, other
+# than the hooks of orch.
+link_siblings() {
+  for file in "$hooks"/* "$hooks"/.[!.]*; do
+    link=$keeping/${file##*/}
+    if [ ! -e "$file" ] || [ -e "$link" ] || [ -L "$link" ]; then
+      continue
+    fi
+    second=
+    if [ -f "$file" ] && [ -r "$file" ]; then
+      { read -r second && read -r second; } <"$file"
+    fi
+    case $file:$second in
+      *.sample:* | *:"# orch-hook: "*) ;;
+      *) ln -s "../${hooks##*/}/${file##*/}" "$link" ;;
+    esac
+  done
+}
+
 # A hook manager that is installed again takes the place of this hook and runs this hook from another
 # path. The manager is already running then, so this hook must not run it again.
-before=${0%/*}/$name.before-orch
+hooks=$(CDPATH='' cd -P -- "${0%/*}" && pwd -P)
+keeping=$hooks.before-orch
+before=$keeping/$name
 chain=$name:$PWD
 if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ] &&
-  ! cmp -s "$before" "${0%/*}/$name"; then
+  ! cmp -s "$before" "$hooks/$name"; then
+  link_siblings 2>/dev/null
   if [ "$name" = pre-push ]; then
     printf %s "$input" 2>/dev/null | ORCH_HOOK_CHAIN=$chain "$before" "$@" || exit
   else

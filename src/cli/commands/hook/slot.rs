@@ -6,17 +6,60 @@ use orch_base::{Code, Hint};
 use orch_git::durable::{read_if_there, write_executable};
 use orch_view::{HookDone, HookName, HookState};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 /// The slot of one hook in a hooks directory.
 pub(super) struct Slot {
     pub(super) name: HookName,
     file: PathBuf,
-    /// Where the previous hook is kept; ours runs it first.
-    before: PathBuf,
+    /// Where the previous hook is kept, under its own name; ours runs it first.
+    kept: PathBuf,
+    /// Where former versions of `orch` kept it. A hook that asks for its own name does not work there.
+    formerly_kept: PathBuf,
     /// The text that `orch` would install now.
     text: String,
+}
+
+/// The directory that keeps the previous hooks of a hooks directory. It is beside it, and as deep, so that relative
+/// links and paths that begin at the hook lead to the same files. The hook makes links there to the files beside it.
+fn keeping(directory: &Path) -> PathBuf {
+    let directory = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    let mut beside = directory.into_os_string();
+    beside.push(".before-orch");
+    PathBuf::from(beside)
+}
+
+/// Removes the links beside the kept hooks, and their directory.
+pub(super) fn clear(directory: &Path) -> Result<(), Failure> {
+    let kept = keeping(directory);
+    let entries = match fs::read_dir(&kept) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| failed(&kept, &error))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| failed(&kept, &error))?.path();
+        if leads_beside(&path) {
+            fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
+        }
+    }
+    match fs::remove_dir(&kept) {
+        // Somebody has put something there.
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        done => done.map_err(|error| failed(&kept, &error)),
+    }
+}
+
+/// Whether this is a link that the hook of `orch` made: to the file of the same name in the hooks directory.
+fn leads_beside(path: &Path) -> bool {
+    let Ok(target) = fs::read_link(path) else {
+        return false;
+    };
+    let mut parts = target.components();
+    let is_below_hooks = parts.next() == Some(Component::ParentDir) && parts.nth(1).is_some();
+    is_below_hooks && parts.next().is_none() && target.file_name() == path.file_name()
 }
 
 /// Whether someone changed or replaced our hook.
@@ -27,11 +70,11 @@ pub(super) fn is_disturbed(state: HookState) -> bool {
 impl Slot {
     pub(super) fn new(directory: &Path, name: HookName, text: String) -> Self {
         let file = directory.join(name.as_str());
-        let before = directory.join(format!("{}.before-orch", name.as_str()));
         Self {
             name,
             file,
-            before,
+            kept: keeping(directory).join(name.as_str()),
+            formerly_kept: directory.join(format!("{}.before-orch", name.as_str())),
             text,
         }
     }
@@ -48,24 +91,42 @@ impl Slot {
             }
             Author::Orch => HookState::Outdated,
             Author::Edited => HookState::Edited,
-            Author::Other if self.has_before()? => HookState::Replaced,
+            Author::Other if self.before()?.is_some() => HookState::Replaced,
             Author::Other => HookState::Other,
         })
     }
 
-    /// Whether a previous hook is kept, to run first.
-    pub(super) fn has_before(&self) -> Result<bool, Failure> {
-        is_there(&self.before)
+    /// Where a previous hook is kept.
+    pub(super) fn before(&self) -> Result<Option<&Path>, Failure> {
+        if is_there(&self.kept)? && !leads_beside(&self.kept) {
+            return Ok(Some(&self.kept));
+        }
+        Ok(is_there(&self.formerly_kept)?.then_some(&*self.formerly_kept))
+    }
+
+    /// Keeps the hook at this path as the previous one.
+    fn keep(&self, hook: &Path) -> Result<(), Failure> {
+        if let Some(directory) = self.kept.parent() {
+            fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
+        }
+        rename(hook, &self.kept)
     }
 
     /// Returns an error if our hook cannot be installed here.
     pub(super) fn require_free(&self) -> Result<(), Failure> {
-        let (name, file, before) = (
-            self.name.as_str(),
-            self.file.display(),
-            self.before.display(),
-        );
-        let (code, message, first) = match self.state()? {
+        let name = self.name.as_str();
+        let file = self.file.display();
+        let before = self.before()?.unwrap_or(&self.kept).display();
+        let state = self.state()?;
+        if state == HookState::Other && self.file.with_file_name(".git").exists() {
+            let message = format!(
+                "git takes hooks from the root of the work tree, beside which the {name} hook cannot be kept"
+            );
+            return Err(Failure::new(Code::HooksShared, message).hint(
+                "give hooks a directory of their own in this repository (`core.hooksPath`)",
+            ));
+        }
+        let (code, message, first) = match state {
             HookState::Edited => (
                 Code::HookEdited,
                 format!("the {name} hook of orch was edited after it was installed"),
@@ -74,7 +135,7 @@ impl Slot {
             HookState::Replaced => (
                 Code::HookReplaced,
                 format!(
-                    "the {name} hook of orch, which runs {name}.before-orch, was replaced by another hook"
+                    "the {name} hook of orch was replaced by another hook, and an earlier hook is still kept"
                 ),
                 format!("remove one of {file} and {before}, then: "),
             ),
@@ -89,12 +150,16 @@ impl Slot {
         match state {
             HookState::Installed => return Ok(HookDone::Unchanged),
             HookState::Edited | HookState::Replaced => return Ok(HookDone::Left),
-            HookState::Other => rename(&self.file, &self.before)?,
-            HookState::Absent | HookState::Outdated => {}
+            HookState::Other => self.keep(&self.file)?,
+            HookState::Absent | HookState::Outdated => {
+                if self.before()? == Some(&self.formerly_kept) {
+                    self.keep(&self.formerly_kept)?;
+                }
+            }
         }
         if let Err(error) = write_executable(&self.file, self.text.as_bytes()) {
             if state == HookState::Other {
-                rename(&self.before, &self.file)?;
+                rename(&self.kept, &self.file)?;
             }
             return Err(Failure::new(Code::Io, error.to_string()));
         }
@@ -106,19 +171,22 @@ impl Slot {
     }
 
     pub(super) fn uninstall(&self) -> Result<Option<HookDone>, Failure> {
-        match self.state()? {
-            HookState::Edited | HookState::Replaced => Ok(Some(HookDone::Left)),
-            HookState::Other => Ok(None),
-            // Restores the previous hook even if someone has removed ours.
-            _ if self.has_before()? => {
-                rename(&self.before, &self.file).map(|()| Some(HookDone::Restored))
-            }
-            HookState::Absent => Ok(None),
-            HookState::Installed | HookState::Outdated => {
-                fs::remove_file(&self.file).map_err(|error| failed(&self.file, &error))?;
-                Ok(Some(HookDone::Removed))
-            }
+        let state = self.state()?;
+        match state {
+            HookState::Edited | HookState::Replaced => return Ok(Some(HookDone::Left)),
+            HookState::Other => return Ok(None),
+            HookState::Absent | HookState::Installed | HookState::Outdated => {}
         }
+        // Restores the previous hook even if someone has removed ours.
+        if let Some(before) = self.before()? {
+            rename(before, &self.file)?;
+            return Ok(Some(HookDone::Restored));
+        }
+        if state == HookState::Absent {
+            return Ok(None);
+        }
+        fs::remove_file(&self.file).map_err(|error| failed(&self.file, &error))?;
+        Ok(Some(HookDone::Removed))
     }
 }
 
@@ -151,7 +219,7 @@ fn is_there(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(super) fn is_executable(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
 }
