@@ -41,12 +41,15 @@ pub fn draft(
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
+    let drafting = Drafting {
+        judge: Judge {
+            workflow,
+            state,
+            facts,
+            phase,
+            seen: &seen,
+        },
+        stamp,
     };
     let artifact = match artifact {
         Some(name) => {
@@ -56,29 +59,35 @@ pub fn draft(
                 .find(|one| one.name.as_str() == name);
             known.ok_or_else(|| unknown_artifact(workflow, name))?
         }
-        None => judge.first_missing()?,
+        None => drafting.first_missing()?,
     };
-    let text = judge
-        .draft_text(artifact, stamp)
-        .ok_or_else(|| judge.no_draft(artifact))?;
+    let text = drafting
+        .text(artifact)
+        .ok_or_else(|| drafting.refused(artifact))?;
     Ok(DraftFile {
         artifact: artifact.name.clone(),
-        path: judge.path_of(&artifact.name),
+        path: drafting.judge.path_of(&artifact.name),
         text,
     })
 }
 
-impl<'a> Judge<'a> {
+/// The drafts of files of a task, with the writer and the time in the stamp.
+struct Drafting<'a> {
+    judge: Judge<'a>,
+    stamp: &'a Stamp,
+}
+
+impl<'a> Drafting<'a> {
     /// The first file that is expected and missing, otherwise used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
-        let decision = self.decide_alone(Vec::new());
+        let decision = self.judge.decide_alone(Vec::new());
         for state in [ExpectState::Missing, ExpectState::Stale] {
             let mut first = None;
             for expected in &decision.expects {
                 if expected.state != state {
                     continue;
                 }
-                let Some(artifact) = self.workflow.artifact(&expected.artifact) else {
+                let Some(artifact) = self.judge.workflow.artifact(&expected.artifact) else {
                     continue;
                 };
                 if artifact.schema.is_some() || artifact.example.is_some() {
@@ -90,13 +99,14 @@ impl<'a> Judge<'a> {
                 return Ok(first);
             }
         }
-        let explain = Hint::run(&["orch", "suggest", self.facts.task.as_str()]);
+        let explain = Hint::run(&["orch", "suggest", self.judge.facts.task.as_str()]);
         let message = format!("no file is missing: {}", decision.reason);
         Err(refused(Code::NothingToDraft, message, explain))
     }
 
-    fn no_draft(&self, artifact: &Artifact) -> Error {
-        let prompt = Hint::run(&["orch", "prompt", self.facts.task.as_str()]);
+    /// Why there is no draft of an artifact.
+    fn refused(&self, artifact: &Artifact) -> Error {
+        let prompt = Hint::run(&["orch", "prompt", self.judge.facts.task.as_str()]);
         let message = match artifact.format {
             Format::Patch | Format::Junit => {
                 format!(
@@ -119,34 +129,28 @@ impl<'a> Judge<'a> {
     }
 
     /// The text of a draft; `None` if nothing tells what it looks like.
-    fn draft_text(&self, artifact: &Artifact, stamp: &Stamp) -> Option<String> {
+    fn text(&self, artifact: &Artifact) -> Option<String> {
         let schema = artifact.schema.as_ref();
         match artifact.format {
             // JSON is YAML, too.
             Format::Json | Format::Yaml => {
                 let example = schema.and_then(SchemaText::example)?;
-                let value = self.draft_value(schema?.value()?, example, &artifact.name, stamp);
+                let value = self.value(schema?.value()?, example, &artifact.name);
                 Some(format!("{value:#}\n"))
             }
             Format::Markdown => Some(unwritten_markdown(
-                &artifact.example_for(&self.facts.task, None)?,
+                &artifact.example_for(&self.judge.facts.task, None)?,
             )),
             _ => None,
         }
     }
 
-    fn draft_value(
-        &self,
-        root: &Value,
-        example: &Value,
-        name: &ArtifactName,
-        stamp: &Stamp,
-    ) -> Value {
+    fn value(&self, root: &Value, example: &Value, name: &ArtifactName) -> Value {
         let fill = |mark: &str| match mark {
-            "name" => Some(Value::from(stamp.by.name.as_str())),
-            "time" => Some(Value::from(stamp.at.to_string())),
+            "name" => Some(Value::from(self.stamp.by.name.as_str())),
+            "time" => Some(Value::from(self.stamp.at.to_string())),
             "of" => {
-                let of = judged(self, name).into_iter();
+                let of = judged(&self.judge, name).into_iter();
                 Some(
                     of.map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())))
                         .collect(),
