@@ -3,7 +3,8 @@
 use super::world::{World, compiled, shipped};
 use orch_base::{ArtifactName, Code, Digest, Timestamp};
 use orch_core::decide::{
-    ActorKind, By, Do, DutyKind, Kind, Objection, Ruled, Ruling, RulingOrder, Stamp, duty, rule_on,
+    ActorKind, By, Do, DutyKind, Kind, Objection, Ruled, Ruling, RulingOrder, Stamp, duty, reopen,
+    rule_on,
 };
 use orch_core::workflow::{Owner, SchemaText};
 use serde_json::{Value, json};
@@ -174,6 +175,32 @@ fn a_person_decides_by_a_file_that_is_drafted_where_none_decides() {
         let refused = ruled(&world, ruling, to, reason).expect_err("refused");
         assert_eq!(refused.code(), code);
         assert!(refused.message().starts_with(says), "{}", refused.message());
+    }
+}
+
+#[test]
+fn an_approval_given_again_within_the_same_second_counts() {
+    let mut world = tested();
+    // Each of them was used up before the next was given, and all at one time.
+    for second in 0..3 {
+        let given = ruled(&world, Ruling::Approve, None, None).expect("approved");
+        let draft = given.draft.expect("a draft");
+        let value: Value = serde_json::from_str(&draft.text).expect("JSON");
+        let expected = format!("2026-11-21T04:50:0{second}Z");
+        assert_eq!(value["finished_at"], json!(expected));
+        world.write(&draft.path, draft.text);
+        let again = ruled(&world, Ruling::Approve, None, None).expect("approved");
+        assert_eq!(again.draft, None, "it is taken as it lies there");
+        assert_eq!(again.transition.to.as_str(), "done");
+        world.apply(&again.transition);
+        let order = reopen(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            Some("accept"),
+            "look again",
+        );
+        world.apply(&order.expect("reopened"));
     }
 }
 

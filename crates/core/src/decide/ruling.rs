@@ -10,9 +10,10 @@ use super::grounds::outdated_in_words;
 use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
+use super::standing::is_spent;
 use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
-use orch_base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, words};
+use orch_base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, Timestamp, words};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -387,7 +388,7 @@ impl Rulings<'_> {
             };
             let choices = choices.into_iter();
             let values = choices
-                .filter_map(|choice| self.filled(schema, choice, &artifact.name, order, stamp));
+                .filter_map(|choice| self.unspent(schema, choice, &artifact.name, order, stamp));
             let drafts = values.map(|value| (artifact, self.with_value(artifact, value, stamp)));
             drafts.collect::<Vec<_>>()
         })
@@ -395,7 +396,7 @@ impl Rulings<'_> {
 
     fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
         let path = self.judge.path_of(&artifact.name);
-        let text = format!("{value:#}\n");
+        let text = text_of(&value);
         let writer = FileWriter {
             ordered: true,
             ..stamp.writer()
@@ -437,6 +438,36 @@ impl Rulings<'_> {
             seen: &seen,
             ..self.judge
         })
+    }
+
+    /// The value of a decision with these choices, as [`Self::filled`]. If the same decision was used up within this
+    /// second, the time in the new one is later, so that it counts.
+    fn unspent(
+        &self,
+        schema: &Value,
+        choices: Map<String, Value>,
+        artifact: &ArtifactName,
+        order: RulingOrder<'_>,
+        stamp: &Stamp,
+    ) -> Option<Value> {
+        let Judge {
+            workflow, state, ..
+        } = self.judge;
+        let mut stamp = stamp.clone();
+        let mut value = self.filled(schema, choices.clone(), artifact, order, &stamp)?;
+        loop {
+            let digest = workflow.digest.format().blob(text_of(&value).as_bytes());
+            if !is_spent(workflow, state, artifact, digest) {
+                return Some(value);
+            }
+            stamp.at = Timestamp::from_seconds(stamp.at.seconds() + 1);
+            let later = self.filled(schema, choices.clone(), artifact, order, &stamp)?;
+            // Without a time, the same decision has the same bytes for ever.
+            if later == value {
+                return Some(value);
+            }
+            value = later;
+        }
     }
 
     /// The value of a decision with these choices; `None` if the schema marks no property, or requires one that a
@@ -651,6 +682,11 @@ fn nothing_to(order: RulingOrder<'_>, why: &str, hint: Hint) -> Error {
 fn digest_at(facts: &Facts, path: &str) -> Option<Digest> {
     let mut files = facts.artifacts.values().flatten();
     files.find(|file| file.path == path)?.digest
+}
+
+/// The text of a file with this value.
+fn text_of(value: &Value) -> String {
+    format!("{value:#}\n")
 }
 
 /// What a decision writes into a property, as its schema says.
