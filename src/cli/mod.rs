@@ -36,10 +36,10 @@ pub use ui::{Colour, Ui};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use logging::Logging;
-use orch_base::{Code, Diagnostic, Hint, Period, RepoPath};
+use orch_base::{Code, Diagnostic, Error, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
 use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
-use orch_view::Style;
+use orch_view::{ErrorView, Style};
 use pager::Pager;
 use progress::{WorkProgress, of_total};
 use std::ffi::OsString;
@@ -298,11 +298,7 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
     };
     if context.global.json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
-        let _ = ui.document(&orch_view::ErrorView::new(
-            error.code(),
-            error.located(),
-            error.hint(),
-        ));
+        let _ = ui.document(&ErrorView::of(error));
         return;
     }
     let finding = Diagnostic::from(error.clone());
@@ -325,10 +321,9 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
         return ExitCode::Fine as u8;
     }
     if json {
-        let _ = ui.document(&orch_view::ErrorView::new(
-            Code::Usage,
-            usage_message(error),
-            Some(&Hint::run(&["orch", "--help"])),
+        let error = Error::new(Code::Usage, usage_message(error));
+        let _ = ui.document(&ErrorView::of(
+            &error.with_hint(Hint::run(&["orch", "--help"])),
         ));
     } else {
         ui.problem(&error.to_string());

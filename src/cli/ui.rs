@@ -2,6 +2,7 @@
 
 use console::Term;
 use orch_base::{Diagnostic, Hint, RepoPath, Severity, locked};
+use orch_view::findings::snippet;
 use orch_view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,8 +132,21 @@ impl Ui {
         self.problem(&format!("{label} {}", hint.at(&self.here())));
     }
 
-    /// Prints a finding and its hint as problems.
+    /// Prints a finding and its hint as problems, with the source line if it is known.
     pub fn finding(&self, finding: &Diagnostic) {
+        if finding
+            .place
+            .as_ref()
+            .is_some_and(|place| place.excerpt.is_some())
+        {
+            let bare = Diagnostic {
+                hint: None,
+                ..finding.clone()
+            };
+            self.problem(&snippet(&bare, self.paint_status, self.width));
+            finding.hint.iter().for_each(|hint| self.hint(hint));
+            return;
+        }
         let style = match finding.severity {
             Severity::Error => Style::Bad,
             Severity::Warning => Style::Warn,

@@ -1,7 +1,10 @@
 //! Diagnostics: what is wrong, where, and what to type next. Every finding has this shape.
 
-use super::{Class, Code, Hint, RepoPath, words};
+use super::{Class, Code, Excerpt, Hint, RepoPath, words};
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 words! {
     /// How serious a finding is.
@@ -23,8 +26,8 @@ impl fmt::Display for Severity {
 
 /// The location of a finding: a file and, if known, the position inside it.
 ///
-/// Lines and columns count from 1; a column counts characters, not bytes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// Lines and columns count from 1; a column counts characters, not bytes. Two places are compared without their excerpts.
+#[derive(Debug, Clone, Default)]
 pub struct Place {
     /// Path relative to the root of the repository.
     pub path: String,
@@ -36,6 +39,8 @@ pub struct Place {
     pub length: u32,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: Option<String>,
+    /// The lines around the position, if they are known.
+    pub excerpt: Option<Arc<Excerpt>>,
 }
 
 impl Place {
@@ -51,14 +56,88 @@ impl Place {
     /// The position of the byte `offset` in `text`, with `length` bytes to underline.
     #[must_use]
     pub fn at(path: &str, text: &str, offset: usize, length: usize) -> Self {
-        let (line, column) = line_and_column(text, offset);
+        let line = text.as_bytes()[..offset.min(text.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        Self::in_line(path, text, line, offset, length)
+    }
+
+    /// Like [`Place::at`], if the line of the offset is known.
+    #[must_use]
+    pub fn in_line(path: &str, text: &str, line: usize, offset: usize, length: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+        let column = text[start..offset].chars().count() + 1;
+        let line = number(line);
         Self {
             path: path.to_owned(),
             line: Some(line),
-            column: Some(column),
-            length: u32::try_from(length).unwrap_or(u32::MAX),
+            column: Some(number(column)),
+            length: number(length),
             pointer: None,
+            excerpt: Excerpt::around(text, start, line).map(Arc::new),
         }
+    }
+
+    /// A line of `text`, and a column in it if one is known.
+    #[must_use]
+    pub fn on_line(path: &str, text: &str, line: u32, column: Option<u32>) -> Self {
+        let before = line.saturating_sub(1) as usize;
+        let start = text.split_inclusive('\n').take(before).map(str::len).sum();
+        Self {
+            path: path.to_owned(),
+            line: Some(line),
+            column,
+            excerpt: Excerpt::around(text, start, line).map(Arc::new),
+            ..Self::default()
+        }
+    }
+
+    /// The line itself, if it is known.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.excerpt.as_ref()?.line(self.line?)
+    }
+
+    fn key(&self) -> (&str, Option<u32>, Option<u32>, u32, Option<&str>) {
+        (
+            &self.path,
+            self.line,
+            self.column,
+            self.length,
+            self.pointer.as_deref(),
+        )
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
     }
 }
 
@@ -179,25 +258,9 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The line and column, both from 1, of a byte offset in `text`. An offset past the end means the end.
-fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    let before = &text[..offset];
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    (
-        u32::try_from(line).unwrap_or(u32::MAX),
-        u32::try_from(column).unwrap_or(u32::MAX),
-    )
+/// A number as one of a line or a column.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -212,5 +275,13 @@ mod tests {
         assert_eq!(place.to_string(), "f:2:2");
         let place = Place::at("f", "ab", 99, 0);
         assert_eq!(place.to_string(), "f:1:3");
+    }
+    #[test]
+    fn places_keep_their_line_and_are_compared_without_it() {
+        let place = Place::at("f", "a\nbc\n", 3, 0);
+        assert_eq!(place.source(), Some("bc"));
+        assert_eq!(place, Place::on_line("f", "", 2, Some(2)));
+        assert_eq!(Place::on_line("f", "a\r\nbc", 1, None).source(), Some("a"));
+        assert_eq!(Place::on_line("f", "a\n", 9, None).source(), None);
     }
 }

@@ -1,12 +1,13 @@
 //! The error value of the crate: why an operation failed and what to do about it.
 
-use super::{Class, Code, Diagnostic, Hint, Severity};
+use super::{Class, Code, Diagnostic, Hint, Place, Severity};
 use std::fmt;
 
 /// Why an operation failed.
 ///
-/// A [`Diagnostic`] that ended an operation: a code, a message, and often a hint. The code determines what
-/// the error means for the caller. There is no source error; the message is complete.
+/// A [`Diagnostic`] that ended an operation: a code, a message, often a hint, and the place if it is known. The code
+/// determines what the error means for the caller. There is no source error; the message is complete. As text, an
+/// error is `path:line:column: message`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Diagnostic>);
 
@@ -43,6 +44,20 @@ impl Error {
         self
     }
 
+    /// The same error, whose message begins with `what` and a colon.
+    #[must_use]
+    pub fn within(mut self, what: impl fmt::Display) -> Self {
+        self.0.message = format!("{what}: {}", self.0.message);
+        self
+    }
+
+    /// The same error about this place, unless it knows a place already.
+    #[must_use]
+    pub fn or_at(mut self, place: Place) -> Self {
+        self.0.place.get_or_insert(place);
+        self
+    }
+
     /// The stable code, which scripts may compare.
     #[must_use]
     pub fn code(&self) -> Code {
@@ -55,19 +70,16 @@ impl Error {
         self.0.code.class()
     }
 
-    /// What failed, one sentence.
+    /// What failed, one sentence, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The message, preceded by `path:line:column: ` if the place is known.
+    /// Where it is, if that is known.
     #[must_use]
-    pub fn located(&self) -> String {
-        match &self.0.place {
-            Some(place) => format!("{place}: {}", self.0.message),
-            None => self.0.message.clone(),
-        }
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
     }
 
     /// What to do about it, if anything is known to help.
@@ -105,7 +117,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.message)
+        if let Some(place) = &self.0.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.0.message)
     }
 }
 
@@ -120,5 +135,26 @@ impl From<Diagnostic> for Error {
 impl From<Error> for Diagnostic {
     fn from(error: Error) -> Self {
         *error.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Code;
+
+    #[test]
+    fn an_error_keeps_its_place_however_it_is_passed_on() {
+        let place = Place::at("a.json", "{\n  x\n}", 4, 1);
+        let error = Error::from(Diagnostic::error(Code::JsonSyntax, "a name is missing").at(place));
+        assert_eq!(error.to_string(), "a.json:2:3: a name is missing");
+        let error = error.within("cannot use it").with_hint("correct it");
+        let error = error.or_at(Place::default());
+        assert_eq!(
+            error.to_string(),
+            "a.json:2:3: cannot use it: a name is missing"
+        );
+        assert_eq!(error.place().and_then(Place::source), Some("  x"));
+        assert_eq!(Error::moved().place(), None);
     }
 }

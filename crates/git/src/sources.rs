@@ -5,7 +5,7 @@ use super::error::libgit2;
 use super::listing::{EXECUTABLE, Listing, ListingEntry, SUBMODULE, TREE};
 use super::{Error, Objects, Refs, Store, digest};
 use git2::{ErrorCode, Oid};
-use orch_base::{Digest, ObjectFormat, Reason, RepoPath};
+use orch_base::{Digest, ObjectFormat, Place, Reason, RepoPath};
 use orch_files::{Child, Clean, Content, Entry, EntryKind, Source};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -257,7 +257,7 @@ impl Source for TreeSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let files = self
             .files(directory)
-            .map_err(|error| refused(directory, &error))?;
+            .map_err(|error| refused(directory, error))?;
         Ok(files
             .into_iter()
             .map(|(path, _, mode)| entry(&path, mode))
@@ -265,12 +265,12 @@ impl Source for TreeSource<'_> {
     }
 
     fn entry_at(&self, path: &RepoPath) -> Result<Option<Entry>, Error> {
-        let found = self.object(path).map_err(|error| refused(path, &error))?;
+        let found = self.object(path).map_err(|error| refused(path, error))?;
         Ok(found.map(|(_, mode)| entry(path, mode)))
     }
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
-        let fail = |error| refused(directory, &error);
+        let fail = |error| refused(directory, error);
         let Some((id, mode)) = self.object(directory).map_err(fail)? else {
             return Ok(None);
         };
@@ -291,10 +291,10 @@ impl Source for TreeSource<'_> {
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
-        let blob = self.object(path).map_err(|error| refused(path, &error))?;
+        let blob = self.object(path).map_err(|error| refused(path, error))?;
         self.objects
             .content(blob, limit)
-            .map_err(|error| refused(path, &error))
+            .map_err(|error| refused(path, error))
     }
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
@@ -320,6 +320,6 @@ pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
     }
 }
 
-pub(super) fn refused(path: &RepoPath, error: &Error) -> Error {
-    Error::new(error.code(), format!("{path}: {error}")).with_hint_of(error.hint().cloned())
+pub(super) fn refused(path: &RepoPath, error: Error) -> Error {
+    error.or_at(Place::file(path))
 }

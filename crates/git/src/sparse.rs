@@ -5,7 +5,7 @@ use super::ls_files::{Listed, path_of};
 use super::sources::entry;
 use super::staged::StagedFile;
 use super::{Error, Index, Store};
-use orch_base::{Digest, ObjectFormat, RepoPath};
+use orch_base::{Digest, ObjectFormat, Place, RepoPath};
 use orch_files::{Child, Content, Entry, ObservedLog, Source, WorkDir};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ impl Source for WorkTree<'_> {
         let mut entries = self.files.list(directory)?;
         let left_out = self
             .below(directory)
-            .map_err(|error| refused(directory, &error))?;
+            .map_err(|error| refused(directory, error))?;
         entries.extend(left_out.iter().map(|file| entry(&file.path, file.mode)));
         self.index.filters.note_attributes(directory, &entries);
         Ok(entries)
@@ -144,7 +144,7 @@ impl Source for WorkTree<'_> {
         if let Some(present) = self.files.entry_at(path)? {
             return Ok(Some(present));
         }
-        let left_out = self.at(path).map_err(|error| refused(path, &error))?;
+        let left_out = self.at(path).map_err(|error| refused(path, error))?;
         Ok(left_out.map(|file| entry(&file.path, file.mode)))
     }
 
@@ -163,12 +163,12 @@ impl Source for WorkTree<'_> {
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         match self.files.read(path, limit)? {
             Content::Missing => {
-                let file = self.at(path).map_err(|error| refused(path, &error))?;
+                let file = self.at(path).map_err(|error| refused(path, error))?;
                 let blob = file.map(|file| (file.blob, file.mode));
                 self.index
                     .objects
                     .content(blob, limit)
-                    .map_err(|error| refused(path, &error))
+                    .map_err(|error| refused(path, error))
             }
             present => Ok(present),
         }
@@ -187,7 +187,7 @@ impl Source for WorkTree<'_> {
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        match self.at(path).map_err(|error| refused(path, &error))? {
+        match self.at(path).map_err(|error| refused(path, error))? {
             // It comes from the index, so git has already converted it.
             Some(file) => Ok(file.blob),
             None => self.files.digest(path, bytes),
@@ -195,6 +195,6 @@ impl Source for WorkTree<'_> {
     }
 }
 
-fn refused(path: &RepoPath, error: &Error) -> Error {
-    Error::new(error.code(), format!("{path}: {error}")).with_hint_of(error.hint().cloned())
+fn refused(path: &RepoPath, error: Error) -> Error {
+    error.or_at(Place::file(path))
 }

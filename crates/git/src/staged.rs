@@ -304,7 +304,7 @@ impl Source for IndexSource<'_> {
         let blob = self.file(path).map(|file| (file.blob, file.mode));
         self.objects
             .content(blob, limit)
-            .map_err(|error| refused(path, &error))
+            .map_err(|error| refused(path, error))
     }
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {

@@ -37,6 +37,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod schema_outline;
+mod source_place;
 mod status;
 mod step;
 mod suggestion;
@@ -75,6 +76,7 @@ pub use prompt::{SchemaForm, prompt};
 pub use question::question;
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
+pub use source_place::SourcePlace;
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};

@@ -175,12 +175,7 @@ pub(super) fn print(checked: &Checked, form: Form, is_quiet: bool, ui: &Ui) -> R
             for finding in &mut shown {
                 finding.hint = finding.hint.as_ref().map(|hint| hint.at(&ui.here()));
             }
-            ui.answer(&findings::snippets(
-                &shown,
-                &checked.texts,
-                ui.paint,
-                ui.width,
-            ))?;
+            ui.answer(&findings::snippets(&shown, ui.paint, ui.width))?;
             if !(is_quiet && found.is_empty()) {
                 ui.status(&format!(
                     "{}: {}",

@@ -170,21 +170,13 @@ fn check(
         names.to_vec()
     };
     let mut problems: Vec<Diagnostic> = Vec::new();
-    let mut texts = Vec::new();
     for name in &names {
         problems.extend(workspace.settings().check_workflow(name)?);
-        let loaded = workspace.settings().workflow(name)?;
-        texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
     }
     if context.global.json {
         ui.document(&findings::Findings::new(&problems))?;
     } else {
-        ui.answer(&findings::snippets(
-            &problems,
-            &texts.into_iter().collect(),
-            ui.paint,
-            ui.width,
-        ))?;
+        ui.answer(&findings::snippets(&problems, ui.paint, ui.width))?;
         if problems.is_empty() {
             ui.status(&format!("{}, no problem", counted(names.len(), "workflow")));
         }

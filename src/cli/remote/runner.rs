@@ -103,7 +103,7 @@ impl CommandRunner {
             Ok(cli) => cli,
             Err(error) => {
                 let error = Error::new(Code::Usage, usage_message(&error));
-                let printed = line(&ErrorView::new(error.code(), error.message(), None));
+                let printed = line(&ErrorView::of(&error));
                 return Executed {
                     exit: ExitCode::Usage,
                     printed,

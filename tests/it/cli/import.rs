@@ -178,9 +178,10 @@ fn a_broken_state_of_an_older_tool_is_refused_at_its_place_and_untouched() {
     ] {
         let refused = import(&world, task, &state).ends(2);
         assert!(
-            refused
-                .stderr
-                .starts_with(&format!("{task}/state.json{place}: error[")),
+            refused.stderr.starts_with("error[")
+                && refused
+                    .stderr
+                    .contains(&format!("--> {task}/state.json{place}\n")),
             "{message}: {refused:?}"
         );
         assert!(

@@ -76,17 +76,8 @@ impl Document {
     /// The place of a part of the text. Line starts are stored rather than counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {
-        let line = self
-            .lines
-            .partition_point(|start| *start <= offset)
-            .saturating_sub(1);
-        let start = self.lines.get(line).copied().unwrap_or_default();
-        let rest = &self.text[start..];
-        let place = Place::at(&self.path, rest, offset - start, length);
-        Place {
-            line: u32::try_from(line + 1).ok(),
-            ..place
-        }
+        let line = self.lines.partition_point(|start| *start <= offset);
+        Place::in_line(&self.path, &self.text, line, offset, length)
     }
 }
 

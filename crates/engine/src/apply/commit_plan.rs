@@ -5,7 +5,7 @@ use super::preflight::refuse_link;
 use super::record_files::RecordFiles;
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Settings, Sight, TaskRef};
-use orch_base::{Code, Hint, RepoPath};
+use orch_base::{Code, Diagnostic, Hint, RepoPath};
 use orch_core::decide::Step;
 use orch_files::{ObservedLog, Source};
 use orch_git::{PlannedCommit, Store, Write};
@@ -300,9 +300,12 @@ pub(super) fn refuse_unread(sight: &Sight) -> Result<(), Error> {
         .and_then(|state| state.problems.first())
     {
         // The state is written in place, and only a regular file can be replaced.
-        let message = format!("{}: {}", sight.task.state_path(), problem.message);
+        let refused = Diagnostic {
+            code: Code::StateUnusable,
+            ..problem.clone()
+        };
         let hint = "remove it, and run the command again; orch writes it from the log";
-        return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
+        return Err(Error::from(refused).with_hint(hint));
     }
     if sight.observed.log == ObservedLog::Unreadable {
         return refuse(Code::TranscriptUnreadable, &sight.task.transcript_path());

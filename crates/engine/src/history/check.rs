@@ -26,7 +26,7 @@ use orch_core::record::has_later_version;
 use orch_files::{Content, Source};
 use orch_git::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use orch_read::ValidationCache;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,8 +37,6 @@ pub struct Checked {
     pub tasks: BTreeSet<TaskId>,
     /// The findings, without duplicates.
     pub findings: Vec<Diagnostic>,
-    /// The checked text of each file that a finding points into, by path.
-    pub texts: BTreeMap<String, String>,
     /// The findings again, to tell duplicates.
     pub known: HashSet<Diagnostic>,
 }
@@ -48,22 +46,14 @@ impl Checked {
         self.tasks.insert(task.id.clone());
     }
 
-    fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>, snapshot: &Snapshot<'_>) {
+    fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
         for finding in found {
             let is_told = finding.severity != Severity::Note
                 || finding.code == Code::StateLayout
                 || finding.is_detail();
-            if !is_told || !self.known.insert(finding.clone()) {
-                continue;
+            if is_told && self.known.insert(finding.clone()) {
+                self.findings.push(finding);
             }
-            if let Some(place) = finding.place.as_ref().filter(|place| place.line.is_some())
-                && let Ok(path) = RepoPath::new(&place.path)
-                && let Ok(Content::Bytes(bytes)) = snapshot.source.read(&path, u64::MAX - 1)
-                && let Ok(text) = String::from_utf8(bytes)
-            {
-                self.texts.insert(place.path.clone(), text);
-            }
-            self.findings.push(finding);
         }
     }
 }
@@ -121,7 +111,7 @@ impl<'w> Checker<'w> {
                 Err(error) => vec![unread(&format!("task `{}`", task.id), &error)],
             };
             let mut own = Checked::default();
-            reader.snapshot(|snapshot| own.add(found, snapshot));
+            own.add(found);
             Ok::<_, Error>((own, may_be_cut.then(|| task.clone())))
         };
         let mut may_be_cut = Vec::new();
@@ -132,7 +122,6 @@ impl<'w> Checker<'w> {
         {
             let (own, task) = own?;
             may_be_cut.extend(task);
-            checked.texts.extend(own.texts);
             checked.findings.extend(
                 own.findings
                     .into_iter()
@@ -198,10 +187,7 @@ impl<'w> Checker<'w> {
                 replaced: Some(&head),
             };
             let (_, recorded) = compared.tasks()?;
-            checked.add(
-                added_evidence(&head, &recorded, &after, &differing)?,
-                &after,
-            );
+            checked.add(added_evidence(&head, &recorded, &after, &differing)?);
             if recorded.is_empty() {
                 replaced.clear();
             }
@@ -226,7 +212,7 @@ impl<'w> Checker<'w> {
             told,
             replaced,
         };
-        checked.add(setting.findings.iter().cloned(), &after);
+        checked.add(setting.findings.iter().cloned());
         let is_ours = |path: &&RepoPath| {
             compared
                 .bases()
@@ -239,7 +225,6 @@ impl<'w> Checker<'w> {
                 .iter()
                 .filter(is_ours)
                 .map(unmerged_finding),
-            &after,
         );
         let branch = self.workspace.reader.branch()?;
         let owner = ChangeOwner {
@@ -252,7 +237,7 @@ impl<'w> Checker<'w> {
             .iter()
             .map(|before| compared.before(before))
             .collect();
-        checked.add(self.hiding(store, &after, &before, &touched)?, &after);
+        checked.add(self.hiding(store, &after, &before, &touched)?);
         Ok(checked)
     }
 
@@ -387,7 +372,6 @@ impl<'w> Checker<'w> {
             let found =
                 self.check_commits(store, &commits, branch, Some(&range).filter(|_| known))?;
             checked.tasks.extend(found.tasks);
-            checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
         }
         Ok(checked)
@@ -436,18 +420,15 @@ impl<'w> Checker<'w> {
             .iter()
             .map(|before| before.snapshot(&validations))
             .collect();
-        checked.add(
-            self.hiding(store, &snapshot, &befores, &touched)?,
-            &snapshot,
-        );
-        checked.add(new_faults(&snapshot, &befores), &snapshot);
+        checked.add(self.hiding(store, &snapshot, &befores, &touched)?);
+        checked.add(new_faults(&snapshot, &befores));
         let from = match (&basis.rules, commits) {
             (Some(rules), _) => Some(rules.parted()),
             (None, [only]) if range.is_none() => only.parents.first().copied(),
             (None, _) => None,
         };
         if let Some(from) = from {
-            checked.add(loosened(store, &archive, [from, tip.id])?, &snapshot);
+            checked.add(loosened(store, &archive, [from, tip.id])?);
         }
         Ok(checked)
     }
@@ -470,10 +451,7 @@ impl<'w> Checker<'w> {
                 "fetch",
                 "--unshallow",
             ]));
-            checked.add(
-                within(Some(commit.id), vec![finding]),
-                &after.snapshot(validations),
-            );
+            checked.add(within(Some(commit.id), vec![finding]));
             return Ok(Vec::new());
         }
         let befores = sides.before(commit)?;
@@ -589,7 +567,7 @@ impl<'w> Checker<'w> {
                 found.extend(index_behind((sides.store, sides.archive), task, compared)?);
             }
             checked.note(task);
-            checked.add(within(commit, found), &compared.after);
+            checked.add(within(commit, found));
         }
         for (task, mut proof) in compared.told_without_record(&recorded)? {
             checked.note(&task);
@@ -601,7 +579,7 @@ impl<'w> Checker<'w> {
                     "remove these lines from the message; a commit describes its own steps".into(),
                 );
             }
-            checked.add(within(commit, found.into_iter().collect()), &compared.after);
+            checked.add(within(commit, found.into_iter().collect()));
         }
         let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
         for task in compared.uncovered(&changed)? {
@@ -610,16 +588,13 @@ impl<'w> Checker<'w> {
                 let is_new = is_wrong(&proof) && !is_accepted(commit.id, &task, &mut proof);
                 let found =
                     is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
-                checked.add(
-                    within(Some(commit.id), found.into_iter().collect()),
-                    &compared.after,
-                );
+                checked.add(within(Some(commit.id), found.into_iter().collect()));
             }
             touched.push(task);
         }
         let (gated, owners) = gate(owner, compared)?;
         owners.iter().for_each(|task| checked.note(task));
-        checked.add(within(commit, gated), &compared.after);
+        checked.add(within(commit, gated));
         Ok(touched)
     }
 

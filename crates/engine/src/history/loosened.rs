@@ -49,7 +49,7 @@ pub(super) fn loosened(
         found.extend(
             changes
                 .into_iter()
-                .map(|change| finding(config::FILE, change)),
+                .map(|change| finding(config::FILE, Some(new.text()), change)),
         );
     }
     found.extend(workflows(&old, &new));
@@ -74,15 +74,13 @@ fn workflows(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
         match new.workflow(&name) {
             Ok(after) => {
                 let changes = orch_core::workflow::loosened(&before, &after.document);
-                found.extend(
-                    changes
-                        .into_iter()
-                        .map(|change| finding(&after.document.path, change)),
-                );
+                found.extend(changes.into_iter().map(|change| {
+                    finding(&after.document.path, Some(&after.document.text), change)
+                }));
             }
             Err(_) => {
                 let change = RuleChange::looser(None, format!("workflow `{name}` is removed"));
-                found.push(finding(&path, change));
+                found.push(finding(&path, None, change));
             }
         }
     }
@@ -108,7 +106,7 @@ fn schemas(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
         } else {
             RuleChange::unclear(line, format!("schema `{name}` changed"))
         };
-        found.push(finding(&path, change));
+        found.push(finding(&path, Some(after), change));
     }
     found
 }
@@ -137,10 +135,9 @@ impl Ends<'_> {
                 (_, None) => "this file, which can make an agent program run commands, is removed",
                 _ => "this file, which can make an agent program run commands, changed",
             };
-            let line = new
-                .as_deref()
-                .and_then(|new| first_other_line(&old.unwrap_or_default(), new));
-            found.push(finding(path.as_str(), RuleChange::unclear(line, what)));
+            let new = new.as_deref();
+            let line = new.and_then(|new| first_other_line(&old.unwrap_or_default(), new));
+            found.push(finding(path.as_str(), new, RuleChange::unclear(line, what)));
         }
         Ok(found)
     }
@@ -162,7 +159,8 @@ fn is_program_setting(path: &RepoPath) -> bool {
     })
 }
 
-fn finding(path: &str, change: RuleChange) -> Diagnostic {
+/// The finding about a change of a file, which has this text now, if it is still there.
+fn finding(path: &str, text: Option<&str>, change: RuleChange) -> Diagnostic {
     let RuleChange {
         line,
         what,
@@ -173,10 +171,13 @@ fn finding(path: &str, change: RuleChange) -> Diagnostic {
     } else {
         (Code::RulesChanged, format!("changed, maybe looser: {what}"))
     };
-    let place = Place {
-        path: path.to_owned(),
-        line,
-        ..Place::default()
+    let place = match (text, line) {
+        (Some(text), Some(line)) => Place::on_line(path, text, line, None),
+        _ => Place {
+            path: path.to_owned(),
+            line,
+            ..Place::default()
+        },
     };
     Diagnostic::warning(code, message).at(place)
 }

@@ -43,9 +43,12 @@ impl Snapshot<'_> {
         });
         let note = |former| {
             let message = format!(
-                "{error}; the task is finished, and is read by the workflow that recorded it"
+                "{}; the task is finished, and is read by the workflow that recorded it",
+                error.message()
             );
-            (former, Diagnostic::note(Code::WorkflowMissing, message))
+            let mut note = Diagnostic::note(Code::WorkflowMissing, message);
+            note.place = error.place().cloned();
+            (former, note)
         };
         Ok(finished.map(note))
     }

@@ -73,7 +73,7 @@ impl From<Error> for UnreadText {
     fn from(error: Error) -> Self {
         let fault = (error.class() == Class::Fault).then(|| error.code());
         Self {
-            why: error.to_string().into(),
+            why: error.message().into(),
             fault,
             hint: error.hint().cloned(),
         }

@@ -200,11 +200,8 @@ impl Snapshot<'_> {
             "--workflow",
             "WORKFLOW",
         ]);
-        let message = format!(
-            "{} names a workflow that cannot be used: {error}",
-            task.state_path()
-        );
-        Error::new(error.code(), message).with_hint(hint)
+        let what = format!("{} names a workflow that cannot be used", task.state_path());
+        error.within(what).with_hint(hint)
     }
 
     /// The recorded state of a task according to its own files, and findings about them. Imported data that the
@@ -370,7 +367,7 @@ fn or_renamed(name: &str, error: Error) -> Error {
     };
     let renamed =
         format!("if its document was renamed: aliases = [\"{name}\"] in [workflow] of the new one");
-    Error::new(error.code(), error.to_string()).with_hint(known.text(renamed))
+    error.with_hint(known.text(renamed))
 }
 
 /// The first of these that `find` finds.
@@ -705,7 +702,6 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {
         place.path = format!("{system}/{}", place.path);
-        fault.message = format!("{}: {}", place.path, fault.message);
     }
     Err(fault.into())
 }

@@ -3,12 +3,13 @@
 use super::{ReadResult, conflict, text};
 use crate::span::{key_span, span};
 use orch_base::pointer::child;
-use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
+use orch_base::{Code, Diagnostic, Excerpt, Hint, Place, RepoPath};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a JSON text is, for messages about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +82,14 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     }
     let mut values = Vec::new();
     let mut problems = Vec::new();
-    for (index, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    let mut end = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let start = end;
+        end += line.len();
+        let line = line.trim_end_matches('\n').trim_end_matches('\r');
+        if line.trim().is_empty() {
+            continue;
+        }
         let known = problems.len();
         match parse(path, line, JsonText::Line) {
             Ok((value, odd)) => {
@@ -96,7 +100,9 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
         }
         for problem in &mut problems[known..] {
             if let Some(place) = &mut problem.place {
-                place.line = u32::try_from(index + 1).ok();
+                let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                place.line = Some(number);
+                place.excerpt = Excerpt::around(text, start, number).map(Arc::new);
             }
         }
     }

@@ -121,11 +121,9 @@ pub fn locate(
         Format::Yaml => yaml::locate(text, pointer, key),
         _ => None,
     };
-    let (line, column) = position.unzip();
-    Place {
-        line,
-        column,
-        ..Place::file(path)
+    match position {
+        Some((line, column)) => Place::on_line(path.as_str(), text, line, Some(column)),
+        None => Place::file(path),
     }
 }
 
@@ -162,8 +160,8 @@ fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>
             (Code::NulByte, "the file contains a NUL byte")
         }
         Err(error) => {
-            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            place = Place::at(path.as_str(), &before, before.len(), 1);
+            let shown = String::from_utf8_lossy(bytes);
+            place = Place::at(path.as_str(), &shown, error.valid_up_to(), 1);
             (Code::NotUtf8, "the file is not UTF-8")
         }
     };

@@ -17,7 +17,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         ..PatchReader::default()
     };
     if let Err(PatchCutAt { line, message }) = reader.read() {
-        return refused_at(path, line, message);
+        return refused_at(path, text, line, message);
     }
     if reader.files.is_empty() && reader.hunks == 0 {
         let message = "the file is not a diff: it has no file header and no hunk";
@@ -278,12 +278,9 @@ fn is_binary_data(line: &str) -> bool {
     line.len() == 1 + usize::from(bytes).div_ceil(4) * 5
 }
 
-fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
-    let place = Place {
-        line: u32::try_from(line).ok(),
-        column: Some(1),
-        ..Place::file(path)
-    };
+fn refused_at(path: &RepoPath, text: &str, line: usize, message: String) -> ReadResult {
+    let line = u32::try_from(line).unwrap_or(u32::MAX);
+    let place = Place::on_line(path.as_str(), text, line, Some(1));
     ReadResult::refused(
         Diagnostic::error(Code::PatchCut, message).at(place).hint(
             Hint::from("write the whole diff again, with: ")

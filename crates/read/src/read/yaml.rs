@@ -29,11 +29,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     match parse(text) {
         Ok(value) => ReadResult::of(value),
         Err(fault) => {
-            let place = Place {
-                line: Some(fault.line),
-                column: Some(fault.column),
-                ..Place::file(path)
-            };
+            let place = Place::on_line(path.as_str(), text, fault.line, Some(fault.column));
             let problem = Diagnostic::error(Code::YamlSyntax, fault.message).at(place);
             ReadResult::refused(problem.hint("write one YAML 1.2 document whose keys are scalars"))
         }

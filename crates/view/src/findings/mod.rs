@@ -6,7 +6,7 @@ mod snippet;
 
 pub use github::github;
 pub use sarif::sarif;
-pub use snippet::snippets;
+pub use snippet::{snippet, snippets};
 
 use super::Finding;
 use super::layout::counted;

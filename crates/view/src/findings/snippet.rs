@@ -1,42 +1,30 @@
 //! Findings in the style of rustc: the line, an underline, and what to do.
 
-use crate::Paint;
 use crate::layout::one_line;
+use crate::{Paint, Style};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use orch_base::{Diagnostic, Place, Severity};
-use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// How many lines of source to show around the offending one.
-const CONTEXT: usize = 2;
-/// Longer lines are not shown, because they are data and not meant for reading.
-const LONGEST: usize = 1000;
-
-/// The findings, each with its source line if `sources` (path to text) contains the file.
+/// The findings, each with its source line if that is known.
 #[must_use]
-pub fn snippets(
-    diagnostics: &[Diagnostic],
-    sources: &BTreeMap<String, String>,
-    paint: Paint,
-    width: usize,
-) -> String {
+pub fn snippets(diagnostics: &[Diagnostic], paint: Paint, width: usize) -> String {
+    let drawn: Vec<String> = diagnostics
+        .iter()
+        .map(|diagnostic| snippet(diagnostic, paint, width))
+        .collect();
+    drawn.join("\n")
+}
+
+/// A finding with its source line if that is known.
+#[must_use]
+pub fn snippet(diagnostic: &Diagnostic, paint: Paint, width: usize) -> String {
     let renderer = if paint.colour {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
     let renderer = renderer.term_width(if width == 0 { 10_000 } else { width });
-    let mut out = String::new();
-    for (number, diagnostic) in diagnostics.iter().enumerate() {
-        if number > 0 {
-            out.push('\n');
-        }
-        out.push_str(&renderer.render(&[report(diagnostic, sources)]));
-        out.push('\n');
-    }
-    out
-}
-
-fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>) -> Group<'a> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -45,26 +33,38 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>)
     let title = level
         .primary_title(one_line(&diagnostic.message))
         .id(diagnostic.code.as_str());
-    let mut group = Group::with_title(title);
-    if let Some(place) = &diagnostic.place {
-        let excerpt = sources
-            .get(&place.path)
-            .and_then(|text| excerpt(text, place));
-        group = match excerpt {
-            Some((source, first, start, end)) => group.element(
-                Snippet::source(source)
-                    .path(one_line(&place.path))
-                    .line_start(first)
-                    .fold(false)
-                    .annotation(AnnotationKind::Primary.span(start..end)),
-            ),
-            None => group.element(origin(place)),
-        };
+    let group = Group::with_title(title);
+    let hint = diagnostic.hint.as_ref();
+    let hint = hint.map(|hint| one_line(&hint.to_string()));
+    let Some(place) = &diagnostic.place else {
+        let mut out = renderer.render(&[group]);
+        // The renderer would draw a margin for source lines, of which there are none.
+        if let Some(hint) = hint {
+            out.push_str(&format!(
+                "\n = {}: {hint}",
+                paint.paint(Style::Strong, "help")
+            ));
+        }
+        return out + "\n";
+    };
+    let mut group = match &place.excerpt {
+        Some(excerpt) => group.element(
+            Snippet::source(&excerpt.text)
+                .path(one_line(&place.path))
+                .line_start(excerpt.first as usize)
+                .fold(false)
+                .annotation(AnnotationKind::Primary.span(underlined(
+                    place,
+                    &excerpt.text,
+                    excerpt.first,
+                ))),
+        ),
+        None => group.element(origin(place)),
+    };
+    if let Some(hint) = hint {
+        group = group.element(Level::HELP.message(hint));
     }
-    if let Some(hint) = &diagnostic.hint {
-        group = group.element(Level::HELP.message(one_line(&hint.to_string())));
-    }
-    group
+    renderer.render(&[group]) + "\n"
 }
 
 fn origin(place: &Place) -> Origin<'_> {
@@ -76,33 +76,12 @@ fn origin(place: &Place) -> Origin<'_> {
     }
 }
 
-/// The lines around a place, the number of the first of them, and the byte range to underline.
-fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, usize)> {
-    let line = (place.line? as usize).checked_sub(1)?;
-    let first = line.saturating_sub(CONTEXT);
-    let mut offset = 0;
-    let mut start = 0;
-    let mut target = None;
-    let mut end = 0;
-    for (number, content) in text
-        .split_inclusive('\n')
-        .enumerate()
-        .take(line + CONTEXT + 1)
-    {
-        if number == first {
-            start = offset;
-        }
-        if number >= first && content.len() > LONGEST {
-            return None;
-        }
-        if number == line {
-            target = Some((offset, content.trim_end_matches(['\n', '\r'])));
-        }
-        offset += content.len();
-        end = offset;
-    }
-    let (at, content) = target?;
-    let source = text.get(start..end)?.trim_end_matches('\n');
+/// The bytes to underline in an excerpt whose first line has the number `first`.
+fn underlined(place: &Place, text: &str, first: u32) -> Range<usize> {
+    let before = place.line.unwrap_or(first).saturating_sub(first) as usize;
+    let at: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+    let content = text[at..].split('\n').next().unwrap_or_default();
+    let content = content.trim_end_matches('\r');
     let column = place
         .column
         .map_or(0, |column| column.saturating_sub(1) as usize);
@@ -120,7 +99,7 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     while !content.is_char_boundary(stop) {
         stop += 1;
     }
-    Some((source, first + 1, at + within - start, at + stop - start))
+    at + within..at + stop
 }
 
 /// The length in bytes of the token at the start of a text.
@@ -138,26 +117,20 @@ mod tests {
     use orch_base::Code;
     use snapbox::{assert_data_eq, str};
 
-    fn place(line: u32, column: u32) -> Place {
-        Place {
-            path: "a.json".to_owned(),
-            line: Some(line),
-            column: Some(column),
-            ..Place::default()
-        }
+    fn place(text: &str, line: u32, column: u32) -> Place {
+        Place::on_line("a.json", text, line, Some(column))
     }
 
-    fn drawn(text: &str, diagnostic: Diagnostic) -> String {
-        let sources = BTreeMap::from([("a.json".to_owned(), text.to_owned())]);
-        snippets(&[diagnostic], &sources, Paint::PLAIN, 80)
+    fn drawn(diagnostic: Diagnostic) -> String {
+        snippets(&[diagnostic], Paint::PLAIN, 80)
     }
 
     #[test]
     fn draws_the_line_and_the_hint() {
         let text = "{\n  \"blocking\": 0,\n  \"ök\": flase\n}\n";
-        let finding = Diagnostic::error(Code::JsonSyntax, "expected a value").at(place(3, 9));
+        let finding = Diagnostic::error(Code::JsonSyntax, "expected a value");
         assert_data_eq!(
-            drawn(text, finding.hint("did you mean `false`?")),
+            drawn(finding.at(place(text, 3, 9)).hint("did you mean `false`?")),
             str![[r#"
 error[json-syntax]: expected a value
  --> a.json:3:9
@@ -178,7 +151,7 @@ error[json-syntax]: expected a value
     fn draws_no_line_it_does_not_have() {
         let finding = || Diagnostic::warning(Code::JunitCounts, "it is odd");
         assert_data_eq!(
-            drawn("x", finding().at(place(9, 1))),
+            drawn(finding().at(place("x", 9, 1))),
             str![[r#"
 warning[junit-counts]: it is odd
 --> a.json:9:1
@@ -186,7 +159,7 @@ warning[junit-counts]: it is odd
 "#]]
         );
         assert_data_eq!(
-            drawn(&"x".repeat(5000), finding().at(place(1, 4999))),
+            drawn(finding().at(place(&"x".repeat(5000), 1, 4999))),
             str![[r#"
 warning[junit-counts]: it is odd
 --> a.json:1:4999
@@ -194,9 +167,17 @@ warning[junit-counts]: it is odd
 "#]]
         );
         assert_data_eq!(
-            drawn("", finding()),
+            drawn(finding()),
             str![[r#"
 warning[junit-counts]: it is odd
+
+"#]]
+        );
+        assert_data_eq!(
+            drawn(finding().hint("look again")),
+            str![[r#"
+warning[junit-counts]: it is odd
+ = help: look again
 
 "#]]
         );
@@ -210,9 +191,9 @@ warning[junit-counts]: it is odd
                     for length in 0..4 {
                         let place = Place {
                             length,
-                            ..place(line, column)
+                            ..place(text, line, column)
                         };
-                        let drawn = drawn(text, Diagnostic::note(Code::Empty, "y").at(place));
+                        let drawn = drawn(Diagnostic::note(Code::Empty, "y").at(place));
                         assert!(!drawn.contains('\u{1b}'), "{drawn:?}");
                     }
                 }

@@ -174,7 +174,7 @@ pub fn served_problem(error: &Error) -> String {
             header.top { p.home { a href="/" { "orch" } } }
             main {
                 h1.task-name { (error.code().entry().meaning) }
-                p.bad { bdi { (marked(&error.located())) } " " span.code { (error.code().as_str()) } }
+                p.bad { bdi { (marked(&error.to_string())) } " " span.code { (error.code().as_str()) } }
                 @if let Some(hint) = error.hint() { p.hint { bdi { (hinted(hint)) } } }
                 p { a href="/" { "all tasks" } }
             }

@@ -364,6 +364,7 @@ pub fn fix_invalid() -> Sample {
         column: Some(9),
         length: 5,
         pointer: Some("/ok".to_owned()),
+        excerpt: None,
     };
     expected.problems = vec![
         Diagnostic::error(Code::SchemaMismatch, "\"flase\" is not a boolean")

@@ -7,7 +7,7 @@ use crate::{
     Advice, AppliedView, ErrorView, EventView, Finding, Happening, JsonDocument, Log, Status,
     Subject, Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
-use orch_base::{Code, Diagnostic, Timestamp};
+use orch_base::{Code, Diagnostic, Error, Timestamp};
 use serde_json::Value;
 
 #[test]
@@ -26,7 +26,10 @@ fn every_output_has_the_shape_of_its_schema() {
     conforms(&Status::new(repository(), &subjects, &findings));
     conforms(&Findings::new(&findings));
     conforms(&Log::new(repository(), samples::log(), &[]));
-    conforms(&ErrorView::new(Code::UnknownTask, "there is no task", None));
+    conforms(&ErrorView::of(&Error::new(
+        Code::UnknownTask,
+        "there is no task",
+    )));
 
     let (workflow, task, place) = (samples::workflow(), samples::task(), samples::place());
     let moves = [samples::create(), samples::advance(), samples::regress()];

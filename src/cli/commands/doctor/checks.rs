@@ -184,7 +184,7 @@ fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
         findings.push(Diagnostic::error(Code::NoGit, message).hint("install git"));
     }
     if let Err(error) = store.transactions().require_committable() {
-        let message = format!("orch can record nothing here: {error}");
+        let message = format!("orch can record nothing here: {}", error.message());
         let is_fault = error.class() == Class::Fault;
         let found = if is_fault {
             Diagnostic::from(error)

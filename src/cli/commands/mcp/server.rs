@@ -183,13 +183,7 @@ impl ServerHandler for OrchServer {
             .execute(terms, self.stopped.subscribe(), work)
             .await;
         // As if the command had failed, so that the agent reads what to do.
-        let printed = printed.unwrap_or_else(|error| {
-            line(&ErrorView::new(
-                error.code(),
-                error.to_string(),
-                error.hint(),
-            ))
-        });
+        let printed = printed.unwrap_or_else(|error| line(&ErrorView::of(&error)));
         Ok(answer(tool, printed).into())
     }
 

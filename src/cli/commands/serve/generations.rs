@@ -139,6 +139,6 @@ pub(super) fn complete(id: &str, executed: &Executed, tasks: &[Value]) -> Value 
 fn told(error: &Error) -> Value {
     let status = status_of(error.code()).as_u16();
     Advice::from(error.hint()).within(json!({
-        "message": error.located(), "code": error.code().as_str(), "status": status,
+        "message": error.to_string(), "code": error.code().as_str(), "status": status,
     }))
 }

@@ -152,10 +152,10 @@ mod tests {
         let broken = tasks_of_issue(root.path(), "I-3").expect_err("refused");
         assert!(
             broken
-                .located()
+                .to_string()
                 .starts_with(".workflow/issues/solutions/I-3.jsonl:1:"),
             "{}",
-            broken.located()
+            broken.to_string()
         );
         assert!(
             broken.message().starts_with("the line is not valid JSON: "),

@@ -135,7 +135,7 @@ pub(super) async fn loops(Given(service): Given<Arc<Service>>, request: Request)
 /// The answer to a request for `path` that failed.
 pub(super) fn refusal(error: &Error, path: &str) -> Response {
     let document = Advice::from(error.hint()).within(json!({
-        "success": false, "error": error.located(), "code": error.code().as_str(),
+        "success": false, "error": error.to_string(), "code": error.code().as_str(),
     }));
     let mut response = problem::refusal(error.code(), "application/json", format!("{document}\n"));
     if error.code() == Code::MethodNotAllowed

@@ -4,7 +4,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use orch_base::{Class, Code, Diagnostic, Error};
-use orch_view::Advice;
+use orch_view::{Advice, SourcePlace};
 use serde_json::{Value, json};
 
 /// The media type of a problem document.
@@ -100,8 +100,7 @@ pub(super) fn document(error: Error) -> Value {
         hint,
         ..
     } = error.into();
-    let place =
-        place.map(|place| json!({"path": place.path, "line": place.line, "column": place.column}));
+    let place = place.as_ref().map(SourcePlace::from);
     Advice::from(hint).within(json!({
         "type": format!("/api/v1/codes/{code}"),
         "title": code.entry().meaning,
@@ -134,8 +133,13 @@ pub(super) fn schema() -> Value {
             "place": {
                 "description": "The file that is wrong, or `body` for the body of the request, and where.",
                 "type": ["object", "null"],
-                "required": ["path", "line", "column"],
-                "properties": {"path": {"type": "string"}, "line": number(), "column": number()},
+                "required": ["path", "line", "column", "source"],
+                "properties": {
+                    "path": {"type": "string"},
+                    "line": number(),
+                    "column": number(),
+                    "source": {"type": ["string", "null"], "description": "The line, if it is known."},
+                },
                 "additionalProperties": false,
             },
         },
@@ -152,17 +156,13 @@ mod tests {
     fn a_problem_says_what_the_command_line_says() {
         let mut diagnostic = Diagnostic::error(Code::ByHuman, "an override needs a person")
             .hint(Hint::from("ask: ").command(&["orch", "next", "t"]));
-        diagnostic.place = Some(Place {
-            path: "a.md".to_owned(),
-            line: Some(3),
-            ..Place::default()
-        });
+        diagnostic.place = Some(Place::on_line("a.md", "a\nb\nc\n", 3, None));
         assert_eq!(
             document(diagnostic.into()),
             json!({
                 "type": "/api/v1/codes/by-human", "title": Code::ByHuman.entry().meaning, "status": 403,
                 "detail": "an override needs a person", "code": "by-human", "hint": "ask: orch next t", "commands": [["orch", "next", "t"]],
-                "place": {"path": "a.md", "line": 3, "column": null},
+                "place": {"path": "a.md", "line": 3, "column": null, "source": "c"},
             })
         );
     }

@@ -179,8 +179,8 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
         ..problem
     };
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        let place = Place::at(BODY_PLACE, &before, before.len(), 1);
+        let shown = String::from_utf8_lossy(bytes);
+        let place = Place::at(BODY_PLACE, &shown, error.valid_up_to(), 1);
         Diagnostic::error(Code::Usage, "the body is not UTF-8")
             .at(place)
             .hint("send JSON as UTF-8")

@@ -40,7 +40,7 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
             (size, rounds) = (now, 0);
             let shown = match text(args, context, ui, size) {
                 // What is wrong now may be right soon.
-                Err(Failure::Reported { error, .. }) => error.located(),
+                Err(Failure::Reported { error, .. }) => error.to_string(),
                 shown => shown?,
             };
             screen.show(&shown)?;

@@ -10,7 +10,6 @@ use orch_read::{inside, parse_json, span};
 use orch_scaffold::{GeneratedFiles, Skill, SkillFault, Strategy};
 use orch_view::{NewWorkflow, findings};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Create a workflow from a skill's configuration, or by answering questions.
@@ -123,13 +122,10 @@ fn made_of(
             .as_ref()
             .map(|place| (place.line, place.column))
     });
-    let sources = BTreeMap::from([(config.path.clone(), config.text.clone())]);
     match files {
         Some(files) => {
             if !problems.is_empty() {
-                ui.status(
-                    findings::snippets(&problems, &sources, ui.paint_status, ui.width).trim_end(),
-                );
+                ui.status(findings::snippets(&problems, ui.paint_status, ui.width).trim_end());
             }
             Ok(files)
         }
@@ -137,7 +133,7 @@ fn made_of(
             if context.global.json {
                 ui.document(&findings::Findings::new(&problems))?;
             } else {
-                ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
+                ui.answer(&findings::snippets(&problems, ui.paint, ui.width))?;
             }
             Err(Failure::Quiet(ExitCode::Usage))
         }
@@ -215,8 +211,7 @@ fn from_file(
             if context.global.json {
                 ui.document(&findings::Findings::new(&problems))?;
             } else {
-                let sources = BTreeMap::from([(shown, text)]);
-                ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
+                ui.answer(&findings::snippets(&problems, ui.paint, ui.width))?;
             }
             Err(Failure::Quiet(ExitCode::Usage))
         }

@@ -103,8 +103,8 @@ fn utf8<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<Cow<'b, str>, Box<Diagno
     std::str::from_utf8(bytes)
         .map(Cow::Borrowed)
         .map_err(|error| {
-            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            let place = Place::at(path.as_str(), &before, before.len(), 1);
+            let shown = String::from_utf8_lossy(bytes);
+            let place = Place::at(path.as_str(), &shown, error.valid_up_to(), 1);
             let message = "the report is not UTF-8, and names no other encoding";
             let hint = "let the program that writes the report encode it as UTF-8";
             Box::new(

@@ -24,11 +24,7 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         Some(Ok(members)) => Value::Object(members),
         Some(Err((line, column, message))) => {
             // The opening `---` is line 1.
-            let place = Place {
-                line: Some(line + 1),
-                column: Some(column),
-                ..Place::file(path)
-            };
+            let place = Place::on_line(path.as_str(), text, line + 1, Some(column));
             problems.push(
                 Diagnostic::error(Code::FrontMatter, format!("the front matter cannot be read: {message}"))
                     .at(place)
@@ -44,11 +40,8 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
     };
     let body = body_of(version, text, body_start);
     if let Some((what, line)) = body.cut_at {
-        let place = Place {
-            line: u32::try_from(line).ok(),
-            column: Some(1),
-            ..Place::file(path)
-        };
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let place = Place::on_line(path.as_str(), text, line, Some(1));
         let message = format!(
             "the document has more than {MAX_ITEMS} {what}; the rest is ignored from here on"
         );
