@@ -2,7 +2,7 @@
 //! files.
 
 use orch_base::locked;
-use orch_engine::drive::StopFlag;
+use orch_engine::drive::{Interruption, StopFlag};
 #[cfg(feature = "repl")]
 use orch_engine::run::OwnProgram;
 use orch_engine::run::kill_all;
@@ -25,13 +25,11 @@ use std::time::{Duration, Instant};
 /// A SIGTERM this soon after the first signal repeats it.
 const REPEAT: Duration = Duration::from_millis(200);
 
-type OnInterrupt = Box<dyn FnOnce() + Send>;
-
 /// The signal handling of this process.
 #[derive(Clone, Default)]
 pub struct Interrupts {
-    /// Called at the next signal instead of ending the process.
-    instead: Arc<Mutex<Option<OnInterrupt>>>,
+    /// What the next signal does instead of ending the process.
+    instead: Interruption,
     heard: Arc<OnceLock<()>>,
     /// The run whose executor ends before the process does.
     run: Arc<Mutex<StopFlag>>,
@@ -53,20 +51,14 @@ impl Interrupts {
         }
     }
 
-    /// The handling of a command that a server executes: no signal reaches it, only [`Self::interrupt`] does.
-    #[cfg(feature = "api")]
-    pub(super) fn of_served_command(&self) -> Self {
+    /// The handling of a command that a server executes: no signal reaches it, only the server interrupts it.
+    #[cfg(any(feature = "api", feature = "mcp"))]
+    pub(super) fn of_served_command(&self, instead: Interruption) -> Self {
         Self {
+            instead,
             heard: Arc::new(OnceLock::from(())),
             ..Self::new(self.gate.clone())
         }
-    }
-
-    /// Does what the command does at a signal instead of ending, if there is anything.
-    #[cfg(feature = "api")]
-    pub(super) fn interrupt(&self) {
-        let then = locked(&self.instead).take();
-        then.into_iter().for_each(|then| then());
     }
 
     /// From now on a signal that ends the process ends this run's executor first.
@@ -84,7 +76,7 @@ impl Interrupts {
             let Ok(mut signals) = Signals::new(heard) else {
                 return;
             };
-            let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
+            let (instead, run) = (self.instead.clone(), Arc::clone(&self.run));
             let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
             #[cfg(feature = "repl")]
             let program = Arc::clone(&self.program);
@@ -97,15 +89,13 @@ impl Interrupts {
                     }
                     #[cfg(feature = "repl")]
                     program.signal(signal);
-                    let then = locked(&instead).take();
-                    match then {
-                        Some(then) => {
-                            first = Some((signal, Instant::now()));
-                            then();
-                        }
-                        None if first
-                            .is_some_and(|(first, at)| repeats(first, signal, at.elapsed())) => {}
-                        None => end(&locked(&run), &gate),
+                    let now = Instant::now();
+                    let is_repeated = first
+                        .is_some_and(|(first, at)| repeats(first, signal, now.duration_since(at)));
+                    if instead.interrupt() {
+                        first = Some((signal, now));
+                    } else if !is_repeated {
+                        end(&locked(&run), &gate);
                     }
                 }
             });
@@ -119,7 +109,7 @@ impl Interrupts {
     /// is a SIGTERM that comes with the first, or a SIGHUP: `timeout` sends SIGTERM to the process and to the group, and a
     /// shell whose terminal is gone repeats the SIGHUP of the system.
     pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
-        *locked(&self.instead) = Some(Box::new(then));
+        self.instead.instead(then);
         self.listen();
     }
 
@@ -158,7 +148,7 @@ impl Interrupts {
 
     /// From now on the next signal ends the process at once again.
     pub(super) fn at_once(&self) {
-        *locked(&self.instead) = None;
+        self.instead.clear();
     }
 }
 

@@ -6,13 +6,11 @@ mod commands;
 mod complete;
 mod failure;
 mod interrupt;
-mod later;
 mod lock_args;
 mod logging;
 mod manual;
 mod pager;
 mod progress;
-mod random;
 #[cfg(any(feature = "api", feature = "mcp"))]
 #[cfg_attr(
     not(feature = "api"),
@@ -30,7 +28,6 @@ pub use commands::serve::openapi;
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;
-pub use later::LaterWork;
 pub use ui::{Colour, Ui};
 
 use clap::FromArgMatches;
@@ -38,6 +35,7 @@ use clap::error::ErrorKind;
 use logging::Logging;
 use orch_base::{Code, Diagnostic, Error, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
+use orch_engine::drive::LaterWork;
 use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
 use orch_view::{ErrorView, Style};
 use pager::Pager;

@@ -17,7 +17,7 @@ const CRATES: [(&str, &[&str]); 2] = [
     (
         "engine",
         &[
-            "watch", "run", "survey", "history", "apply", "drive", "notices",
+            "watch", "run", "survey", "history", "apply", "drive", "notices", "gather",
         ],
     ),
 ];
@@ -313,7 +313,7 @@ fn each_library_has_one_home() {
         ("axum", "cli/commands/serve/"),
         ("hyper", "cli/commands/serve/"),
         ("hyper_util", "cli/commands/serve/"),
-        ("getrandom", "cli/random.rs"),
+        ("getrandom", "engine/random.rs"),
         ("jsonc_parser", "cli/commands/init/"),
         ("maud", "view/html/"),
         ("ureq", "notices/webhook.rs"),

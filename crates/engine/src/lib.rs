@@ -2,8 +2,12 @@
 
 pub mod apply;
 pub mod drive;
+pub mod gather;
 pub mod history;
 pub mod notices;
+mod random;
 pub mod run;
 pub mod survey;
 pub mod watch;
+
+pub use random::random;

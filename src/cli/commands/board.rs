@@ -1,13 +1,12 @@
 //! `orch board`: all tasks as one HTML file.
 
-mod gather;
 #[cfg(feature = "api")]
 pub(super) mod served;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use gather::{GatheredTasks, WantedPages, gather};
 use orch_base::{Code, Hint};
+use orch_engine::gather::{self, GatheredTasks, WantedPages};
 use orch_engine::survey::Workspace;
 use orch_files::open_regular;
 use orch_git::durable;
@@ -48,14 +47,14 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         true => None,
         false => Some(target(args, &workspace, context)?),
     };
-    let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
+    let (tasks, misnamed) = gather::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
     let pages = if args.details {
         WantedPages::All
     } else {
         WantedPages::Open
     };
-    let gathered = gather(&context.caller, &workspace, &tasks, misnamed, pages)?;
+    let gathered = gather::board(&context.caller, &workspace, &tasks, misnamed, pages)?;
     let exit = report::exit_of(
         &gathered.problems,
         gathered.status.tasks.iter().map(|task| task.duty.kind),

@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use orch_base::{Code, Diagnostic, Hint, Severity};
+use orch_engine::gather;
 use orch_engine::history::{Checked, Checker};
 use orch_view::layout::counted;
 use orch_view::{findings, indented};
@@ -124,11 +125,11 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
     let (tasks, misnamed) = match args.tasks.as_slice() {
         [] => workspace.finder().survey()?,
-        names => (report::named(&workspace, names)?, Vec::new()),
+        names => (gather::named(&workspace, names)?, Vec::new()),
     };
     context.show_looks(&workspace, Some(tasks.len()), ui);
     let mut checked = Checker::new(&workspace, &context.caller).tasks(&tasks)?;
-    checked.findings.splice(0..0, report::duplicates(&tasks));
+    checked.findings.splice(0..0, gather::duplicates(&tasks));
     checked.findings.extend(misnamed);
     if args.strict && tasks.is_empty() && checked.findings.is_empty() {
         return Err(Failure::new(Code::NothingToJudge, "there is no task")

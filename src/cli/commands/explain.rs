@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use orch_engine::gather;
 use orch_view::Explanation;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
@@ -23,7 +24,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let tasks = if args.tasks.is_empty() {
         vec![report::meant(&workspace, context, None)?]
     } else {
-        report::named(&workspace, &args.tasks)?
+        gather::named(&workspace, &args.tasks)?
     };
     let sights = tasks
         .iter()

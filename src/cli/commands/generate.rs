@@ -6,6 +6,7 @@ use super::report;
 use orch_base::{Code, Error, Period};
 use orch_core::decide::data_of;
 use orch_engine::drive::{self, Commission, StopFlag};
+use orch_engine::gather;
 use orch_engine::survey::{Sight, Workspace};
 use orch_read::Schema;
 use orch_view::{GenerationAnswer, generation_prompt};
@@ -105,7 +106,7 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
         return Ok(ExitCode::Fine);
     }
     writer.renew_suggestion(&applied.sight)?;
-    let transitions = report::transition_lines(&applied);
+    let transitions = gather::transition_lines(&applied);
     ui.document(&GenerationAnswer {
         task: task.id.to_string(),
         added,

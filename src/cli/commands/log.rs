@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use orch_base::{Code, Diagnostic, Error, Timestamp};
+use orch_engine::gather;
 use orch_engine::history::{Story, TimedStep};
 use orch_engine::survey::{Look, Reader, TaskRef};
 use orch_view::{Log, StepView};
@@ -37,7 +38,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
             findings.retain(|finding| finding.is_fault() || hides.contains(&finding.code));
             (tasks, findings)
         }
-        None => (report::named(&workspace, &args.tasks)?, Vec::new()),
+        None => (gather::named(&workspace, &args.tasks)?, Vec::new()),
     };
     let (mut told, mut faults) = (Vec::new(), Vec::new());
     for (task, story) in tasks
@@ -83,7 +84,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     findings.extend(
         faults
             .iter()
-            .map(|(task, error)| report::unread_task(task, error)),
+            .map(|(task, error)| gather::unread_task(task, error)),
     );
     findings.extend(lost.into_iter().map(Error::into_warning));
     findings.iter().for_each(|finding| ui.finding(finding));

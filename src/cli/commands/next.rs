@@ -5,6 +5,7 @@ use super::report;
 use orch_base::{Code, Diagnostic, Hint, PhaseId, nearest};
 use orch_core::decide::{ActorKind, Decision, Transition, Verdict, WHY};
 use orch_engine::apply::{AdvancePlan, Applied, Order, TaskOutcome};
+use orch_engine::gather;
 use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
@@ -118,7 +119,7 @@ fn several(
             Ok(wanted) if wanted.is_due() && !args.dry_run => due.push(wanted),
             Ok(wanted) => outcomes.extend(wanted.uncommitted()),
             // What is wrong with one task keeps no other from moving.
-            Err(error) => problems.push(report::unread_task(task, &error)),
+            Err(error) => problems.push(gather::unread_task(task, &error)),
         }
     }
     if !due.is_empty() {

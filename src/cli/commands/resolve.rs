@@ -1,13 +1,13 @@
 //! `orch resolve`: resolves the records of tasks that two branches moved.
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
-use super::report;
 use orch_base::{Code, command};
 use orch_core::decide::{Conflict, HistoryEntry, WHY, rename_side};
 use orch_core::workflow::Owner;
 use orch_engine::apply::{
     Chosen, Dispute, MergeSide, NewIdFor, Resolved, ResolvedBy, Settlement, SplitRecord, Writer,
 };
+use orch_engine::gather;
 use orch_engine::survey::{Error, Sight, TaskRef};
 use orch_view::{CommandView, Finding, Resolution, Resolutions, StepView};
 
@@ -97,7 +97,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
         context.writer(&workspace).conflicts().conflicted_tasks()?
     } else {
-        report::named(&workspace, &args.tasks)?
+        gather::named(&workspace, &args.tasks)?
     };
     let (chosen, new_id) = (args.chosen(), args.new_id());
     if let (Some(_), [_, another, ..]) = (new_id, tasks.as_slice()) {

@@ -2,8 +2,9 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use orch_engine::drive::{self, RunInfo};
-use orch_view::{RunLine, Runs};
+use orch_engine::drive;
+use orch_engine::gather::run_line;
+use orch_view::Runs;
 
 /// Show the last run of every task.
 ///
@@ -24,30 +25,11 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let shown = known
         .iter()
         .filter(|run| !args.open || run.run.ended().is_none());
-    let runs = Runs::new(workspace.reader().repository()?, shown.map(line).collect());
+    let runs = Runs::new(workspace.reader().repository()?, shown.map(run_line).collect());
     if context.global.json {
         ui.document(&runs)?;
     } else {
         context.page(ui, &runs.text(ui.paint, ui.width))?;
     }
     Ok(report::exit_after(&unreadable, ExitCode::Fine))
-}
-
-pub(super) fn line(info: &RunInfo) -> RunLine {
-    let run = &info.run;
-    RunLine {
-        task: info.task.id.to_string(),
-        work_tree: info.work_tree.clone(),
-        run: run.id.clone(),
-        state: info.standing(),
-        since: info.since().to_string(),
-        pid: run.pid,
-        mode: run.mode,
-        work: run.work().map(|doing| doing.work.name().to_owned()),
-        turns: run.usage.turns,
-        max_turns: run.max_turns,
-        cost: run.usage.cost,
-        seconds: run.usage.time.milliseconds() / 1000,
-        reason: run.ended().map(|(_, why)| why.to_owned()),
-    }
 }

@@ -6,11 +6,12 @@ mod live;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use clap::builder::PossibleValuesParser;
-use orch_base::{Code, Diagnostic, nearest};
-use orch_core::workflow::{Owner, Workflow};
+use orch_base::{Code, Diagnostic};
+use orch_core::workflow::Owner;
+use orch_engine::gather::{self, TaskFilter};
 use orch_engine::survey::{Keeper, Reader, Sight, Workspace};
 use orch_view::{Status, StatusForm, TaskStatus};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Show how many tasks are in each phase, and one line per open task, by who must act.
 ///
@@ -55,9 +56,6 @@ pub struct StatusArgs {
     #[arg(long, conflicts_with_all = ["at", "json"])]
     watch: bool,
 }
-
-#[cfg(feature = "api")]
-pub(super) use everywhere::answer as everywhere;
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if args.watch {
@@ -145,19 +143,19 @@ fn answer(
     begin: impl FnOnce(usize),
 ) -> Result<StatusAnswer, Failure> {
     let found = match args.all && args.tasks.is_empty() {
-        true => workspace.finder().survey().map_err(Failure::from),
-        false => report::named_or_all(workspace, &args.tasks),
+        true => workspace.finder().survey(),
+        false => gather::named_or_all(workspace, &args.tasks),
     };
     let (tasks, misnamed) = match found {
         // The answer says so itself, with the note that there is no repository.
-        Err(nowhere) if args.tasks.is_empty() && nowhere.code() == Some(Code::NothingToJudge) => {
+        Err(nowhere) if args.tasks.is_empty() && nowhere.code() == Code::NothingToJudge => {
             Default::default()
         }
         found => found?,
     };
     begin(tasks.len());
     let looked = workspace.crew().tell_each(&tasks, &KEPT, told);
-    let (mut rows, mut problems) = report::sorted(&tasks, looked, report::unread_status);
+    let (mut rows, mut problems) = gather::sorted(&tasks, looked, gather::unread_status);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.reader().outside_git());
@@ -166,12 +164,13 @@ fn answer(
         .into_iter()
         .filter_map(|name| workspace.settings().workflow(name).ok())
         .collect();
-    args.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
+    let filter = args.filter();
+    filter.are_known(loaded.iter().filter_map(|loaded| loaded.workflow()))?;
     rows.retain(|row| {
         let TaskStatus { task, duty, .. } = &**row;
-        args.selects(task.current_phase.as_deref(), duty.owner, &task.workflow)
+        filter.selects(task.current_phase.as_deref(), duty.owner, &task.workflow)
     });
-    let repository = report::repository(workspace, &mut problems);
+    let repository = gather::repository(workspace, &mut problems);
     let status = Status::of_tasks(repository, rows, &problems);
     Ok(StatusAnswer {
         status,
@@ -181,37 +180,15 @@ fn answer(
 }
 
 impl StatusArgs {
-    /// Whether the filters leave a task.
-    fn selects(&self, phase: Option<&str>, owner: Owner, workflow: &str) -> bool {
-        let has = |wanted: &[String], text: Option<&str>| {
-            wanted.is_empty() || wanted.iter().any(|one| Some(one.as_str()) == text)
-        };
-        has(&self.phase, phase)
-            && has(&self.owner, Some(owner.as_str()))
-            && has(&self.workflow, Some(workflow))
-    }
-
-    /// Returns an error if a filter names a phase or a workflow that no task has.
-    fn are_known<'w>(&self, workflows: impl Iterator<Item = &'w Workflow>) -> Result<(), Failure> {
-        let workflows: BTreeMap<&str, &Workflow> = workflows
-            .map(|workflow| (workflow.name.as_str(), workflow))
-            .collect();
-        let phases = workflows.values().flat_map(|workflow| &workflow.phases);
-        let phases: Vec<&str> = phases.map(|phase| phase.id.as_str()).collect();
-        let workflows: Vec<&str> = workflows.into_keys().collect();
-        for (wanted, known, what, code) in [
-            (&self.phase, phases, "phase", Code::UnknownPhase),
-            (&self.workflow, workflows, "workflow", Code::WorkflowMissing),
-        ] {
-            if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
-                let failure = Failure::new(code, format!("no task has a {what} `{name}`"));
-                let near = nearest(name, known.iter().copied())
-                    .map(|near| format!("did you mean `{near}`?"));
-                let all = || format!("those of tasks are {}", known.join(", "));
-                return Err(failure.hint(near.unwrap_or_else(all)));
-            }
+    /// Which tasks are wanted.
+    fn filter(&self) -> TaskFilter<'_> {
+        TaskFilter {
+            tasks: &self.tasks,
+            phases: &self.phase,
+            owners: &self.owner,
+            workflows: &self.workflow,
+            all: self.all,
         }
-        Ok(())
     }
 
     /// The form of the text. Finished tasks are listed if a filter asks for them, too.

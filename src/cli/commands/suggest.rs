@@ -7,6 +7,7 @@ use orch_base::{Diagnostic, Error, Period};
 use orch_core::decide::{ActorKind, is_order};
 use orch_core::workflow::Owner;
 use orch_engine::drive::{self, Waited};
+use orch_engine::gather;
 use orch_engine::survey::{Reader, Sight, TaskRef, Workspace, unjudged};
 use orch_view::layout::counted;
 use orch_view::{Briefs, Suggestion, Suggestions, TaskOrder};
@@ -176,7 +177,7 @@ fn answer(
     let named = around.is_some() || !args.tasks.is_empty();
     let (tasks, misnamed) = match around {
         Some(task) => (vec![task.clone()], Vec::new()),
-        None => report::named_or_all(workspace, &args.tasks)?,
+        None => gather::named_or_all(workspace, &args.tasks)?,
     };
     let default = (!named && !args.all).then_some(LIMIT);
     let limit = args
@@ -202,22 +203,22 @@ fn answer(
         )
     };
     let failed = |task: &TaskRef, error: &Error| {
-        let suggestion = report::unread_suggestion(task, error);
+        let suggestion = gather::unread_suggestion(task, error);
         let is_wanted = is_wanted(suggestion.duty.owner, false);
-        let own = is_wanted.then(|| report::unread_task(task, error));
+        let own = is_wanted.then(|| gather::unread_task(task, error));
         (
             is_wanted.then(|| (TaskOrder::of_unread(&task.id), suggestion)),
             false,
             own,
         )
     };
-    let (told, found) = report::told_of_each(workspace, &chosen.tasks, tell, failed);
+    let (told, found) = gather::told_of_each(workspace, &chosen.tasks, tell, failed);
     let done = chosen.done + told.iter().filter(|(_, is_done, _)| *is_done).count();
     let mut problems = chosen.problems;
     let is_new = |found: &Diagnostic| !problems.contains(found);
     let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
     problems.extend(new.into_iter().chain(misnamed));
-    let repository = report::repository(workspace, &mut problems);
+    let repository = gather::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.
     let own: Vec<Diagnostic> = told.iter().filter_map(|(.., own)| own.clone()).collect();
     let mut wanted: Vec<_> = told.into_iter().filter_map(|(told, ..)| told).collect();
@@ -273,7 +274,7 @@ impl MostUrgent {
         let told = workspace
             .crew()
             .tell_each(tasks, &status::KEPT, status::told);
-        let (rows, problems) = report::sorted(tasks, told, report::unread_status);
+        let (rows, problems) = gather::sorted(tasks, told, gather::unread_status);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
         let mut wanted: Vec<_> = rows

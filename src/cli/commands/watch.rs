@@ -2,11 +2,12 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
-use orch_base::{Code, Diagnostic, Timestamp};
+use orch_base::{Code, Timestamp};
 use orch_engine::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
+use orch_engine::gather::happenings;
 use orch_engine::notices::{FaultSink, Notifier};
-use orch_engine::survey::{Sight, Workspace};
-use orch_view::{Finding, Happening, Suggestion};
+use orch_engine::survey::Workspace;
+use orch_view::{Finding, Happening};
 use std::sync::Arc;
 
 /// Watch the tasks and commit every transition that the rules decide.
@@ -171,52 +172,4 @@ fn written(mut happening: Happening, json: bool, now: Timestamp, ui: &Ui) -> Str
     }
     happening.type_at(&ui.here());
     happening.text(ui.paint, ui.width)
-}
-
-/// Converts an effect of the watch to the events that are printed.
-pub(super) fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
-    let finding = |diagnostic: &Diagnostic| Happening::Finding {
-        finding: Box::new(Finding::of(diagnostic)),
-    };
-    match effect {
-        WatchEffect::Watching { tasks } => vec![Happening::Started { tasks }],
-        WatchEffect::Moved(applied) => {
-            let lines = report::transition_lines(&applied).into_iter();
-            let moved = lines.map(|line| Happening::Transition {
-                transition: Box::new(line),
-            });
-            moved
-                .chain(applied.notes.iter().map(finding))
-                .chain([stands(workspace, &applied.sight)])
-                .collect()
-        }
-        WatchEffect::Stands(sight) => vec![stands(workspace, &sight)],
-        WatchEffect::Ready | WatchEffect::Reloaded | WatchEffect::CameTo { .. } => Vec::new(),
-        WatchEffect::Gone(task) => vec![Happening::Gone {
-            task: task.to_string(),
-        }],
-        WatchEffect::Held {
-            tasks,
-            message,
-            hint,
-        } => {
-            let task = match tasks.as_slice() {
-                [only] => only.to_string(),
-                several => format!("{} tasks", several.len()),
-            };
-            vec![Happening::Held {
-                task,
-                reason: message,
-                advice: hint.into(),
-            }]
-        }
-        WatchEffect::Trouble(found) => vec![finding(&found)],
-    }
-}
-
-/// The suggestion for a task now.
-fn stands(workspace: &Workspace, sight: &Sight) -> Happening {
-    Happening::Suggestion {
-        suggestion: Box::new(Suggestion::of(&workspace.reader().subject(sight))),
-    }
 }

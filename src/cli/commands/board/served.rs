@@ -1,11 +1,8 @@
 //! The board as pages of `orch serve`.
 
-use super::gather::{WantedPages, gather};
-use crate::cli::Failure;
-use crate::cli::commands::report;
-use crate::cli::commands::status::{self, StatusArgs};
 use orch_base::{Code, Error};
 use orch_core::decide::PersonOrder;
+use orch_engine::gather::{self, TaskFilter, WantedPages};
 use orch_engine::survey::{Caller, Workspace};
 use orch_view::html::{
     BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
@@ -18,9 +15,9 @@ pub(in crate::cli::commands) fn front(
     workspace: &Workspace,
     caller: &Caller,
     filter: &BoardFilter,
-) -> Result<String, Failure> {
-    let (tasks, misnamed) = report::named_or_all(workspace, &[])?;
-    let gathered = gather(caller, workspace, &tasks, misnamed, WantedPages::None)?;
+) -> Result<String, Error> {
+    let (tasks, misnamed) = gather::named_or_all(workspace, &[])?;
+    let gathered = gather::board(caller, workspace, &tasks, misnamed, WantedPages::None)?;
     Ok(served_board(&gathered.page(
         &TaskLinks::Served,
         filter,
@@ -33,11 +30,11 @@ pub(in crate::cli::commands) fn cards(
     workspace: &Workspace,
     caller: &Caller,
     names: &[String],
-) -> Result<String, Failure> {
+) -> Result<String, Error> {
     let mut tasks = workspace.finder().tasks()?;
     tasks
         .retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
-    let gathered = gather(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
+    let gathered = gather::board(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
     Ok(served_cards(&gathered.page(
         &TaskLinks::Served,
         &BoardFilter::default(),
@@ -49,9 +46,9 @@ pub(in crate::cli::commands) fn cards(
 pub(in crate::cli::commands) fn overview(
     workspace: &Workspace,
     caller: &Caller,
-) -> Result<String, Failure> {
-    let (everywhere, _) = status::everywhere(&StatusArgs::default(), workspace)?;
-    Ok(served_overview(&everywhere, caller.clock.now()))
+) -> Result<String, Error> {
+    let (overview, _) = gather::everywhere(TaskFilter::default(), workspace)?;
+    Ok(served_overview(&overview, caller.clock.now()))
 }
 
 /// The page of a task. `orders` returns the orders that may be given, `tag` identifies its state, and at `output` is
@@ -62,14 +59,14 @@ pub(in crate::cli::commands) fn task(
     name: &str,
     (tag, output): (&str, &str),
     orders: impl Fn(&Suggestion, Option<&RunLine>, &[PersonOrder]) -> Vec<OrderForm>,
-) -> Result<String, Failure> {
+) -> Result<String, Error> {
     let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
     let tasks = workspace.finder().tasks()?;
     let task = tasks
         .into_iter()
         .find(|task| task.id.as_str() == name)
         .ok_or_else(unknown)?;
-    let gathered = gather(
+    let gathered = gather::board(
         caller,
         workspace,
         &[task],
@@ -85,7 +82,7 @@ pub(in crate::cli::commands) fn task(
             .problems
             .into_iter()
             .find(|problem| problem.is_error());
-        return Err(problem.map_or_else(|| unknown().into(), Failure::from));
+        return Err(problem.map_or_else(unknown, Error::from));
     };
     let orders = orders(&page.explanation.suggestion, page.run, &detail.orders);
     let repository = &gathered.status.repository;

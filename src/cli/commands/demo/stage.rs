@@ -9,6 +9,7 @@ use orch_base::Code;
 use orch_core::config;
 use orch_core::decide::Direction;
 use orch_engine::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
+use orch_engine::gather;
 use orch_engine::history::AuditScope;
 use orch_engine::survey::{Caller, Workspace};
 use orch_git::Store;
@@ -280,7 +281,7 @@ impl<'a> Stage<'a> {
     }
 
     fn moved(&self, applied: &Applied) -> Result<(), Failure> {
-        for line in report::transition_lines(applied) {
+        for line in gather::transition_lines(applied) {
             let step = &line.step;
             let commit = step.commit.as_deref().map(short).unwrap_or_default();
             let style = if line.direction == Direction::Advance {

@@ -1,9 +1,9 @@
 //! The watch behind the prompt.
 
 use super::super::prelude::{Context, Failure, Ui};
-use super::super::watch::happenings;
 use super::board::Board;
 use orch_engine::drive::{WatchEffect, WatchHandle, WatchLoop, WatchMode};
+use orch_engine::gather::happenings;
 use orch_engine::survey::{Error, Workspace};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};

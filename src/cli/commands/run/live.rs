@@ -1,11 +1,11 @@
 //! The progress of a run, printed to stderr. The answer follows at the end.
 
-use super::super::report::transition_lines;
 use super::screen::Screen;
 use crate::cli::Ui;
 use orch_base::Period;
 use orch_engine::apply::Applied;
 use orch_engine::drive::Happened;
+use orch_engine::gather::transition_lines;
 use orch_view::layout::one_line;
 use orch_view::{Style, TransitionLine};
 

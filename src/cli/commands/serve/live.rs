@@ -1,11 +1,10 @@
 //! The watch of the server, and a look at runs: both tell what they notice as events.
 
-use super::super::runs::line;
-use super::super::watch::happenings;
 use super::events::Events;
 use crate::cli::Context;
 use orch_engine::apply::Writer;
 use orch_engine::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode};
+use orch_engine::gather::{happenings, run_line};
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::survey::{Caller, Error, Workspace};
 use orch_view::{EventView, Finding, Happening, RunLine};
@@ -143,7 +142,7 @@ fn runs(
     open: &dyn Fn() -> Result<Workspace, Error>,
 ) -> Result<BTreeMap<(String, String), RunLine>, Error> {
     let (found, _) = drive::runs(&open()?)?;
-    let lines = found.iter().map(line);
+    let lines = found.iter().map(run_line);
     Ok(lines
         .map(|run| ((run.work_tree.clone(), run.task.clone()), run))
         .collect())

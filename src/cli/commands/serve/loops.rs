@@ -4,7 +4,6 @@
 //! inconsistent there is settled, and `docs/serve.md` lists it.
 
 use super::super::loop_tasks::WORKFLOW;
-use super::super::report::told_of_each;
 use super::gate::named;
 use super::request::wrong;
 use super::service::Service;
@@ -19,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use orch_base::{Code, Error, Hint};
 use orch_core::decide::{State, WHY};
 use orch_core::record::LogEvent;
+use orch_engine::gather::told_of_each;
 use orch_engine::run::RunFiles;
 use orch_engine::survey::{Caller, Reader, Sight, Workspace};
 use orch_files::open_regular;

@@ -9,7 +9,6 @@ use super::orders::orders_of;
 use super::problem::{ShownError, problem};
 use super::request;
 use super::service::Service;
-use crate::cli::Failure;
 use crate::cli::commands::board::served;
 use axum::Router;
 use axum::extract::{Path, RawPathParams, Request, State};
@@ -232,16 +231,11 @@ fn asker(request: &Request) -> Asker {
 async fn page(
     service: Arc<Service>,
     asker: Asker,
-    make: impl FnOnce(&Service, &Workspace, &Caller) -> Result<String, Failure> + Send + 'static,
+    make: impl FnOnce(&Service, &Workspace, &Caller) -> Result<String, Error> + Send + 'static,
 ) -> Result<Response, Error> {
     let work = move |service: &Service| {
         let (workspace, caller) = (service.runner.workspace()?, service.caller(&asker));
-        let failed = |failure: Failure| {
-            failure
-                .into_error()
-                .unwrap_or_else(|| Error::new(Code::Io, "the page cannot be made"))
-        };
-        make(service, &workspace, &caller).map_err(failed)
+        make(service, &workspace, &caller)
     };
     let text = service.in_background(work).await?;
     Ok(html(text))

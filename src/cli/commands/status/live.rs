@@ -1,9 +1,10 @@
 //! `orch status --watch`: the status on a terminal, renewed whenever it changes.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
-use super::{CACHE, StatusArgs, answer, everywhere};
+use super::{CACHE, StatusArgs, answer};
 use orch_base::{Code, Hint};
 use orch_engine::drive;
+use orch_engine::gather;
 use orch_view::{StatusForm, Style};
 use std::time::Duration;
 
@@ -73,7 +74,7 @@ fn text(
         ..args.form(context, (width, height))
     };
     let text = match args.everywhere {
-        true => everywhere::answer(args, &workspace)?
+        true => gather::everywhere(args.filter(), &workspace)?
             .0
             .text(ui.paint, &form),
         false => answer(args, &workspace, |_| ())?

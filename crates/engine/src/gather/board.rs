@@ -1,12 +1,12 @@
 //! What a board shows of tasks, gathered by one look at each.
 
-use super::super::prelude::Failure;
-use super::super::{report, runs};
+use super::runs::run_line;
+use super::tasks::{repository, told_of_each, unread_status, unread_task};
+use crate::drive;
+use crate::history::stories;
+use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
 use orch_base::{Diagnostic, Error, Timestamp};
 use orch_core::decide::{ActorKind, PersonOrder, is_order};
-use orch_engine::drive;
-use orch_engine::history::stories;
-use orch_engine::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
 use orch_view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use orch_view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::iter;
 use std::sync::Arc;
 
 /// The tasks of a board.
-pub(super) struct GatheredTasks {
+pub struct GatheredTasks {
     /// All tasks, the most urgent first.
     pub status: Status,
     /// Their workflows, by name.
@@ -29,7 +29,7 @@ pub(super) struct GatheredTasks {
 
 impl GatheredTasks {
     /// The page of all tasks.
-    pub(super) fn page<'a>(
+    pub fn page<'a>(
         &'a self,
         links: &'a TaskLinks,
         filter: &'a BoardFilter,
@@ -46,7 +46,7 @@ impl GatheredTasks {
     }
 
     /// The page of a task; `None` if its workflow cannot be used.
-    pub(super) fn task_page<'a>(
+    pub fn task_page<'a>(
         &'a self,
         detail: &'a TaskDetail,
         now: Timestamp,
@@ -76,7 +76,7 @@ impl GatheredTasks {
 }
 
 /// What the page of a task shows.
-pub(super) struct TaskDetail {
+pub struct TaskDetail {
     /// Why it is where it is.
     pub explanation: Explanation,
     /// Its timeline, oldest first.
@@ -84,20 +84,12 @@ pub(super) struct TaskDetail {
     /// The time of its last step.
     pub unmoved_since: Option<Timestamp>,
     /// What a person may order in any case, if that is wanted.
-    #[cfg_attr(
-        not(feature = "api"),
-        expect(dead_code, reason = "only a server takes orders")
-    )]
     pub orders: Vec<PersonOrder>,
 }
 
 /// Which pages of tasks are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "api"),
-    expect(dead_code, reason = "only a server makes pages on request")
-)]
-pub(super) enum WantedPages {
+pub enum WantedPages {
     /// None.
     None,
     /// Those of open tasks.
@@ -116,13 +108,13 @@ struct LookedTask {
 }
 
 /// Looks at these tasks. Returns an error if git cannot be read.
-pub(super) fn gather(
+pub fn board(
     caller: &Caller,
     workspace: &Workspace,
     tasks: &[TaskRef],
     misnamed: Vec<Diagnostic>,
     pages: WantedPages,
-) -> Result<GatheredTasks, Failure> {
+) -> Result<GatheredTasks, Error> {
     let is_agent = caller.kind == ActorKind::Agent;
     let told = |reader: &Reader, sight: &Sight| {
         let subject = reader.subject(sight);
@@ -156,14 +148,14 @@ pub(super) fn gather(
         }
     };
     let failed = |task: &TaskRef, error: &Error| {
-        let status = report::unread_status(task, error);
+        let status = unread_status(task, error);
         LookedTask {
             task: task.clone(),
             status,
             detail: None,
         }
     };
-    let (looked, mut problems) = report::told_of_each(workspace, tasks, told, failed);
+    let (looked, mut problems) = told_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.reader().outside_git());
     let detailed: Vec<TaskRef> = looked
@@ -186,7 +178,7 @@ pub(super) fn gather(
     {
         if let Some(mut detail) = detail {
             let recorded = timelines.next().transpose().unwrap_or_else(|error| {
-                problems.push(report::unread_task(&task, &error));
+                problems.push(unread_task(&task, &error));
                 None
             });
             let recorded = recorded.unwrap_or_default();
@@ -199,7 +191,7 @@ pub(super) fn gather(
         }
         rows.push(status);
     }
-    let repository = report::repository(workspace, &mut problems);
+    let repository = repository(workspace, &mut problems);
     let status = Status::of_tasks(repository, rows, &problems);
     let mut names: Vec<&str> = status
         .tasks
@@ -225,7 +217,7 @@ pub(super) fn gather(
     problems.extend(new);
     Ok(GatheredTasks {
         charts,
-        runs: known.iter().map(runs::line).collect(),
+        runs: known.iter().map(run_line).collect(),
         details: status
             .tasks
             .iter()

@@ -11,13 +11,12 @@ pub struct LaterWork(Arc<Mutex<Vec<LaterJob>>>);
 
 impl LaterWork {
     /// Adds work that does not belong to the answer.
-    pub(super) fn add(&self, job: LaterJob) {
+    pub fn add(&self, job: LaterJob) {
         locked(&self.0).push(job);
     }
 
     /// Does the work, and waits for its end.
-    #[cfg(feature = "api")]
-    pub(super) fn finish(&self) {
+    pub fn finish(&self) {
         let jobs = std::mem::take(&mut *locked(&self.0));
         jobs.into_iter().for_each(|job| job());
     }

@@ -1,0 +1,18 @@
+//! What answers show of several tasks, runs and places, gathered for the command line and for servers. Changes nothing.
+
+#[cfg(feature = "board")]
+mod board;
+mod everywhere;
+mod happenings;
+mod runs;
+mod tasks;
+
+#[cfg(feature = "board")]
+pub use board::{GatheredTasks, TaskDetail, WantedPages, board};
+pub use everywhere::{TaskFilter, everywhere};
+pub use happenings::{happenings, transition_lines};
+pub use runs::run_line;
+pub use tasks::{
+    duplicates, named, named_or_all, repository, sorted, told_of_each, unread_status,
+    unread_suggestion, unread_task,
+};
