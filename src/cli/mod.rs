@@ -12,22 +12,18 @@ mod manual;
 mod pager;
 mod progress;
 #[cfg(any(feature = "api", feature = "mcp"))]
-#[cfg_attr(
-    not(feature = "api"),
-    expect(dead_code, reason = "the protocol for agents uses a part of it")
-)]
-mod remote;
+mod runner;
 mod threads;
 mod ui;
 
 pub use args::{Cli, Command, Global};
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
 pub use commands::faces;
-#[cfg(feature = "api")]
-pub use commands::serve::openapi;
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;
+#[cfg(feature = "api")]
+pub use orch_serve::http::openapi;
 pub use ui::{Colour, Ui};
 
 use clap::FromArgMatches;

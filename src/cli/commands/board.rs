@@ -1,8 +1,5 @@
 //! `orch board`: all tasks as one HTML file.
 
-#[cfg(feature = "api")]
-pub(super) mod served;
-
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use orch_base::{Code, Hint};

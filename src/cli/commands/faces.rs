@@ -3,9 +3,11 @@
 //! The command line is the whole; the table says which part of it the other faces have. It is made of what they are
 //! made of: the definition of the commands, the table of routes, the buttons of the board and the list of tools.
 
-use super::{mcp, repl, serve};
+use super::repl;
 use crate::cli::manual::command_line;
 use clap::Command;
+use orch_serve::http;
+use orch_serve::mcp::TOOLS;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
 const NOT_IN_API: [(&str, &str); 15] = [
@@ -74,7 +76,7 @@ pub fn faces() -> String {
             (_, true) => "shown",
             _ => "",
         };
-        let tool = if mcp::tools().any(|tool| tool == command) {
+        let tool = if TOOLS.iter().any(|tool| tool.name == command) {
             format!("`{command}`")
         } else {
             String::new()
@@ -95,7 +97,7 @@ pub fn faces() -> String {
     page.push_str(
         "\n## Not commands\n\nThe API has these besides, `/mcp`, `/ws`, and the routes of `/api/loops/v2`:\n\n",
     );
-    for path in serve::paths_without_command() {
+    for path in http::paths_without_command() {
         page.push_str(&format!("- `GET {path}`\n"));
     }
     page
@@ -128,13 +130,17 @@ fn collect(command: &Command, before: &str, found: &mut Vec<String>) {
     }
 }
 
-fn routes_of(command: &str) -> impl Iterator<Item = serve::RouteFace> {
-    serve::faces().filter(move |route| route.command == command)
+fn routes_of(command: &str) -> impl Iterator<Item = http::RouteFace> {
+    http::faces().filter(move |route| route.command == command)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+    use orch_serve::{Argument, ArgumentForm};
+    use serde_json::{Map, Value, json};
 
     /// A new command gets a route, or a reason why it has none.
     #[test]
@@ -170,10 +176,58 @@ mod tests {
                 "{name}"
             );
         }
-        let named = serve::faces().map(|route| route.command);
+        let named = http::faces().map(|route| route.command);
         let shown = ON_PAGES.into_iter().map(str::to_owned);
-        for name in named.chain(mcp::tools().map(str::to_owned)).chain(shown) {
+        for name in named
+            .chain(TOOLS.iter().map(|tool| tool.name.to_owned()))
+            .chain(shown)
+        {
             assert!(commands.contains(&name), "{name}");
+        }
+    }
+
+    /// A value of each argument.
+    fn example(argument: &Argument) -> (String, Value) {
+        let value = match argument.form {
+            ArgumentForm::Duration(_) => json!("3s"),
+            ArgumentForm::SomeOf(_, values) => json!(values),
+            ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
+            ArgumentForm::Texts(_) => json!(["x", "y"]),
+            ArgumentForm::Number(_) => json!(3),
+            ArgumentForm::OneOf(_, values) => json!(values[0]),
+            ArgumentForm::Flag(_) => json!(true),
+            ArgumentForm::Pairs => json!({"key": 1}),
+        };
+        (argument.name.to_owned(), value)
+    }
+
+    fn assert_parses(words: Vec<String>) {
+        let typed = [vec!["orch".to_owned()], words].concat();
+        Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
+    }
+
+    /// Every argument at once is a command line that `orch` accepts, and so is what is required alone.
+    #[test]
+    fn every_route_is_a_command_that_parses() {
+        for route in http::ROUTES {
+            for all in [true, false] {
+                let arguments = route.in_path.iter().chain(route.arguments);
+                // `--interactive` is the alternative to `--auto`.
+                let is_given = |argument: &&Argument| {
+                    argument.is_required || (all && argument.name != "interactive")
+                };
+                let given: Map<String, Value> = arguments.filter(is_given).map(example).collect();
+                assert_parses(route.words(&given).expect("accepted"));
+            }
+        }
+    }
+
+    /// Every argument at once is a command line that `orch` accepts.
+    #[test]
+    fn every_tool_is_a_command_that_parses() {
+        for tool in &TOOLS {
+            let given: Map<String, Value> = tool.arguments.iter().map(example).collect();
+            assert_parses(tool.command(&given).expect("valid"));
         }
     }
 }

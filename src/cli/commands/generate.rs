@@ -1,6 +1,5 @@
 //! `orch generate`: an executor proposes tasks for the list of a loop.
 
-use super::loop_tasks::{LIST, TOOL, WORKFLOW, members, new_task};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use orch_base::{Code, Error, Period};
@@ -8,6 +7,7 @@ use orch_core::decide::data_of;
 use orch_engine::drive::{self, Commission, StopFlag};
 use orch_engine::gather;
 use orch_engine::survey::{Sight, Workspace};
+use orch_loops::{LIST, MOST_GENERATED, TOOL, WORKFLOW, members, new_task};
 use orch_read::Schema;
 use orch_view::{GenerationAnswer, generation_prompt};
 use serde_json::{Map, Value};
@@ -18,8 +18,6 @@ const AGENT: &str = "ccw-loop-generate";
 const SCHEMA: &str = "ccw-loop-tasks";
 /// What its prompt shows of the state.
 const SHOWN: [&str; 4] = ["description", "notes", "max_iterations", "skill_state"];
-/// The most tasks that may be asked for.
-pub(super) const MOST: i64 = 20;
 /// The longest that it may take.
 const LIMIT: Period = Period::from_seconds(10 * 60);
 
@@ -37,7 +35,7 @@ pub struct GenerateArgs {
     /// The loop; optional if the current directory, the branch name or a single open task identifies it.
     pub task: Option<String>,
     /// Ask for at most N tasks.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MOST))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MOST_GENERATED))]
     count: u32,
     /// The tool of tasks that name none; also the executor to ask, if one has this name.
     #[arg(long, value_name = "NAME", default_value = TOOL)]

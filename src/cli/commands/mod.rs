@@ -22,7 +22,6 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod log;
-mod loop_tasks;
 pub mod man;
 #[cfg(feature = "mcp")]
 pub mod mcp;

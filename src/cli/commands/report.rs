@@ -1,7 +1,7 @@
 //! Shared by several commands: finding the tasks they name, and printing what was applied.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
-use orch_base::{Code, Diagnostic, Error, command};
+use orch_base::{Code, Diagnostic, command};
 use orch_core::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
 use orch_engine::apply::{Applied, Order};
 use orch_engine::drive::{Controlled, work_tree_of_run};

@@ -25,7 +25,10 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let shown = known
         .iter()
         .filter(|run| !args.open || run.run.ended().is_none());
-    let runs = Runs::new(workspace.reader().repository()?, shown.map(run_line).collect());
+    let runs = Runs::new(
+        workspace.reader().repository()?,
+        shown.map(run_line).collect(),
+    );
     if context.global.json {
         ui.document(&runs)?;
     } else {

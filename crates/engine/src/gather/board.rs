@@ -46,11 +46,7 @@ impl GatheredTasks {
     }
 
     /// The page of a task; `None` if its workflow cannot be used.
-    pub fn task_page<'a>(
-        &'a self,
-        detail: &'a TaskDetail,
-        now: Timestamp,
-    ) -> Option<TaskPage<'a>> {
+    pub fn task_page<'a>(&'a self, detail: &'a TaskDetail, now: Timestamp) -> Option<TaskPage<'a>> {
         let TaskDetail {
             explanation,
             steps,

@@ -103,7 +103,10 @@ pub fn everywhere(
 }
 
 /// The tasks that the command line means: by their ids or patterns; otherwise those that are not archived, or all.
-fn meant<'t>(filter: TaskFilter<'_>, all: &'t [OverviewTask]) -> Result<Vec<&'t OverviewTask>, Error> {
+fn meant<'t>(
+    filter: TaskFilter<'_>,
+    all: &'t [OverviewTask],
+) -> Result<Vec<&'t OverviewTask>, Error> {
     let id = |task: &OverviewTask| task.sight.task.id.clone();
     if filter.tasks.is_empty() {
         return Ok(all

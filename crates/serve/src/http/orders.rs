@@ -1,0 +1,355 @@
+//! Which requests give the orders that are offered for a task: the table of routes, read backwards.
+
+use super::routes::{ROUTES, Route};
+use crate::{Argument, ArgumentForm};
+use orch_base::PhaseId;
+use orch_core::decide::{PHASE, PersonOrder, WHY, is_order};
+use orch_view::html::{InputForm, OrderForm, OrderInput};
+use orch_view::{CommandView, FieldView, RunLine, Suggestion};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value, json};
+
+/// What an offered command has in place of a value.
+const VALUE: &str = "VALUE";
+
+/// The routes that have a button where their command is offered, or where a run hears it.
+pub(super) const BUTTONS: [&str; 14] = [
+    "next", "override", "approve", "reject", "rollback", "reopen", "confirm", "answer", "newTask",
+    "recover", "run", "pause", "resume", "stop",
+];
+
+/// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
+/// and what a person may order in any case. Those against the rules are last.
+pub(super) fn orders_of(
+    suggestion: &Suggestion,
+    run: Option<&RunLine>,
+    person: &[PersonOrder],
+) -> Vec<OrderForm> {
+    let fields = suggestion
+        .question
+        .as_ref()
+        .map(|question| question.fields.as_slice())
+        .unwrap_or_default();
+    let heard: &[(&'static str, &str)] = match run.map(|run| run.state) {
+        Some("running") => &[
+            ("pause", "pause the run after the work in progress"),
+            ("stop", "end the run now"),
+        ],
+        Some("interrupted" | "paused") => &[("resume", "continue with the run")],
+        _ => &[],
+    };
+    let heard = heard.iter().map(|(command, effect)| {
+        let argv = ["orch", command, &suggestion.task.id]
+            .map(str::to_owned)
+            .to_vec();
+        (argv, (*effect).to_owned())
+    });
+    let offered = suggestion
+        .options
+        .iter()
+        .map(|CommandView { argv, effect, .. }| (argv.clone(), effect.clone()));
+    let mut orders: Vec<OrderForm> = Vec::new();
+    for (argv, effect) in offered.chain(heard) {
+        if orders.iter().all(|order| order.argv != argv) {
+            orders.extend(order_of(&argv, &effect, fields));
+        }
+    }
+    for PersonOrder { choice, targets } in person {
+        let Some(order) = order_of(&choice.argv, &choice.effect, fields) else {
+            continue;
+        };
+        add(&mut orders, with_targets(order, targets));
+    }
+    orders.sort_by_key(|order| is_order(&order.name));
+    orders
+}
+
+/// Adds an order, or what it asks for to the same order whose target was left open.
+fn add(orders: &mut Vec<OrderForm>, order: OrderForm) {
+    let Some(to) = order.inputs.iter().find(|input| input.name == TO) else {
+        // Resuming a run continues with it; another one does not begin beside it.
+        let is_known = |one: &OrderForm| {
+            one.argv == order.argv || (one.name == "resume" && order.name == "run")
+        };
+        if !orders.iter().any(is_known) {
+            orders.push(order);
+        }
+        return;
+    };
+    let is_open = |one: &&mut OrderForm| one.name == order.name && !one.known.contains_key(TO);
+    match orders.iter_mut().find(is_open) {
+        Some(same) => same.inputs.push(OrderInput {
+            is_required: false,
+            ..to.clone()
+        }),
+        None => orders.push(order),
+    }
+}
+
+/// The argument that names a target.
+const TO: &str = "to";
+
+fn with_targets(mut order: OrderForm, targets: &[PhaseId]) -> OrderForm {
+    let values: Vec<Value> = targets
+        .iter()
+        .map(|target| target.as_str().into())
+        .collect();
+    for input in order.inputs.iter_mut().filter(|input| input.name == TO) {
+        (input.is_required, input.form) = (true, InputForm::OneOf(values.clone()));
+    }
+    order
+}
+
+/// The request that does what a command line does; `None` if no route does.
+fn order_of(argv: &[String], effect: &str, fields: &[FieldView]) -> Option<OrderForm> {
+    let (program, words) = argv.split_first()?;
+    let mut routes = ROUTES
+        .iter()
+        .filter(|route| BUTTONS.contains(&route.name) && program == "orch");
+    let order = routes.find_map(|route| form(route, words, fields))?;
+    Some(OrderForm {
+        argv: argv.to_vec(),
+        effect: effect.to_owned(),
+        ..order
+    })
+}
+
+/// The order of a route that these words write; `None` if it is another one's.
+fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderForm> {
+    let (command, mut rest) = words.split_at_checked(route.command.len())?;
+    if command != route.command {
+        return None;
+    }
+    let is_word =
+        |argument: &&Argument| matches!(argument.form, ArgumentForm::Word | ArgumentForm::Pairs);
+    let mut by_place = route
+        .in_path
+        .iter()
+        .chain(route.arguments.iter().filter(is_word));
+    let mut pairs = None;
+    let mut path = route.path.to_owned();
+    let (mut known, mut inputs) = (Map::new(), Vec::new());
+    while let Some((word, after)) = rest.split_first() {
+        rest = after;
+        if word.starts_with("--") {
+            let written = |argument: &&Argument| match argument.form {
+                ArgumentForm::Text(option) | ArgumentForm::Flag(option) => option == word,
+                _ => false,
+            };
+            let argument = route.arguments.iter().find(written)?;
+            if let ArgumentForm::Flag(_) = argument.form {
+                known.insert(argument.name.to_owned(), true.into());
+                continue;
+            }
+            let (value, after) = rest.split_first()?;
+            rest = after;
+            match value == WHY || value == PHASE {
+                true => inputs.push(input(argument)),
+                false => drop(known.insert(argument.name.to_owned(), value.as_str().into())),
+            }
+            continue;
+        }
+        let argument = match pairs {
+            Some(pairs) => pairs,
+            None => by_place.next()?,
+        };
+        if argument.form == ArgumentForm::Pairs {
+            pairs = Some(argument);
+            let (key, value) = word.split_once('=')?;
+            if value == VALUE {
+                inputs.push(answer(
+                    argument,
+                    key,
+                    fields.iter().find(|field| field.key == key),
+                ));
+            } else {
+                let values = known.entry(argument.name).or_insert_with(|| json!({}));
+                values.as_object_mut()?.insert(key.to_owned(), value.into());
+            }
+        } else if route
+            .in_path
+            .iter()
+            .any(|in_path| in_path.name == argument.name)
+        {
+            let value = utf8_percent_encode(word, NON_ALPHANUMERIC).to_string();
+            path = path.replace(&format!("{{{}}}", argument.name), &value);
+        } else {
+            known.insert(argument.name.to_owned(), word.as_str().into());
+        }
+    }
+    let is_given = |argument: &Argument| {
+        let is_asked = |input: &OrderInput| input.name.split('/').next() == Some(argument.name);
+        known.contains_key(argument.name) || inputs.iter().any(is_asked)
+    };
+    // Another route needs what is missing, such as that of an override.
+    let is_complete = route
+        .arguments
+        .iter()
+        .all(|argument| !argument.is_required || is_given(argument));
+    let is_whole = is_complete && !path.contains('{');
+    is_whole.then(|| OrderForm {
+        name: route.name.to_owned(),
+        effect: String::new(),
+        argv: Vec::new(),
+        path,
+        known,
+        inputs,
+    })
+}
+
+/// What a person fills in for an argument.
+fn input(argument: &Argument) -> OrderInput {
+    OrderInput {
+        name: argument.name.to_owned(),
+        label: argument.about.to_owned(),
+        is_required: argument.is_required,
+        form: InputForm::Reason,
+    }
+}
+
+/// What a person fills in for a field of a question.
+fn answer(argument: &Argument, key: &str, field: Option<&FieldView>) -> OrderInput {
+    let form = match field {
+        Some(FieldView { list: true, .. }) => InputForm::List,
+        Some(FieldView {
+            values: Some(values),
+            ..
+        }) => InputForm::OneOf(values.clone()),
+        Some(FieldView { r#type, .. }) if r#type == "string" => InputForm::Text,
+        _ => InputForm::Value,
+    };
+    OrderInput {
+        name: format!("{}/{key}", argument.name),
+        label: field.map_or_else(|| key.to_owned(), FieldView::text),
+        is_required: false,
+        form,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(line: &str) -> Option<OrderForm> {
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        order_of(&argv, "it happens", &[])
+    }
+
+    /// The path, what is known, and what is asked for.
+    fn told(line: &str) -> String {
+        order(line).map_or("none".to_owned(), |order| {
+            let asked: Vec<&str> = order
+                .inputs
+                .iter()
+                .map(|input| input.name.as_str())
+                .collect();
+            format!(
+                "{} {} {}",
+                order.path,
+                Value::Object(order.known),
+                asked.join(" ")
+            )
+        })
+    }
+
+    #[test]
+    fn what_is_offered_is_the_request_that_does_it() {
+        for (line, expected) in [
+            ("orch next t-1", "/api/v1/tasks/t%2D1/next {} "),
+            (
+                "orch next a/b --override WHY",
+                "/api/v1/tasks/a%2Fb/override {} reason",
+            ),
+            (
+                "orch next t --to review --override WHY",
+                "/api/v1/tasks/t/override {\"to\":\"review\"} reason",
+            ),
+            (
+                "orch rollback t --to plan --reason WHY",
+                "/api/v1/tasks/t/rollback {\"to\":\"plan\"} reason",
+            ),
+            (
+                "orch confirm t plan --reason WHY",
+                "/api/v1/tasks/t/confirm {\"artifact\":\"plan\"} reason",
+            ),
+            ("orch approve t", "/api/v1/tasks/t/approve {} "),
+            (
+                "orch approve t --override WHY",
+                "/api/v1/tasks/t/approve {} override",
+            ),
+            (
+                "orch reject t --reason WHY",
+                "/api/v1/tasks/t/reject {} reason",
+            ),
+            (
+                "orch reopen t --reason WHY",
+                "/api/v1/tasks/t/reopen {} reason",
+            ),
+            (
+                "orch answer t action=lint",
+                "/api/v1/tasks/t/answer {\"answers\":{\"action\":\"lint\"}} ",
+            ),
+            (
+                "orch answer t a=VALUE b=VALUE",
+                "/api/v1/tasks/t/answer {} answers/a answers/b",
+            ),
+            ("orch run t", "/api/v1/tasks/t/run {} "),
+            ("orch recover t", "/api/v1/tasks/t/recover {} "),
+            ("orch new t", "/api/v1/tasks {\"id\":\"t\"} "),
+            ("orch archive t", "none"),
+            ("orch prompt t", "none"),
+            ("git restore -s abc -- tasks/t/plan.json", "none"),
+            ("orch next t --no-such WHY", "none"),
+        ] {
+            assert_eq!(told(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_button_is_an_order() {
+        for name in BUTTONS {
+            assert!(
+                ROUTES
+                    .iter()
+                    .any(|route| route.name == name && route.writes),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_fields_of_a_question_say_what_may_be_filled_in() {
+        let field = |list: bool, kind: &str, values: Option<Vec<Value>>| FieldView {
+            key: "a".to_owned(),
+            r#type: kind.to_owned(),
+            list,
+            values,
+            default: Some(json!(3)),
+        };
+        let choices = vec![json!("x"), json!(1)];
+        for (field, expected) in [
+            (field(false, "integer", None), InputForm::Value),
+            (field(false, "string", None), InputForm::Text),
+            (
+                field(true, "string", Some(choices.clone())),
+                InputForm::List,
+            ),
+            (
+                field(false, "string", Some(choices.clone())),
+                InputForm::OneOf(choices),
+            ),
+        ] {
+            let argv = ["orch", "answer", "t", "a=VALUE"].map(str::to_owned);
+            let order = order_of(&argv, "", &[field]).expect("an order");
+            assert_eq!(
+                (order.inputs[0].form.clone(), order.inputs[0].name.as_str()),
+                (expected, "answers/a")
+            );
+            assert!(
+                order.inputs[0].label.contains("(default: 3)"),
+                "{}",
+                order.inputs[0].label
+            );
+        }
+    }
+}

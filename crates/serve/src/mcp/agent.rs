@@ -1,0 +1,61 @@
+//! Executes commands of `orch` for an agent.
+
+use crate::{CallTerms, CommandRunner};
+use orch_base::Period;
+use orch_engine::survey::{Error, Workspace};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Executes commands as an agent.
+#[derive(Clone)]
+pub(super) struct Agent {
+    runner: Arc<dyn CommandRunner>,
+    /// Is told what a command has printed.
+    told: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Agent {
+    /// An agent whose commands `runner` executes. `told` is told what a command has printed.
+    pub(super) fn by(
+        runner: Arc<dyn CommandRunner>,
+        told: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            runner,
+            told: Arc::new(told),
+        }
+    }
+
+    /// Executes a command and returns the document that it prints. `client` names the agent in records, unless the
+    /// environment does; `waited` is how long the call has waited already.
+    pub(super) fn execute(
+        &self,
+        words: &[String],
+        client: Option<&str>,
+        waited: Duration,
+    ) -> String {
+        let waited =
+            Period::from_milliseconds(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+        let terms = CallTerms {
+            waited,
+            ..CallTerms::default()
+        };
+        let printed = self
+            .runner
+            .execute(self.runner.agent(client), words, terms)
+            .printed;
+        (self.told)(&printed);
+        printed
+    }
+
+    /// The repository as it is now. Returns an error if there is none that can be read.
+    pub(super) fn workspace(&self) -> Result<Workspace, Error> {
+        self.runner.workspace()
+    }
+}
+
+/// The document that a command printed, if it is one.
+pub(super) fn document(printed: &str) -> Option<Value> {
+    serde_json::from_str(printed).ok()
+}
