@@ -34,6 +34,7 @@ mod notify;
 mod observed;
 mod odd;
 mod outputs;
+mod patches;
 mod people;
 mod prepared;
 mod protocol;

@@ -171,7 +171,7 @@ pub fn apply(
     keep_writers(workflow, facts, &writers, &mut next);
     let files = match stamp.version {
         RecordVersion::First => NotedFiles::new(),
-        RecordVersion::Second => noted_files(facts, &writers, &early),
+        RecordVersion::Second | RecordVersion::Third => noted_files(facts, &writers, &early),
     };
     let inputs = if sees_files {
         facts.inputs.digest
@@ -685,7 +685,9 @@ impl Stepping<'_> {
         };
         match self.version {
             RecordVersion::First => seen.derived.digest.into_iter().collect(),
-            RecordVersion::Second => seen.files.iter().filter_map(|file| file.digest).collect(),
+            RecordVersion::Second | RecordVersion::Third => {
+                seen.files.iter().filter_map(|file| file.digest).collect()
+            }
         }
     }
 

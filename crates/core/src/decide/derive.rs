@@ -66,7 +66,7 @@ pub(super) fn look<'f>(
     for (seen, artifact) in all.iter_mut().zip(&workflow.artifacts) {
         match facts.version {
             RecordVersion::First => judge_together(workflow, state, &present, seen),
-            RecordVersion::Second => {
+            RecordVersion::Second | RecordVersion::Third => {
                 let standings = Standings {
                     workflow,
                     state,
@@ -392,7 +392,7 @@ fn is_unspent(
         RecordVersion::First => {
             digest_of(files).is_none_or(|digest| !is_spent(workflow, state, name, digest))
         }
-        RecordVersion::Second => {
+        RecordVersion::Second | RecordVersion::Third => {
             let is_one_unspent = files.iter().any(|file| {
                 file.digest
                     .is_none_or(|digest| !is_spent(workflow, state, name, digest))

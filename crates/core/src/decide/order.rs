@@ -240,7 +240,7 @@ pub fn confirm(
     transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
     let confirmed = match facts.version {
         RecordVersion::First => vec![digest],
-        RecordVersion::Second => {
+        RecordVersion::Second | RecordVersion::Third => {
             let files = one
                 .excluded
                 .iter()

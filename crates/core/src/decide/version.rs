@@ -12,13 +12,15 @@ pub enum RecordVersion {
     /// do not say so.
     First,
     /// Files are judged one by one, and a report that was there before what it judges does not count.
-    #[default]
     Second,
+    /// A patch is read as `git apply` reads it, whatever options it was written with.
+    #[default]
+    Third,
 }
 
 impl RecordVersion {
     /// The version of the events that this program records.
-    pub const CURRENT: Self = Self::Second;
+    pub const CURRENT: Self = Self::Third;
 
     /// The number that an event carries.
     #[must_use]
@@ -26,13 +28,14 @@ impl RecordVersion {
         match self {
             Self::First => 1,
             Self::Second => 2,
+            Self::Third => 3,
         }
     }
 
     /// The version with this number; `None` if this program does not know it.
     #[must_use]
     pub fn numbered(number: u64) -> Option<Self> {
-        [Self::First, Self::Second]
+        [Self::First, Self::Second, Self::Third]
             .into_iter()
             .find(|version| version.number() == number)
     }
@@ -42,7 +45,7 @@ impl RecordVersion {
     pub fn history_window(self) -> usize {
         match self {
             Self::First => 10,
-            Self::Second => 3,
+            Self::Second | Self::Third => 3,
         }
     }
 

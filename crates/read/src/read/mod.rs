@@ -52,7 +52,7 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
 }
 
 /// The same, as it was read when events of this version were recorded. In the first, the first mark of a test in a JUnit
-/// report counts, and a check box is empty or done.
+/// report counts, and a check box is empty or done. In the first two, the prefixes `a/` and `b/` of a patch are known.
 #[must_use]
 pub fn read_by(
     version: RecordVersion,
@@ -88,7 +88,10 @@ pub fn read_by(
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))
         }),
-        Format::Patch => with_text(path, bytes, patch::read),
+        Format::Patch if version < RecordVersion::Third => {
+            with_text(path, bytes, patch::earlier::read)
+        }
+        Format::Patch => patch::read(path, bytes),
         Format::Yaml => with_text(path, bytes, yaml::read),
         Format::Toml => with_text(path, bytes, toml::read),
         Format::Csv => with_text(path, bytes, csv::read),

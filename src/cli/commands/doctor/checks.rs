@@ -322,6 +322,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
         let version = |event: &LogEvent| match event.entry.version {
             RecordVersion::First => "1",
             RecordVersion::Second => "2",
+            RecordVersion::Third => "3",
         };
         let versions: BTreeSet<&str> = log.events().map(version).collect();
         if !versions.is_empty() {

@@ -103,7 +103,7 @@ pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> B
     reader.end_box();
     reader.close_sections(0, text.len());
     reader.body.end = reader.mark(text.len());
-    if version == RecordVersion::Second {
+    if version > RecordVersion::First {
         reader.take_boxes_of_lines();
     }
     reader.place_boxes();

@@ -1,6 +1,7 @@
-//! What a unified diff touches: its files, and the lines added and removed.
+//! What a unified diff touches, as it was read when events of the second version were recorded. They are judged by it,
+//! so it stays as it is.
 
-use super::ReadResult;
+use crate::read::ReadResult;
 use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
 use serde_json::json;
 use std::collections::HashSet;
@@ -9,14 +10,14 @@ use std::collections::HashSet;
 const PRINT_DIFF: [&str; 2] = ["git", "diff"];
 
 /// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
-pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
+pub(in crate::read) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let is_cut = !text.ends_with('\n');
-    let mut reader = PatchReader {
+    let mut reader = EarlierReader {
         lines: text.lines().collect(),
         is_cut,
-        ..PatchReader::default()
+        ..EarlierReader::default()
     };
-    if let Err(PatchCutAt { line, message }) = reader.read() {
+    if let Err(EarlierCut { line, message }) = reader.read() {
         return refused_at(path, text, line, message);
     }
     if reader.files.is_empty() && reader.hunks == 0 {
@@ -50,14 +51,14 @@ const WHOLE: [&str; 5] = [
 ];
 
 /// The line at which a diff is cut off or garbled, counted from 1, and what is wrong.
-struct PatchCutAt {
+struct EarlierCut {
     line: usize,
     message: String,
 }
 
 /// The lines of a diff, and what the lines before `at` hold.
 #[derive(Default)]
-struct PatchReader<'t> {
+struct EarlierReader<'t> {
     lines: Vec<&'t str>,
     /// Whether the last line has no line feed.
     is_cut: bool,
@@ -72,8 +73,8 @@ struct PatchReader<'t> {
     announced: Option<usize>,
 }
 
-impl PatchReader<'_> {
-    fn read(&mut self) -> Result<(), PatchCutAt> {
+impl EarlierReader<'_> {
+    fn read(&mut self) -> Result<(), EarlierCut> {
         while let Some(&line) = self.lines.get(self.at) {
             self.at += 1;
             if let Some(range) = line.strip_prefix("@@ ") {
@@ -99,7 +100,7 @@ impl PatchReader<'_> {
     }
 
     /// Reads `+++ B`, which a hunk must follow.
-    fn file_header(&mut self) -> Result<(), PatchCutAt> {
+    fn file_header(&mut self) -> Result<(), EarlierCut> {
         self.announced = None;
         let Some(name) = self
             .lines
@@ -117,7 +118,7 @@ impl PatchReader<'_> {
     }
 
     /// Reads the lines that the hunk header `@@ RANGE` announces.
-    fn hunk(&mut self, range: &str) -> Result<(), PatchCutAt> {
+    fn hunk(&mut self, range: &str) -> Result<(), EarlierCut> {
         let header = self.at;
         let Some(mut left) = hunk_lengths(range) else {
             return Err(self.cut("the header of the hunk is not `@@ -a,b +c,d @@`"));
@@ -138,7 +139,7 @@ impl PatchReader<'_> {
                     "the hunk on line {header} lacks lines that its header announces: {} old and {} new are missing here",
                     left.0, left.1
                 );
-                return Err(PatchCutAt {
+                return Err(EarlierCut {
                     line: self.lines.len().min(self.at + 1),
                     message,
                 });
@@ -156,7 +157,7 @@ impl PatchReader<'_> {
     }
 
     /// Checks that the lines after a hunk do not belong to it.
-    fn nothing_more(&mut self, header: usize) -> Result<(), PatchCutAt> {
+    fn nothing_more(&mut self, header: usize) -> Result<(), EarlierCut> {
         while self
             .lines
             .get(self.at)
@@ -187,7 +188,7 @@ impl PatchReader<'_> {
     }
 
     /// Reads the data of a binary file: one or two blocks, each of which ends with an empty line.
-    fn binary(&mut self) -> Result<(), PatchCutAt> {
+    fn binary(&mut self) -> Result<(), EarlierCut> {
         if !self.is_at_block() {
             return Err(self.cut("the binary patch contains no data"));
         }
@@ -211,7 +212,7 @@ impl PatchReader<'_> {
     }
 
     /// Reads any line outside hunks and binary data.
-    fn header(&mut self, line: &str) -> Result<(), PatchCutAt> {
+    fn header(&mut self, line: &str) -> Result<(), EarlierCut> {
         if line.starts_with("diff --git ") {
             self.no_change_is_missing()?;
             self.announced = Some(self.at);
@@ -236,9 +237,9 @@ impl PatchReader<'_> {
         Ok(())
     }
 
-    fn no_change_is_missing(&mut self) -> Result<(), PatchCutAt> {
+    fn no_change_is_missing(&mut self) -> Result<(), EarlierCut> {
         match self.announced.take() {
-            Some(line) => Err(PatchCutAt {
+            Some(line) => Err(EarlierCut {
                 line,
                 message: "the change that this header announces does not follow".to_owned(),
             }),
@@ -259,8 +260,8 @@ impl PatchReader<'_> {
     }
 
     /// What is wrong with the line read last.
-    fn cut(&self, message: &str) -> PatchCutAt {
-        PatchCutAt {
+    fn cut(&self, message: &str) -> EarlierCut {
+        EarlierCut {
             line: self.at,
             message: message.to_owned(),
         }
@@ -364,144 +365,5 @@ fn hunk_length(side: &str) -> Option<u64> {
     match side.split_once(',') {
         Some((_, count)) => count.parse().ok(),
         None => Some(1),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DIFF: &str = "diff --git a/src/a.rs b/src/a.rs\nindex 1..2 100644\n--- a/src/a.rs\n+++ b/src/a.rs\n\
-        @@ -1,2 +1,3 @@\n one\n--- old\n+++ new\n+more\ndiff --git a/gone b/gone\ndeleted file mode 100644\n\
-        --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\ndiff --git \"a/\\303\\244\" \"b/\\303\\244\"\n\
-        rename from old name\nrename to new name\n";
-
-    #[test]
-    fn reads_files_and_counts() {
-        let data = read(&RepoPath::new("p").expect("valid"), DIFF)
-            .data
-            .expect("a diff");
-        assert_eq!(
-            data["files"],
-            json!(["src/a.rs", "gone", "old name", "new name"])
-        );
-        assert_eq!((&data["added"], &data["removed"]), (&json!(2), &json!(2)));
-    }
-
-    /// A diff cut in the middle of a hunk is not a diff, and the finding names the line.
-    #[test]
-    fn a_hunk_holds_as_many_lines_as_its_header_announces() {
-        let head = "--- a/f\n+++ b/f\n";
-        let cases = [
-            ("@@ -1,2 +1,3 @@\n one\n-two\n+2\n", Some(6)),
-            ("@@ -1,2 +1,2 @@\n", Some(3)),
-            (
-                "@@ -1,2 +1,2 @@\n one\n-two\ndiff --git a/g b/g\n+2\n",
-                Some(6),
-            ),
-            ("@@ -1 +1 @@\n-a\n-b\n+c\n", Some(5)),
-            ("@@ -1,x +1 @@\n-a\n+c\n", Some(3)),
-            (
-                "@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+2\n\\ No newline at end of file\n",
-                None,
-            ),
-            ("@@ -1,3 +1,3 @@\n one\n\n-two\n+2\n", None),
-            ("@@ -0,0 +1 @@ fn f\n+a\n@@ -5 +6,0 @@\n-b\n", None),
-            ("", Some(2)),
-            ("diff --git a/g b/g\n", Some(2)),
-            ("@@ -1 +1 @@\n-a\n+b\n+extra\n", Some(6)),
-            (
-                "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n extra\n",
-                Some(7),
-            ),
-            ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0\n\n", None),
-            (
-                "@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n",
-                None,
-            ),
-            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n", Some(6)),
-            ("@@ -1 +1 @@\n-a\n+b", Some(5)),
-            ("@@ -1 +1 @@\n-a\n+b\n-- \n2.50.0", None),
-            ("@@ -1 +1 @@\n-a\n+b\n--- a/g\n+++ b/g\n", Some(7)),
-        ];
-        for (hunk, line) in cases {
-            let verdict = read(
-                &RepoPath::new("p").expect("valid"),
-                &format!("{head}{hunk}"),
-            );
-            let found = verdict.problems.first();
-            assert_eq!(
-                found.and_then(|found| found.place.as_ref()?.line),
-                line,
-                "{hunk}"
-            );
-            assert!(
-                found.is_none_or(|found| found.code == Code::PatchCut),
-                "{hunk}"
-            );
-            assert_eq!(verdict.data.is_some(), line.is_none(), "{hunk}");
-        }
-    }
-
-    /// A file header that announces a change is followed by the change, as text or as binary data.
-    #[test]
-    fn a_cut_patch_is_no_patch() {
-        let head = "diff --git a/f b/f\n";
-        let cases = [
-            ("index 1..2 100644\n", Some(2)),
-            ("", Some(1)),
-            ("old mode 100644\n", Some(1)),
-            ("old mode 100644\nnew mode 100755\n", None),
-            ("similarity index 90%\nrename from f\n", Some(1)),
-            ("similarity index 100%\nrename from f\nrename to g\n", None),
-            (
-                "index 1..2 100644\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n",
-                Some(2),
-            ),
-            ("index 1..2 100644\nGIT binary patch\n", Some(3)),
-            ("index 1..2 100644\nGIT binary patch\nliteral 3\n", Some(4)),
-            (
-                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n",
-                Some(5),
-            ),
-            (
-                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2d\n\n",
-                Some(4),
-            ),
-            (
-                "index 1..2 100644\nGIT binary patch\nliteral 3\nLcmYdfNag|n0$2dg\n\nliteral 0\nHcmV?d00001\n\n",
-                None,
-            ),
-            ("index 1..2 100644\nBinary files a/f and b/f differ\n", None),
-            ("new file mode 100644\nindex 0000000..e69de29\n", None),
-            ("old mode 100644\nnew mode 100755\n", None),
-            ("similarity index 100%\nrename from f\nrename to g\n", None),
-        ];
-        for (rest, line) in cases {
-            let verdict = read(
-                &RepoPath::new("p").expect("valid"),
-                &format!("{head}{rest}"),
-            );
-            let found = verdict.problems.first();
-            assert_eq!(
-                found.and_then(|found| found.place.as_ref()?.line),
-                line,
-                "{rest}"
-            );
-            assert!(
-                found.is_none_or(|found| found.code == Code::PatchCut),
-                "{rest}"
-            );
-            assert_eq!(verdict.data.is_some(), line.is_none(), "{rest}");
-        }
-    }
-
-    #[test]
-    fn prose_is_no_patch() {
-        let verdict = read(
-            &RepoPath::new("p").expect("valid"),
-            "I changed everything.\n",
-        );
-        assert_eq!(verdict.problems[0].code, Code::NotAPatch);
     }
 }
