@@ -40,7 +40,7 @@ pub use name::{
     WorkflowName,
 };
 pub use path::{InvalidPath, RepoPath};
-pub use patterns::Patterns;
+pub use patterns::{Patterns, glob};
 pub use period::Period;
 pub use reason::Reason;
 pub use shell::{TypedLine, TypedWord, argv_at, command, shell_word};

@@ -1,7 +1,9 @@
 //! Sets of globs, compiled once. `*` matches within one part of a path, `**` across parts.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use std::fmt;
+use std::iter::Peekable;
+use std::str::Chars;
 
 /// A set of globs that matches if any of its globs does. An empty set matches nothing.
 #[derive(Clone, Default)]
@@ -16,12 +18,7 @@ impl Patterns {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         let mut set = GlobSetBuilder::new();
         for text in &texts {
-            set.add(
-                GlobBuilder::new(text)
-                    .literal_separator(true)
-                    .backslash_escape(true)
-                    .build()?,
-            );
+            set.add(glob(text)?);
         }
         Ok(Self {
             set: set.build()?,
@@ -46,6 +43,78 @@ impl Patterns {
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
+}
+
+/// A glob as a shell knows it: no wildcard and no class matches `/`, `{,x}` has an empty alternative, and classes may
+/// have names, as in `[[:digit:]]`.
+pub fn glob(text: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(&plain(text))
+        .literal_separator(true)
+        .backslash_escape(true)
+        .empty_alternates(true)
+        .build()
+}
+
+/// The named classes, with what each consists of.
+const CLASSES: [(&str, &str); 7] = [
+    ("alnum", "0-9A-Za-z"),
+    ("alpha", "A-Za-z"),
+    ("blank", " \t"),
+    ("digit", "0-9"),
+    ("lower", "a-z"),
+    ("upper", "A-Z"),
+    ("xdigit", "0-9A-Fa-f"),
+];
+
+/// The glob without named classes, and with `/` in each negated class, which otherwise matches it.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        plain.push(c);
+        match c {
+            '\\' => plain.extend(rest.next()),
+            '[' => plain_class(&mut rest, &mut plain),
+            _ => {}
+        }
+    }
+    plain
+}
+
+/// Takes a class behind its `[`.
+fn plain_class(rest: &mut Peekable<Chars<'_>>, plain: &mut String) {
+    let is_negated = matches!(rest.peek(), Some('!' | '^'));
+    plain.extend(rest.next_if(|c| matches!(c, '!' | '^')));
+    // At the start, these stand for themselves.
+    plain.extend(rest.next_if(|c| matches!(c, ']' | '-')));
+    if is_negated {
+        plain.push('/');
+    }
+    while let Some(c) = rest.next() {
+        let class = match c {
+            '[' => class_named(rest.clone()),
+            _ => None,
+        };
+        match class {
+            Some((length, characters)) => {
+                plain.push_str(characters);
+                rest.by_ref().take(length).for_each(drop);
+            }
+            None => plain.push(c),
+        }
+        if c == ']' {
+            return;
+        }
+    }
+}
+
+/// The characters of a class `[:NAME:]` whose `[` was taken, and how many characters follow that.
+fn class_named(rest: Peekable<Chars<'_>>) -> Option<(usize, &'static str)> {
+    let longest = "xdigit".len() + "::]".len();
+    let text: String = rest.take(longest).collect();
+    let (name, _) = text.strip_prefix(':')?.split_once(":]")?;
+    let (_, characters) = CLASSES.iter().find(|(known, _)| *known == name)?;
+    Some((name.len() + "::]".len(), characters))
 }
 
 impl PartialEq for Patterns {
@@ -80,5 +149,31 @@ mod tests {
         }
         assert!(!Patterns::default().matches(""));
         assert!(Patterns::new(["[a"]).is_err());
+    }
+
+    #[test]
+    fn a_glob_means_what_a_shell_means() {
+        for (glob, text, expected) in [
+            ("plan{,.draft}.md", "plan.md", true),
+            ("plan{,.draft}.md", "plan.draft.md", true),
+            ("{,old/}plan.md", "plan.md", true),
+            ("run[[:digit:]].log", "run7.log", true),
+            ("run[[:digit:]].log", "run:.log", false),
+            ("run[![:digit:]_].log", "runx.log", true),
+            ("run[![:digit:]_].log", "run_.log", false),
+            ("run[[:nothing:]", "runn", true),
+            ("a[!y]b", "a/b", false),
+            ("a[^y]b", "a/b", false),
+            ("a[!y]b", "axb", true),
+            ("a[!]y]b", "a]b", false),
+            ("a[!]y]b", "a/b", false),
+            ("a[!-y]b", "a-b", false),
+            ("a[!-y]b", "a/b", false),
+            ("a[]y]b", "a]b", true),
+            ("a\\[!y]b", "a[!y]b", true),
+        ] {
+            let patterns = Patterns::new([glob]).expect("valid");
+            assert_eq!(patterns.matches(text), expected, "{glob} {text}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! As in a shell, a wildcard does not match a leading dot of a name: temporary files of editors (`.#plan.md`,
 //! `.plan.json.swp`) are not artifacts. A pattern for a hidden file must spell out the dot.
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobMatcher};
+use orch_base::glob;
 use orch_core::record::is_own_file;
 use orch_core::workflow::{ArtifactPaths, Workflow};
 use std::sync::OnceLock;
@@ -44,10 +45,7 @@ impl PatternPart {
         let Some(wildcard) = text.find(['*', '?', '[', '{']) else {
             return Some(Self::Literal(text.to_owned()));
         };
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .ok()?;
+        let glob = glob(text).ok()?;
         // What a backslash stands for is left to the glob.
         let start = text[..wildcard].split('\\').next().unwrap_or_default();
         // The slash behind `**` is part of what that matches.

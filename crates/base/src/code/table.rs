@@ -729,10 +729,18 @@ codes! {
         "A part of a schema only refers to itself.",
         "Following `$ref` leads back to the same place, so no value could ever be validated.",
         "Say what the value must be, or remove the reference.";
+    SchemaDraft = "schema-draft", Finding,
+        "A schema is written for an earlier draft of JSON Schema.",
+        "orch reads all schemas as 2020-12. The keyword that the finding names means something else there, or nothing.",
+        "Write the schema for 2020-12. The hint says what has taken the place of the keyword.";
     SchemaExample = "schema-example", Finding,
         "A schema rejects its own example.",
         "Someone changed the schema or the example without the other.",
         "Correct one of the two.";
+    SchemaFormat = "schema-format", Finding,
+        "A schema names a format that is not checked.",
+        "The name is misspelled, or orch does not know the format. Any text is accepted.",
+        "Use the format that the hint names, or add a `pattern`.";
     SchemaInvalid = "schema-invalid", Finding,
         "orch cannot use a schema.",
         "It is not JSON, or not a valid JSON Schema.",
@@ -1119,6 +1127,10 @@ codes! {
         "A value in a workflow has the wrong type or makes no sense there.",
         "The key expects another type, or one of a few words.",
         "Correct the value. The message says what is expected.";
+    YamlMergeKey = "yaml-merge-key", Finding,
+        "A YAML file contains a merge key, `<<`.",
+        "Merge keys are no part of YAML 1.2. `<<` is an ordinary key here, and merges nothing.",
+        "Write the members out.";
     YamlSyntax = "yaml-syntax", Finding,
         "A file is not a single YAML 1.2 document that JSON can represent.",
         "The document has a syntax error, a duplicate key, a key that is not a scalar or an infinite number, is \

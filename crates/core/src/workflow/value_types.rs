@@ -11,6 +11,7 @@ use serde_json::Value;
 
 const BOOL: Types = Types::BOOL;
 const NUMBER: Types = Types::NUMBER;
+const WHOLE: Types = Types::WHOLE;
 const TEXT: Types = Types::TEXT;
 const LIST: Types = Types::LIST;
 const MAP: Types = Types::MAP;
@@ -33,59 +34,59 @@ const MARKDOWN: Members = &[
     ("title", TEXT.or(NULL)),
     ("headings", LIST),
     ("headings.[]", MAP),
-    ("headings.[].level", NUMBER),
+    ("headings.[].level", WHOLE),
     ("headings.[].text", TEXT),
-    ("headings.[].line", NUMBER),
+    ("headings.[].line", WHOLE),
     ("boxes", MAP),
-    ("boxes.total", NUMBER),
-    ("boxes.done", NUMBER),
-    ("boxes.open", NUMBER),
+    ("boxes.total", WHOLE),
+    ("boxes.done", WHOLE),
+    ("boxes.open", WHOLE),
     ("boxes.signs", MAP),
-    ("boxes.signs.*", NUMBER),
+    ("boxes.signs.*", WHOLE),
     ("boxes.items", LIST),
     ("boxes.items.[]", MAP),
     ("boxes.items.[].text", TEXT),
     ("boxes.items.[].done", BOOL),
     ("boxes.items.[].sign", TEXT),
-    ("boxes.items.[].line", NUMBER),
-    ("words", NUMBER),
+    ("boxes.items.[].line", WHOLE),
+    ("words", WHOLE),
     ("fields", MAP),
     ("fields.*", TEXT),
     ("placeholders", LIST),
     ("placeholders.[]", MAP),
     ("placeholders.[].kind", TEXT),
     ("placeholders.[].text", TEXT),
-    ("placeholders.[].line", NUMBER),
+    ("placeholders.[].line", WHOLE),
     ("sections", MAP),
     ("sections.*", MAP),
-    ("sections.*.level", NUMBER),
-    ("sections.*.line", NUMBER),
+    ("sections.*.level", WHOLE),
+    ("sections.*.line", WHOLE),
     ("sections.*.text", TEXT),
     ("sections.*.lead", TEXT),
     ("sections.*.within", TEXT.or(NULL)),
     ("sections.*.subsections", LIST),
     ("sections.*.subsections.[]", TEXT),
-    ("sections.*.words", NUMBER),
+    ("sections.*.words", WHOLE),
     ("sections.*.boxes", MAP),
-    ("sections.*.boxes.total", NUMBER),
-    ("sections.*.boxes.done", NUMBER),
-    ("sections.*.boxes.open", NUMBER),
+    ("sections.*.boxes.total", WHOLE),
+    ("sections.*.boxes.done", WHOLE),
+    ("sections.*.boxes.open", WHOLE),
     ("sections.*.boxes.signs", MAP),
-    ("sections.*.boxes.signs.*", NUMBER),
+    ("sections.*.boxes.signs.*", WHOLE),
     ("sections.*.boxes.items", LIST),
     ("sections.*.boxes.items.[]", MAP),
     ("sections.*.boxes.items.[].text", TEXT),
     ("sections.*.boxes.items.[].done", BOOL),
     ("sections.*.boxes.items.[].sign", TEXT),
-    ("sections.*.boxes.items.[].line", NUMBER),
+    ("sections.*.boxes.items.[].line", WHOLE),
     ("sections.*.fields", MAP),
     ("sections.*.fields.*", TEXT),
 ];
 const JUNIT: Members = &[
-    ("tests", NUMBER),
-    ("failures", NUMBER),
-    ("errors", NUMBER),
-    ("skipped", NUMBER),
+    ("tests", WHOLE),
+    ("failures", WHOLE),
+    ("errors", WHOLE),
+    ("skipped", WHOLE),
     ("time", NUMBER.or(NULL)),
     ("suites", LIST),
     ("failed", LIST),
@@ -95,16 +96,16 @@ const JUNIT: Members = &[
     ("failed_tests.[].name", TEXT),
     ("failed_tests.[].message", TEXT),
     ("failed_tests.[].file", TEXT),
-    ("failed_tests.[].line", NUMBER),
+    ("failed_tests.[].line", WHOLE),
 ];
-const PLAIN: Members = &[("bytes", NUMBER), ("lines", LIST), ("lines.[]", TEXT)];
+const PLAIN: Members = &[("bytes", WHOLE), ("lines", LIST), ("lines.[]", TEXT)];
 const PATCH: Members = &[
     ("files", LIST),
     ("files.[]", TEXT),
-    ("added", NUMBER),
-    ("removed", NUMBER),
-    ("bytes", NUMBER),
-    ("lines", NUMBER),
+    ("added", WHOLE),
+    ("removed", WHOLE),
+    ("bytes", WHOLE),
+    ("lines", WHOLE),
 ];
 
 /// What the format alone says of `data`: its type, and its members; `None` if the file decides.
@@ -256,13 +257,13 @@ impl Names for GuardNames<'_> {
     fn types(&self, path: &[String]) -> Result<Types, NoValue> {
         let words: Vec<&str> = path.iter().map(String::as_str).collect();
         Ok(match words.as_slice() {
-            ["attempt"] => NUMBER,
+            ["attempt"] => WHOLE,
             ["phase" | "task"] => TEXT,
             ["run", "mode" | "chosen"] => TEXT,
-            ["run", "errors" | "max_errors"] => NUMBER,
-            ["action", _, "done"] => NUMBER,
+            ["run", "errors" | "max_errors"] => WHOLE,
+            ["action", _, "done"] => WHOLE,
             ["action", _, "skipped"] => BOOL,
-            [APPROVALS, _, "count" | "needed"] if self.sees_approvals() => NUMBER,
+            [APPROVALS, _, "count" | "needed"] if self.sees_approvals() => WHOLE,
             [APPROVALS, _, _] if self.sees_approvals() => LIST,
             ["state", rest @ ..] => types_by_schema(self.workflow.state.schema.as_ref(), rest),
             [root, rest @ ..] => {
@@ -310,7 +311,7 @@ impl GuardNames<'_> {
         Ok(match path {
             ["present" | "valid" | "fresh" | "ready" | "changed"] => BOOL,
             ["digest" | "path"] => TEXT.or(NULL),
-            ["count"] => NUMBER,
+            ["count"] => WHOLE,
             ["all" | "problems" | "not_counted"] => LIST,
             ["not_counted", ITEM] => MAP,
             ["not_counted", ITEM, "path" | "because"] => TEXT,
@@ -501,7 +502,8 @@ fn any_of(values: &[Value], of: fn(&Value) -> Types) -> Types {
 fn type_named(name: &Value) -> Types {
     match name.as_str() {
         Some("boolean") => BOOL,
-        Some("integer" | "number") => NUMBER,
+        Some("integer") => WHOLE,
+        Some("number") => NUMBER,
         Some("string") => TEXT,
         Some("array") => LIST,
         Some("object") => MAP,
@@ -514,7 +516,8 @@ fn types_of_value(value: &Value) -> Types {
     match value {
         Value::Null => NULL,
         Value::Bool(_) => BOOL,
-        Value::Number(_) => NUMBER,
+        Value::Number(number) if number.is_f64() => NUMBER,
+        Value::Number(_) => WHOLE,
         Value::String(_) => TEXT,
         Value::Array(_) => LIST,
         Value::Object(_) => MAP,
@@ -550,7 +553,7 @@ because = "it is time"
 "#
         );
         let plan = r##"{"properties": {"n": {"type": "integer"}, "kind": {"enum": ["a", "b"]}, "v": {"const": 1},
-            "maybe": {"type": ["string", "null"]}, "all": {"items": {"$ref": "#/$defs/one"}, "type": "array"}},
+            "score": {"type": "number"}, "maybe": {"type": ["string", "null"]}, "all": {"items": {"$ref": "#/$defs/one"}, "type": "array"}},
             "$defs": {"one": {"type": "object", "properties": {"ok": {"type": "boolean"}}}}}"##;
         let system = System::empty().with("schemas/plan.schema.json", plan).with(
             "schemas/state.schema.json",
@@ -563,6 +566,46 @@ because = "it is time"
             .into_iter()
             .map(|finding| finding.message)
             .collect()
+    }
+
+    /// Each finding about numbers has the place of what is computed, and the right form as its hint.
+    #[test]
+    fn a_share_of_whole_numbers_is_placed_and_has_a_right_form() {
+        let text = r#"
+```toml orch
+[artifact.junit]
+path = "junit.xml"
+[define]
+share = "junit.data.failures / junit.data.tests"
+[phase.start]
+produces = ["junit"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "go"
+from = "start"
+when = "junit.ready && share < 0.1 && junit.data.failures / junit.data.tests < 0.1"
+to = "done"
+because = "it is time"
+```
+"#;
+        let document = Document::new("w".to_owned(), "w.md".to_owned(), text.to_owned());
+        let (workflow, problems) = compile(&document, &System::empty());
+        let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
+        let found: Vec<String> = check_types(&document, &workflow)
+            .into_iter()
+            .map(|finding| {
+                let place = finding.place.expect("a place").to_string();
+                format!("{place} {}", finding.hint.unwrap_or_default())
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "w.md:14:25 in its definition, write `double(a) / double(b)` for `a / b`",
+                "w.md:14:40 write `double(junit.data.failures) / double(junit.data.tests)`",
+            ]
+        );
     }
 
     #[test]
@@ -597,6 +640,39 @@ because = "it is time"
                 &["`contains` does not work with a number and text"],
             ),
             ("size(plan.data.maybe) > 0", &[]),
+            (
+                "plan.data.n / plan.count < 0.1 && 0.8 <= state.other / state.rounds",
+                &[
+                    "the division `plan.data.n / plan.count` of whole numbers leaves no fraction: 3 / 4 is 0, and 3.0 / 4.0 is 0.75",
+                    "the division `state.other / state.rounds` of whole numbers leaves no fraction: 3 / 4 is 0, and 3.0 / 4.0 is 0.75",
+                ],
+            ),
+            (
+                "double(size(plan.all) / plan.count) > 0.5 || plan.data.n / plan.count * 100 > 10",
+                &[
+                    "the division `size(plan.all) / plan.count` of whole numbers leaves no fraction: 3 / 4 is 0, and 3.0 / 4.0 is 0.75",
+                    "the division `plan.data.n / plan.count` of whole numbers leaves no fraction: 3 / 4 is 0, and 3.0 / 4.0 is 0.75",
+                ],
+            ),
+            (
+                "double(plan.data.n) / double(plan.count) < 0.1 && plan.data.n / 2 * 2 == plan.data.n && plan.data.n / plan.count > 1",
+                &[],
+            ),
+            (
+                "plan.data.score + 1 > 2.5 || plan.data.score * 0.5 > 2 || plan.data.score > 2 || plan.data.score != 0.5",
+                &[
+                    "`plan.data.score` may be written with or without a fraction, and `+` does not work with a whole number and a fraction",
+                    "`plan.data.score` may be written with or without a fraction, and `*` does not work with a whole number and a fraction",
+                ],
+            ),
+            (
+                "plan.data.n + 0.5 > 1.0",
+                &["`+` does not work with a whole number and a fraction"],
+            ),
+            (
+                "plan.data.kind.matches('^[a-z&&[^b]]$') && plan.data.kind.matches('[0-9]')",
+                &["`&&` in a class is an operation on sets here, and text in RE2"],
+            ),
             ("plan.count in [1] && plan.path.matches('^a')", &[]),
         ] {
             assert_eq!(findings(guard), expected, "{guard}");

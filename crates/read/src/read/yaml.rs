@@ -26,8 +26,16 @@ pub(super) struct YamlFault {
 
 /// Reads a file that holds one YAML document.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
-    match parse(text) {
-        Ok(value) => ReadResult::of(value),
+    let built = build(text, None);
+    let merged = built.as_ref().ok().and_then(|built| built.merged);
+    match built.map(|built| built.value) {
+        Ok(value) => ReadResult {
+            data: Some(value),
+            problems: merged
+                .map(|at| merge_key(path, text, at))
+                .into_iter()
+                .collect(),
+        },
         Err(fault) => {
             let place = Place::on_line(path.as_str(), text, fault.line, Some(fault.column));
             let problem = Diagnostic::error(Code::YamlSyntax, fault.message).at(place);
@@ -36,14 +44,23 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     }
 }
 
+/// The finding about a merge key, which many expect to merge something.
+fn merge_key(path: &RepoPath, text: &str, at: (u32, u32)) -> Diagnostic {
+    let place = Place::on_line(path.as_str(), text, at.0, Some(at.1));
+    let message = "`<<` is an ordinary key, and merges nothing: YAML 1.2 has no merge keys";
+    Diagnostic::warning(Code::YamlMergeKey, message)
+        .at(place)
+        .hint("write the members out")
+}
+
 /// Returns the value of the only document in `text`; null where there is none.
 pub(super) fn parse(text: &str) -> Result<Value, YamlFault> {
-    build(text, None).map(|(value, _)| value)
+    build(text, None).map(|built| built.value)
 }
 
 /// Returns the line and the column of the value at `pointer` (RFC 6901), or of its member `key`.
 pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u32, u32)> {
-    build(text, Some((pointer, key))).ok()?.1
+    build(text, Some((pointer, key))).ok()?.found
 }
 
 /// A list or a mapping that is still open.
@@ -65,11 +82,19 @@ struct Builder<'w> {
     copied: usize,
     wanted: Option<(&'w str, Option<&'w str>)>,
     found: Option<(u32, u32)>,
+    merged: Option<(u32, u32)>,
 }
 
-type Located = (Value, Option<(u32, u32)>);
+/// What a text holds.
+struct BuiltYaml {
+    value: Value,
+    /// Where the wanted value is.
+    found: Option<(u32, u32)>,
+    /// Where the first merge key is.
+    merged: Option<(u32, u32)>,
+}
 
-fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<Located, YamlFault> {
+fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<BuiltYaml, YamlFault> {
     let open = Vec::new();
     let anchored = HashMap::new();
     let mut builder = Builder {
@@ -79,13 +104,18 @@ fn build(text: &str, wanted: Option<(&str, Option<&str>)>) -> Result<Located, Ya
         copied: 0,
         wanted,
         found: None,
+        merged: None,
     };
     for event in Parser::new_from_str(text) {
         let (event, span) =
             event.map_err(|error| within(text, fault(*error.marker(), error.info())))?;
         builder.take(event, span.start)?;
     }
-    Ok((builder.root.unwrap_or(Value::Null), builder.found))
+    Ok(BuiltYaml {
+        value: builder.root.unwrap_or(Value::Null),
+        found: builder.found,
+        merged: builder.merged,
+    })
 }
 
 fn fault(at: Marker, message: impl Into<String>) -> YamlFault {
@@ -125,6 +155,9 @@ impl Builder<'_> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 if self.takes_key(&text, at)? {
+                    if text == "<<" && style == ScalarStyle::Plain {
+                        self.merged.get_or_insert(position(at));
+                    }
                     return Ok(());
                 }
                 self.note_value(at);

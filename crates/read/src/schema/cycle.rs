@@ -112,7 +112,7 @@ fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> 
 }
 
 /// The targets of references: embedded documents by `$id`, and places in them by anchor.
-struct SchemaNames<'n> {
+pub(super) struct SchemaNames<'n> {
     /// The pointer and the `$id` of each embedded document; the whole document comes first.
     documents: Vec<(&'n str, &'n str)>,
     /// The pointer of each anchor, by the pointer of its document and its name.
@@ -120,7 +120,7 @@ struct SchemaNames<'n> {
 }
 
 impl<'n> SchemaNames<'n> {
-    fn new(nodes: &'n [(String, &Value)]) -> Self {
+    pub(super) fn new(nodes: &'n [(String, &Value)]) -> Self {
         let mut names = Self {
             documents: Vec::new(),
             anchors: HashMap::new(),
@@ -151,7 +151,7 @@ impl<'n> SchemaNames<'n> {
     }
 
     /// The place that a reference at `pointer` means; `None` if it is in another document.
-    fn target(&self, reference: &str, pointer: &str) -> Option<String> {
+    pub(super) fn target(&self, reference: &str, pointer: &str) -> Option<String> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let document = if document.is_empty() {
             self.document_of(pointer)

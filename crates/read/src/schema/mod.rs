@@ -5,13 +5,14 @@
 mod cycle;
 mod keywords;
 mod lint;
+mod unusable;
 mod unwritten;
 
 pub use lint::lint;
 
 use super::read::locate;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions, Validator};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, locked, nearest};
 use orch_core::workflow::{Format, SchemaText};
 use serde_json::{Map, Value};
@@ -60,45 +61,43 @@ struct FormFault {
     hint: Option<String>,
 }
 
-/// The diagnostics of a schema that cannot be used.
-fn unusable(path: &str, code: Code, message: String, hint: &str) -> Vec<Diagnostic> {
-    let place = Place {
-        path: path.to_owned(),
-        ..Place::default()
-    };
-    vec![Diagnostic::error(code, message).at(place).hint(hint)]
+/// How schemas are compiled.
+fn options() -> ValidationOptions<'static> {
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex())
+}
+
+/// A text that is no JSON.
+fn no_json(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
+    let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
+    let column = u32::try_from(error.column().max(1)).ok();
+    let place = Place::on_line(path, text, line, column);
+    let message = error.to_string();
+    let plain = message.split(" at line ").next().unwrap_or(&message);
+    let message = format!("the schema is not valid JSON: {plain}");
+    Diagnostic::error(Code::SchemaInvalid, message)
+        .at(place)
+        .hint("correct the schema")
 }
 
 impl Schema {
     /// Compiles a JSON Schema 2020-12. Returns diagnostics if the schema cannot be used.
     pub fn compile(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let value: Value = serde_json::from_str(text).map_err(|error| {
-            let message = format!("the schema is not valid JSON: {error}");
-            unusable(path, Code::SchemaInvalid, message, "correct the schema")
-        })?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| vec![no_json(path, text, &error)])?;
         // The validator would treat such a schema as one that accepts everything.
         let cycles = cycle::cycles(path, text, &value);
         if !cycles.is_empty() {
             return Err(cycles);
         }
-        let options = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            .should_validate_formats(true)
-            .with_pattern_options(PatternOptions::regex());
-        match options.build(&value) {
+        match options().build(&value) {
             Ok(validator) => Ok(Self { validator, value }),
-            Err(error) if is_remote(&value) => Err(unusable(
-                path,
-                Code::SchemaRemoteRef,
-                format!("the schema refers to another document: {error}"),
-                "orch never fetches schemas; copy the definition into `$defs`",
-            )),
-            Err(error) => Err(unusable(
-                path,
-                Code::SchemaInvalid,
-                format!("the schema cannot be used: {error}"),
-                "correct the schema",
-            )),
+            Err(error) => {
+                let why = error.to_string();
+                Err(unusable::mistakes(path, text, &value, &why))
+            }
         }
     }
 
@@ -449,20 +448,6 @@ pub fn example(text: &str) -> Option<Value> {
         .iter()
         .find(|example| schema.validator.is_valid(example))
         .cloned()
-}
-
-fn is_remote(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => members.iter().any(|(key, value)| {
-            let leads_out = key == "$ref"
-                && value
-                    .as_str()
-                    .is_some_and(|target| !target.starts_with('#'));
-            leads_out || is_remote(value)
-        }),
-        Value::Array(items) => items.iter().any(is_remote),
-        _ => false,
-    }
 }
 
 /// A list of values in words: `a, b or c`.

@@ -1,8 +1,10 @@
 //! The types of the values in an expression, and the calls that do not fit them.
 
 use super::functions::{
-    LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name,
+    LazyRegex, MACROS, MATCHES, OVERLOADS, Overload, Regexes, pattern, spoken_name, symbol,
 };
+use super::re2;
+use super::share::quotient;
 use super::strings::calls;
 use super::types::{ITEM, Names, NoValue, Types};
 use super::walk::{IN_ORDER, is_metered};
@@ -231,6 +233,8 @@ impl<'a> TypeChecker<'a> {
                         SAME_TYPE.to_owned(),
                     );
                 }
+                let shares = super::share::faults(self.text, name, call, &args);
+                self.faults.extend(shares);
                 return Types::BOOL;
             }
             _ => {}
@@ -263,19 +267,26 @@ impl<'a> TypeChecker<'a> {
         if name == MATCHES {
             self.pattern(self.offset(name, nth), call.args.last());
         }
+        let shares = super::share::faults(self.text, name, call, &args);
+        let is_quotient = quotient(name, &args);
+        self.faults.extend(shares);
         let fitting = callable.iter().filter(|overload| {
             let wanted = overload.target.iter().chain(overload.takes);
             let mut both = target.iter().chain(&args).zip(wanted);
             both.all(|(given, wanted)| given.meets(*wanted))
         });
         let yields = fitting.map(|overload| overload.yields).reduce(Types::or);
-        yields.unwrap_or_else(|| {
+        let yields = yields.unwrap_or_else(|| {
             let given: Vec<String> = target
                 .iter()
                 .chain(&args)
                 .map(ToString::to_string)
                 .collect();
             let (message, hint) = match symbol(name) {
+                Some(symbol) if args.iter().all(|types| types.is_within(Types::NUMBER)) => (
+                    format!("`{symbol}` does not work with a whole number and a fraction"),
+                    "`double()` makes a fraction of a whole number: `double(a) + 0.5`".to_owned(),
+                ),
                 Some(symbol) => (
                     format!("`{symbol}` does not work with {}", given.join(" and ")),
                     SAME_TYPE.to_owned(),
@@ -291,7 +302,12 @@ impl<'a> TypeChecker<'a> {
                 .map(|overload| overload.yields)
                 .reduce(Types::or)
                 .unwrap_or(Types::ANY)
-        })
+        });
+        if is_quotient {
+            yields.or(Types::QUOTIENT)
+        } else {
+            yields
+        }
     }
 
     /// Notes the pattern of a `matches`.
@@ -301,6 +317,9 @@ impl<'a> TypeChecker<'a> {
             let hint = "write the pattern itself, for example `matches('^v[0-9]+$')`".to_owned();
             return self.fault(Code::GuardPattern, offset, message, hint);
         };
+        if let Some((message, hint)) = re2::differs(text.inner()) {
+            self.fault(Code::GuardType, offset, message, hint.to_owned());
+        }
         let checked = if self.is_known {
             Ok(LazyRegex::default())
         } else {
@@ -340,17 +359,6 @@ impl<'a> TypeChecker<'a> {
 
 const SAME_TYPE: &str =
     "compare and compute with values of one type; `int()`, `double()` and `string()` convert";
-
-/// The sign of an operator; `None` for a function.
-pub(super) fn symbol(name: &str) -> Option<&str> {
-    match name {
-        "@in" => Some("in"),
-        "_[_]" => Some("[ ]"),
-        operators::CONDITIONAL => Some("?"),
-        _ if name.starts_with('_') || name.ends_with('_') => Some(name.trim_matches('_')),
-        _ => None,
-    }
-}
 
 /// Why a function yields no value.
 fn unknown(name: &str) -> NoValue {

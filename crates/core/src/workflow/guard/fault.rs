@@ -4,8 +4,8 @@
 //! The evaluator reports neither. So where it has failed, this goes down to the innermost part that fails, and into the
 //! item of a macro at which it does.
 
-use super::checker::symbol;
 use super::functions::spoken_name;
+use super::functions::symbol;
 use super::types::Types;
 use super::value::to_json;
 use super::walk::{IN_ORDER, chain, children, is_metered, spelled};

@@ -3,7 +3,9 @@
 //! A guard can call only what [`OVERLOADS`] lists. All of it ends quickly: nothing here grows faster than the
 //! data of a task, and patterns are matched in linear time.
 
+use super::re2;
 use super::types::Types;
+use cel::common::ast::operators;
 use cel::common::types::{CelList, CelString, LIST_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError, Value};
@@ -166,6 +168,17 @@ pub(super) fn spoken_name(name: &str) -> &str {
         .map_or(name, |(known, _)| known)
 }
 
+/// The sign of an operator; `None` for a function.
+pub(super) fn symbol(name: &str) -> Option<&str> {
+    match name {
+        "@in" => Some("in"),
+        "_[_]" => Some("[ ]"),
+        operators::CONDITIONAL => Some("?"),
+        _ if name.starts_with('_') || name.ends_with('_') => Some(name.trim_matches('_')),
+        _ => None,
+    }
+}
+
 /// The functions are the same for every guard and expensive to set up.
 pub(super) static ENVIRONMENT: LazyLock<Arc<Env>> =
     LazyLock::new(|| Arc::new(environment().unwrap_or_else(|_| Env::stdlib())));
@@ -311,13 +324,11 @@ impl From<Regex> for LazyRegex {
 
 /// Compiles the pattern of `matches`. Returns what is wrong with it in one sentence without a final full stop.
 pub(super) fn pattern(text: &str) -> Result<Regex, String> {
-    RegexBuilder::new(text)
+    RegexBuilder::new(&re2::ascii(text))
         .size_limit(MAX_PATTERN)
         .build()
         .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => {
-                "the pattern is too large; repeat less, or use `[0-9]` for `\\d`".to_owned()
-            }
+            regex::Error::CompiledTooBig(_) => "the pattern is too large; repeat less".to_owned(),
             other => {
                 let text = other.to_string();
                 let last = text

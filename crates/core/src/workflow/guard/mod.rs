@@ -12,6 +12,8 @@ mod functions;
 mod given;
 mod meter;
 mod parse;
+mod re2;
+mod share;
 mod strings;
 mod types;
 mod value;

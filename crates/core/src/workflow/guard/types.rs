@@ -17,6 +17,8 @@ impl Types {
     pub const DOUBLE: Self = Self(1 << 3);
     /// Any number. The text of a JSON number does not tell its type in advance.
     pub const NUMBER: Self = Self::INT.or(Self::UINT).or(Self::DOUBLE);
+    /// A whole number of any type.
+    pub const WHOLE: Self = Self::INT.or(Self::UINT);
     /// Text.
     pub const TEXT: Self = Self(1 << 4);
     /// Bytes, which JSON does not have.
@@ -31,6 +33,9 @@ impl Types {
     pub const TYPE: Self = Self(1 << 9);
     /// Nothing is known.
     pub const ANY: Self = Self((1 << 10) - 1);
+
+    /// Not a type: the number comes of a division of what may be whole numbers, which leaves no fraction.
+    pub(super) const QUOTIENT: Self = Self(1 << 10);
 
     /// Each type that has a name of its own, with this name.
     const NAMED: [(Self, &str); 8] = [
@@ -53,7 +58,17 @@ impl Types {
     /// Whether a value can be of both sets.
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        self.0 & other.0 & Self::ANY.0 != 0
+    }
+
+    /// Whether all values of this set are of the other one.
+    pub(super) const fn is_within(self, other: Self) -> bool {
+        self.0 & Self::ANY.0 & !other.0 == 0
+    }
+
+    /// Whether it comes of a division of what may be whole numbers.
+    pub(super) const fn is_quotient(self) -> bool {
+        self.0 & Self::QUOTIENT.0 != 0
     }
 
     /// The set with all numbers, if it contains one: numbers of any type are comparable.
