@@ -3,7 +3,7 @@
 use super::durable::Prepared;
 use super::gc::GcLock;
 use super::git_processes::ReplacedIndex;
-use super::index::refuse_unmerged;
+use super::index::{IndexUpdate, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
 use super::lock_wait::{LockWait, PATIENCE};
@@ -113,6 +113,14 @@ pub struct Committed {
     pub left_staged: Vec<RepoPath>,
     /// Why files or index could not be updated, if so. The next command completes the update.
     pub unfinished: Option<String>,
+}
+
+/// A batch that is synced, under the lock of the index.
+struct Ready<'s> {
+    /// The prepared files of the work tree.
+    prepared: Prepared,
+    left_staged: Vec<RepoPath>,
+    index: IndexUpdate<'s>,
 }
 
 /// A moved branch whose files are not in place yet.
@@ -306,26 +314,7 @@ impl<'s> Transaction<'s> {
         } = self.build(planned, signs, is_enough)?;
         let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
-        let published = self
-            .publish(planned, &mut journal, &objects, &gc)
-            .inspect_err(|_| {
-                // Without a journal, nothing has been changed yet.
-                let taken_back = parts.has_journal().and_then(|is_there| match is_there {
-                    true => parts
-                        .follow_head(&journal, false)
-                        .and_then(|()| parts.remove_journal()),
-                    false => Ok(()),
-                });
-                if let Err(error) = taken_back {
-                    // The index may hold what is only in the pack.
-                    objects.keep();
-                    tracing::warn!(
-                        error = error.logged(),
-                        "cannot take back an abandoned batch yet"
-                    );
-                }
-            });
-        let mut published = published?;
+        let mut published = self.publish(planned, &mut journal, &objects, &gc)?;
         drop((objects, gc));
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
@@ -360,12 +349,8 @@ impl<'s> Transaction<'s> {
         })
     }
 
-    /// Updates the index and moves the branch if nothing has changed since it was evaluated.
-    ///
-    /// The lock of the branch is held while the index is written. A `git commit` that begins before the branch
-    /// moves therefore cannot move it, and one that begins after it finds the new index; otherwise it would
-    /// commit the old index on top of the new commit, which undoes it. The lock of the index is held on, because
-    /// a `git commit -a` that begins after the branch has moved would commit the old files of the work tree.
+    /// Updates the index and moves the branch if nothing has changed since it was evaluated. If that fails, everything is
+    /// taken back.
     pub(super) fn publish(
         &self,
         planned: &[PlannedCommit],
@@ -374,26 +359,80 @@ impl<'s> Transaction<'s> {
         gc: &GcLock,
     ) -> Result<Published<'s>, Error> {
         let parts = self.parts;
-        let moved = |error: Error| {
-            if error.class() == Class::Busy {
-                Error::moved()
-            } else {
-                error
+        let ready = self.ready(planned, journal, objects, gc);
+        // Nothing but the journal has been written yet.
+        let ready = ready.inspect_err(|_| {
+            let is_there = parts.has_journal();
+            let removed = is_there.and_then(|is_there| match is_there {
+                true => parts.remove_journal(),
+                false => Ok(()),
+            });
+            if let Err(error) = removed {
+                tracing::warn!(error = error.logged(), "cannot remove a journal yet");
             }
-        };
-        let mut index = parts.index.begin_index_update().map_err(moved)?;
-        let staged = parts.index.staged_under(&index, &journal.index)?;
+        })?;
+        self.move_branch(planned, journal, objects, ready)
+            .inspect_err(|_| {
+                let taken_back = parts.follow_head(journal, false);
+                if let Err(error) = taken_back.and_then(|()| parts.remove_journal()) {
+                    // The index may hold what is only in the pack.
+                    objects.keep();
+                    tracing::warn!(
+                        error = error.logged(),
+                        "cannot take back an abandoned batch yet"
+                    );
+                }
+            })
+    }
+
+    /// Prepares everything, locks the index, and makes sure that nothing has changed since it was evaluated.
+    fn ready(
+        &self,
+        planned: &[PlannedCommit],
+        journal: &mut Journal,
+        objects: &NewObjects,
+        gc: &GcLock,
+    ) -> Result<Ready<'s>, Error> {
+        let parts = self.parts;
+        let changes = journal.index.clone();
+        let (mut plan, staged) = parts.index.plan_update(&changes)?;
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
-        index.begin(&journal.index)?;
+        plan.begin(&journal.index, parts.layout.own_directory()?)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
-        index.wait()?;
+        plan.wait()?;
+        let index = parts
+            .index
+            .lock_planned(plan, &changes, &journal.index)
+            .map_err(moved_if_busy)?;
         // Evaluating takes time; check again whether another operation has started.
+        parts.refuse_open_commit()?;
         parts.vet(&self.head)?;
         gc.require()?;
         if parts.refs.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }
+        Ok(Ready {
+            prepared,
+            left_staged,
+            index,
+        })
+    }
+
+    /// Writes the index and moves the branch.
+    ///
+    /// The lock of the branch is held while the index is written. A `git commit` that begins before the branch
+    /// moves therefore cannot move it, and one that begins after it finds the new index; otherwise it would
+    /// commit the old index on top of the new commit, which undoes it. The lock of the index is held on, because
+    /// a `git commit -a` that begins after the branch has moved would commit the old files of the work tree.
+    fn move_branch(
+        &self,
+        planned: &[PlannedCommit],
+        journal: &Journal,
+        objects: &NewObjects,
+        ready: Ready<'s>,
+    ) -> Result<Published<'s>, Error> {
+        let parts = self.parts;
         let subject = planned
             .last()
             .and_then(|one| one.message.lines().next())
@@ -413,8 +452,8 @@ impl<'s> Transaction<'s> {
         )?;
         let index = match parts
             .index
-            .finish_index_update(index, &journal.index)
-            .map_err(moved)?
+            .finish_index_update(ready.index, &journal.index)
+            .map_err(moved_if_busy)?
         {
             Some(held) => Some(held),
             None => parts.index.lock_written_index(&journal.index)?,
@@ -426,8 +465,8 @@ impl<'s> Transaction<'s> {
             return Err(error);
         }
         Ok(Published {
-            prepared,
-            left_staged,
+            prepared: ready.prepared,
+            left_staged: ready.left_staged,
             index: index.map(|lock| parts.index.index_replaced(lock)),
         })
     }
@@ -462,8 +501,6 @@ impl<'s> Transaction<'s> {
             .temporaries()
             .into_iter()
             .for_each(|file| syncs.add(file));
-        // That asks for the name of each process, while the disk writes.
-        parts.refuse_open_commit()?;
         syncs.wait()?;
         Ok(prepared)
     }
@@ -597,6 +634,15 @@ impl<'s> Transaction<'s> {
             })
         };
         after.into_iter().map(change).collect()
+    }
+}
+
+/// What another process keeps from being locked is evaluated again.
+fn moved_if_busy(error: Error) -> Error {
+    if error.class() == Class::Busy {
+        Error::moved()
+    } else {
+        error
     }
 }
 

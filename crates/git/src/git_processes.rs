@@ -32,6 +32,49 @@ const EARLY_READERS: [&str; 9] = [
     "checkout-index",
 ];
 
+/// Commands of git that lock the index.
+const WRITERS: [&str; 20] = [
+    "add",
+    "am",
+    "apply",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "merge",
+    "mv",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "sparse-checkout",
+    "stage",
+    "stash",
+    "switch",
+    "update-index",
+];
+/// For how long they are waited for before the index is locked. One that works for longer has locked it.
+const MOST_AWAITED: Duration = Duration::from_millis(300);
+/// For how long the next command is waited for when one has ended: an agent that adds a file commits it at once.
+const BETWEEN: Duration = Duration::from_millis(20);
+
+/// Waits while commands of git are at work in this work tree that would meet the lock of the index, and fail.
+pub(super) fn outlast_writers(root: &Path) {
+    let begun = Instant::now();
+    let mut last_seen = None;
+    while begun.elapsed() < MOST_AWAITED {
+        if processes().any(|process| git_command(root, &process, &WRITERS).is_some()) {
+            last_seen = Some(Instant::now());
+        }
+        match last_seen {
+            Some(seen) if seen.elapsed() < BETWEEN => sleep(Duration::from_millis(1)),
+            _ => return,
+        }
+    }
+}
+
 /// The lock of an index that was replaced under it. Dropping this releases the lock at once.
 pub(super) struct ReplacedIndex<'s> {
     lock: IndexLock<'s>,

@@ -1,11 +1,13 @@
 //! Updates the index for a commit, without touching what the user has staged.
 //!
-//! git's index lock is taken, and the index is read under that lock, or compared with what was read before; libgit2 reads
-//! before it locks and would lose concurrent changes. A plain index is written here, because starting git for
-//! that is the slowest step in a large repository. Any other index is written by git.
+//! What is to replace the index is written and synced before git's index lock is taken, because every git command of the
+//! user that meets the lock fails. Under the lock the index is compared with what was read; libgit2 reads before it locks
+//! and would lose concurrent changes. A plain index is written here, because starting git for that is the slowest step in a
+//! large repository. Any other index is written by git, and read under its lock.
 
 use super::entries::Staged;
 use super::environment::settings;
+use super::git_processes::outlast_writers;
 use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
 use super::lock_wait::LockWait;
@@ -17,7 +19,7 @@ use super::update_index::GitUpdate;
 use super::{Error, Filters, GitProgram, Layout, Objects, side_work};
 use orch_base::{Class, Code, Hint, RepoPath};
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
-use orch_files::io_error;
+use orch_files::{Directory, io_error};
 use std::io;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -27,6 +29,60 @@ use std::time::Duration;
 const MAX_NAMED: usize = 500;
 /// How often to try while another process holds the lock.
 const TRIES: u32 = 7;
+
+/// How often the index is planned anew because a program has written it meanwhile. The next time, it is planned under the
+/// lock.
+const MOST_PLANS: u32 = 3;
+
+/// What becomes of the index, before it is locked.
+pub(super) enum IndexPlan {
+    /// This process writes it.
+    Ours(Box<PlannedIndex>),
+    /// Only git can write it.
+    Git,
+}
+
+/// A plain index as it was read, and what is to replace it.
+pub(super) struct PlannedIndex {
+    read: ReadIndex,
+    /// `None` if nothing is due.
+    next: Option<PreparedIndex>,
+}
+
+impl IndexPlan {
+    /// Writes what is to replace the index with these changes, and begins to sync it. Nothing but a file beside the index
+    /// changes by that.
+    pub(super) fn begin(&mut self, due: &[IndexChange], own: Directory) -> Result<(), Error> {
+        if let Self::Ours(planned) = self
+            && !due.is_empty()
+        {
+            planned.next = prepared(&planned.read, due, Arc::new(own))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until it is synced.
+    pub(super) fn wait(&self) -> Result<(), Error> {
+        match self {
+            Self::Ours(planned) => planned
+                .next
+                .as_ref()
+                .map_or(Ok(()), |next| next.syncs.wait()),
+            Self::Git => Ok(()),
+        }
+    }
+}
+
+/// What is to replace an index with these changes, as it begins to be synced; `None` if only git can write it.
+fn prepared(
+    read: &ReadIndex,
+    due: &[IndexChange],
+    own: Arc<Directory>,
+) -> Result<Option<PreparedIndex>, Error> {
+    let path = NextIndex::path(&own);
+    read.prepare(due, own)
+        .map_err(|source| io_error(&path, source))
+}
 
 /// The holder of the index lock during an update.
 pub(super) enum IndexUpdate<'s> {
@@ -51,9 +107,7 @@ impl<'s> PlainUpdate<'s> {
     /// Writes what is to replace the index with these changes, unless that is done or only git can.
     fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
         if self.next.is_none() {
-            let prepared = self.read.prepare(due, Arc::clone(&self.lock.own));
-            self.next =
-                prepared.map_err(|source| io_error(&NextIndex::path(&self.lock.own), source))?;
+            self.next = prepared(&self.read, due, Arc::clone(&self.lock.own))?;
         }
         Ok(())
     }
@@ -77,28 +131,6 @@ impl<'s> PlainUpdate<'s> {
     }
 }
 
-impl IndexUpdate<'_> {
-    /// Writes what is to replace the index with these changes, and begins to sync it. Nothing but a file beside the index
-    /// changes by that.
-    pub(super) fn begin(&mut self, due: &[IndexChange]) -> Result<(), Error> {
-        match self {
-            Self::Ours(update) if !due.is_empty() => update.prepare(due),
-            _ => Ok(()),
-        }
-    }
-
-    /// Waits until it is synced.
-    pub(super) fn wait(&self) -> Result<(), Error> {
-        match self {
-            Self::Ours(update) => update
-                .next
-                .as_ref()
-                .map_or(Ok(()), |next| next.syncs.wait()),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// The index of the work tree, and its lock.
 #[derive(Clone, Copy)]
 pub struct Index<'s> {
@@ -118,6 +150,83 @@ impl<'s> Index<'s> {
         } else {
             usual
         })
+    }
+
+    /// Reads the index, to plan what these changes make of it; with the entries of their paths. Returns an error if it cannot
+    /// be read.
+    pub(super) fn plan_update(
+        &self,
+        changes: &[IndexChange],
+    ) -> Result<(IndexPlan, Staged), Error> {
+        let read = if self.wants_git_to_write() {
+            None
+        } else {
+            // git reports what is wrong with the index.
+            read_index(&self.path(), self.objects.format).unwrap_or_default()
+        };
+        match read.filter(|read| is_plain(&read.index)) {
+            Some(read) => {
+                let staged = read.index.staged(changes.iter().map(|change| &change.path));
+                let planned = PlannedIndex { read, next: None };
+                Ok((IndexPlan::Ours(Box::new(planned)), staged))
+            }
+            None => Ok((IndexPlan::Git, self.staged(changes)?)),
+        }
+    }
+
+    /// Takes the lock for a plan: of `changes`, those that are `due`. If a program has written the index meanwhile, it is
+    /// planned anew. Returns an error of [`Class::Busy`] if another process holds the lock, and [`Error::moved`] if other
+    /// changes are due now.
+    pub(super) fn lock_planned(
+        &self,
+        mut plan: IndexPlan,
+        changes: &[IndexChange],
+        due: &[IndexChange],
+    ) -> Result<IndexUpdate<'s>, Error> {
+        outlast_writers(self.layout.root);
+        for tried in 0.. {
+            let IndexPlan::Ours(planned) = plan else {
+                break;
+            };
+            let Some(lock) = self.wait_for_index_lock()? else {
+                break;
+            };
+            let PlannedIndex { read, next } = *planned;
+            if read.is_still_at(&lock.index) {
+                return Ok(IndexUpdate::Ours(Box::new(PlainUpdate {
+                    read,
+                    next,
+                    lock,
+                })));
+            }
+            // The next plan has the same file.
+            drop(next);
+            let read = read_index(&lock.index, self.objects.format);
+            let read = read.map_err(|source| io_error(&lock.index, source))?;
+            let Some(read) = read.filter(|read| is_plain(&read.index)) else {
+                break;
+            };
+            require_due(
+                &read.index.staged(changes.iter().map(|change| &change.path)),
+                changes,
+                due,
+            )?;
+            if tried == MOST_PLANS {
+                let next = None;
+                return Ok(IndexUpdate::Ours(Box::new(PlainUpdate {
+                    read,
+                    next,
+                    lock,
+                })));
+            }
+            drop(lock);
+            plan = IndexPlan::Ours(Box::new(PlannedIndex { read, next: None }));
+            plan.begin(due, self.layout.own_directory()?)?;
+            plan.wait()?;
+        }
+        let update = self.begin_index_update()?;
+        require_due(&self.staged_under(&update, changes)?, changes, due)?;
+        Ok(update)
     }
 
     /// Takes git's index lock, so that no other process can stage or check out anything. Returns an error of
@@ -359,6 +468,17 @@ impl<'s> Index<'s> {
             }
         }
         Ok(staged)
+    }
+}
+
+/// Returns [`Error::moved`] if other changes are due than these.
+fn require_due(staged: &Staged, changes: &[IndexChange], due: &[IndexChange]) -> Result<(), Error> {
+    let mut now = changes.to_vec();
+    staged.keep_due(&mut now);
+    if now == due {
+        Ok(())
+    } else {
+        Err(Error::moved())
     }
 }
 

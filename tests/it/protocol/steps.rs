@@ -27,13 +27,13 @@ pub enum Step {
     Look,
     /// `Transaction::build`.
     WriteObjects,
-    /// `begin_index_update`.
-    LockIndex,
     /// `write_journal`.
     WriteJournal,
     /// `Prepared::write` has written the new files beside their places; `durable::sync` syncs these, the objects and
     /// the journal.
     SyncFirst,
+    /// `lock_planned`.
+    LockIndex,
     /// HEAD and the files are as they were, and no `git commit` is open.
     Check,
     /// `lock_reference`: the lock of the branch, which must be where it was.
@@ -80,9 +80,9 @@ const MEND: [Step; 8] = [
 pub const COMMIT: [Step; 16] = [
     Look,
     WriteObjects,
-    LockIndex,
     WriteJournal,
     SyncFirst,
+    LockIndex,
     Check,
     LockBranch,
     WriteIndex,
@@ -316,7 +316,10 @@ pub fn advance(
         }
         LockIndex => match disk.index_lock {
             None => disk.index_lock = Some(Owner::Orch),
-            Some(_) => next = again(process),
+            Some(_) => {
+                forget(disk);
+                next = again(process);
+            }
         },
         WriteJournal => {
             disk.journal = Some(Journal {
@@ -442,6 +445,11 @@ fn decide(process: &Process, mistake: Option<Mistake>) -> Option<Commit> {
 /// Abandons a batch that has changed nothing but the journal.
 fn give_up(disk: &mut Disk) {
     disk.index_lock = None;
+    forget(disk);
+}
+
+/// The same before the index is locked.
+fn forget(disk: &mut Disk) {
     disk.unsynced.removed = disk.journal.take();
     disk.unsynced.journal = false;
     disk.unsynced.objects = None;

@@ -1,8 +1,9 @@
 //! What others stage while a batch is made, and batches that are not committed as planned.
 
 use super::{Repo, path};
+use crate::index::IndexUpdate;
 use crate::read_index::IndexChange;
-use crate::{PlannedCommit, Write};
+use crate::{PlannedCommit, Store, Write};
 use orch_base::{Class, Code};
 use std::fs;
 
@@ -105,6 +106,51 @@ fn nothing_stays_of_commits_that_cannot_be_built() {
     assert_eq!(staged(&repo), "");
 }
 
+/// Plans these changes of the index, runs `between`, and locks the index.
+fn planned_and_locked<'s>(
+    store: &'s Store,
+    due: &[IndexChange],
+    between: impl FnOnce(),
+) -> IndexUpdate<'s> {
+    let own = store.layout().own_directory().expect("a directory");
+    let (mut plan, _) = store.index().plan_update(due).expect("read");
+    plan.begin(due, own).expect("written");
+    plan.wait().expect("synced");
+    between();
+    let update = store.index().lock_planned(plan, due, due);
+    update.expect("locked")
+}
+
+#[test]
+fn what_is_staged_between_the_plan_and_the_lock_stays() {
+    let repo = begun();
+    let store = repo.store();
+    let due = [IndexChange {
+        path: path("t/a"),
+        before: None,
+        after: Some((repo.blob("new\n"), 0o100_644)),
+    }];
+    repo.write("mine", "mine\n");
+    let update = planned_and_locked(&store, &due, || drop(repo.git(&["add", "mine"])));
+    let held = store.index().finish_index_update(update, &due);
+    drop(held.expect("written"));
+    assert_eq!(repo.git(&["ls-files", "mine", "t/a"]), "mine\nt/a\n");
+    // Another version of what is planned for is a reason to evaluate again.
+    let due = [IndexChange {
+        path: path("t/b"),
+        before: None,
+        after: Some((repo.blob("new\n"), 0o100_644)),
+    }];
+    let own = store.layout().own_directory().expect("a directory");
+    let (mut plan, _) = store.index().plan_update(&due).expect("read");
+    plan.begin(&due, own).expect("written");
+    repo.write("t/b", "other\n");
+    repo.git(&["add", "t/b"]);
+    let refused = store.index().lock_planned(plan, &due, &due);
+    assert!(refused.err().expect("refused").is_moved());
+    assert!(!repo.path(".git/index.lock").exists());
+}
+
 #[test]
 fn an_index_that_is_changed_without_its_lock_is_not_replaced() {
     let repo = begun();
@@ -115,9 +161,7 @@ fn an_index_that_is_changed_without_its_lock_is_not_replaced() {
         before: None,
         after: Some((blob, 0o100_644)),
     }];
-    let mut update = store.index().begin_index_update().expect("locked");
-    update.begin(&due).expect("written");
-    update.wait().expect("synced");
+    let update = planned_and_locked(&store, &due, || ());
     let file = repo.path(".git/index");
     let mut changed = fs::read(&file).expect("an index");
     changed.push(0);

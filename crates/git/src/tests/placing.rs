@@ -159,6 +159,11 @@ impl Collector {
             .env_clear()
             .spawn()
             .expect("started");
+        // The system gives a process its name a moment after it has begun.
+        let name = format!("/proc/{}/comm", child.id());
+        while !fs::read(&name).expect("a name").starts_with(b"git-") {
+            std::thread::yield_now();
+        }
         repo.write(".git/gc.pid", &format!("{} {}\n", child.id(), own_host()));
         Self(child)
     }
