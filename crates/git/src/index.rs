@@ -183,7 +183,9 @@ impl<'s> Index<'s> {
         changes: &[IndexChange],
         due: &[IndexChange],
     ) -> Result<IndexUpdate<'s>, Error> {
-        outlast_writers(self.layout.root);
+        if self.wait != Some(Duration::ZERO) {
+            outlast_writers(self.layout.root);
+        }
         for tried in 0.. {
             let IndexPlan::Ours(planned) = plan else {
                 break;
