@@ -32,7 +32,7 @@ use logging::Logging;
 use orch_base::{Code, Diagnostic, Error, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
 use orch_engine::drive::LaterWork;
-use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace};
+use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace, start_directory};
 use orch_view::{ErrorView, Style};
 use pager::Pager;
 use progress::{WorkProgress, of_total};
@@ -265,7 +265,8 @@ pub fn run(
         logging,
         pager,
     };
-    let result = commands::run(cli.command, &context, &ui);
+    let result = require_directory(cli.command.as_ref(), &context)
+        .and_then(|()| commands::run(cli.command, &context, &ui));
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),
         Err(failure) => {
@@ -284,6 +285,14 @@ pub fn run(
             failure.exit() as u8
         }
     }
+}
+
+/// Returns an error if the directory given with `-C` cannot be opened. A hook answers its caller in its own way.
+fn require_directory(command: Option<&Command>, context: &Context) -> Result<(), Failure> {
+    if context.global.directory.is_some() && !matches!(command, Some(Command::Hook(_))) {
+        start_directory(&context.start)?;
+    }
+    Ok(())
 }
 
 fn report(failure: &Failure, context: &Context, ui: &Ui) {

@@ -175,6 +175,16 @@ impl Ui {
         write_out(text)
     }
 
+    /// Prints a line that says what was done, which is no answer to a question: nothing with `--quiet`. Returns an error
+    /// as [`Ui::answer`] does.
+    pub fn done(&self, text: &str) -> io::Result<()> {
+        if self.quiet {
+            Ok(())
+        } else {
+            self.answer(text)
+        }
+    }
+
     /// Prints a JSON document as the answer: indented on a terminal, otherwise on one line. Returns an error as
     /// [`Ui::answer`] does.
     pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {

@@ -6,6 +6,7 @@ mod complete;
 mod diff;
 mod everywhere;
 mod files;
+mod globals;
 mod import;
 mod json;
 mod names;

@@ -265,7 +265,7 @@ fn every_file_is_played() {
 }
 
 /// Each command by its words, without those that only hold others.
-fn commands() -> Vec<String> {
+pub fn commands() -> Vec<String> {
     let orch = cli::Command::augment_subcommands(clap::Command::new("orch"));
     let mut commands = Vec::new();
     for command in orch.get_subcommands() {

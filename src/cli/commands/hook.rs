@@ -268,7 +268,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     for slot in &slots {
         rows.push(Row::of(slot, &workspace, Some(slot.install()?))?);
     }
-    answer(&workspace, &hooks, &rows, context, ui)?;
+    answer(&workspace, &hooks, &rows, true, context, ui)?;
     if hooks.location == HooksLocation::WorkTree {
         ui.status(&format!(
             "note: {} is in the work tree: it may be under version control or rewritten by a hook manager; \
@@ -290,7 +290,7 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if rows.iter().all(|row| row.before.is_none()) {
         slot::clear(&hooks.directory)?;
     }
-    answer(&workspace, &hooks, &rows, context, ui)?;
+    answer(&workspace, &hooks, &rows, true, context, ui)?;
     let did = |wanted: HookDone| rows.iter().any(|row| row.did == Some(wanted));
     Ok(if did(HookDone::Left) {
         ExitCode::No
@@ -309,7 +309,7 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
         .iter()
         .map(|slot| Row::of(slot, &workspace, None))
         .collect::<Result<Vec<_>, _>>()?;
-    answer(&workspace, &hooks, &rows, context, ui)?;
+    answer(&workspace, &hooks, &rows, false, context, ui)?;
     let any = |wanted: fn(HookState) -> bool| rows.iter().any(|row| wanted(row.state));
     let is_fine = (any(|state| state == HookState::Installed)
         || hooks
@@ -508,10 +508,12 @@ fn shown(workspace: &Workspace, path: &Path) -> String {
         .to_string()
 }
 
+/// Prints the hooks. A report says what was done, and with `--quiet` only what was left alone.
 fn answer(
     workspace: &Workspace,
     hooks: &Hooks,
     rows: &[Row],
+    is_report: bool,
     context: &Context,
     ui: &Ui,
 ) -> Result<(), Failure> {
@@ -543,17 +545,24 @@ fn answer(
         ui.document(&answer)?;
         return Ok(());
     }
-    let mut lines: Vec<(String, String)> = rows
-        .iter()
-        .map(|row| (row.name.as_str().to_owned(), row.words()))
-        .collect();
-    for hook in &hooks.configured {
-        lines.push((one_line(&hook.event), configured_words(hook, hooks)));
+    let mut lines = Vec::new();
+    for row in rows {
+        let is_done = is_report && row.did != Some(HookDone::Left);
+        lines.push((row.name.as_str().to_owned(), row.words(), is_done));
     }
-    let wide = lines.iter().map(|(name, _)| name.len()).max();
+    for hook in &hooks.configured {
+        let words = configured_words(hook, hooks);
+        lines.push((one_line(&hook.event), words, is_report));
+    }
+    let wide = lines.iter().map(|(name, ..)| name.len()).max();
     let wide = wide.unwrap_or_default();
-    for (name, words) in lines {
-        ui.answer(&format!("{name:wide$}  {words}\n"))?;
+    for (name, words, is_done) in lines {
+        let line = format!("{name:wide$}  {words}\n");
+        if is_done {
+            ui.done(&line)?;
+        } else {
+            ui.answer(&line)?;
+        }
     }
     ui.status(&format!("in {}", shown(workspace, &hooks.directory)));
     Ok(())

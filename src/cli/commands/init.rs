@@ -236,13 +236,13 @@ fn report(
             ("removed", removed),
         ] {
             for path in paths {
-                ui.answer(&format!("{what} {path}\n"))?;
+                ui.done(&format!("{what} {path}\n"))?;
             }
         }
         let driver = args.merge_driver.then_some("the merge driver");
         let alias = args.log_alias.then_some("the alias `git log-code`");
         for what in [driver, alias].into_iter().flatten() {
-            ui.answer(&format!(
+            ui.done(&format!(
                 "set {what} in the git configuration of this clone\n"
             ))?;
         }
@@ -252,7 +252,7 @@ fn report(
             } else {
                 "Everything is already set up."
             };
-            ui.answer(&format!("{nothing}\n"))?;
+            ui.done(&format!("{nothing}\n"))?;
         }
         files
             .findings

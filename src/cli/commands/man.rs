@@ -24,23 +24,22 @@ pub struct ManArgs {
 pub fn run(args: &ManArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut command = command_line();
     if let Some(directory) = &args.dir {
-        std::fs::create_dir_all(directory).map_err(|error| {
+        let target = context.start.join(directory);
+        std::fs::create_dir_all(&target).map_err(|error| {
             let message = format!(
                 "cannot write manual pages to {}: {error}",
                 directory.display()
             );
             Failure::new(Code::Io, message)
         })?;
-        let written = write(&command, directory)?;
-        report::text(
-            context,
-            ui,
-            &format!(
-                "wrote {} to {}\n",
-                counted(written, "page"),
-                directory.display()
-            ),
-        )?;
+        let written = write(&command, &target)?;
+        let pages = counted(written, "page");
+        let text = format!("wrote {pages} to {}\n", directory.display());
+        if context.global.json {
+            report::text(context, ui, &text)?;
+        } else {
+            ui.done(&text)?;
+        }
         return Ok(ExitCode::Fine);
     }
     let command = help::command_named(&mut command, &args.page)?.clone();

@@ -232,13 +232,12 @@ fn fmt(
         };
         ui.document(&answer)?;
     } else {
-        let what = if args.check {
-            "the diagram is out of date"
-        } else {
-            "redrew the diagram"
-        };
         for path in &stale {
-            ui.answer(&format!("{path}: {what}\n"))?;
+            if args.check {
+                ui.answer(&format!("{path}: the diagram is out of date\n"))?;
+            } else {
+                ui.done(&format!("{path}: redrew the diagram\n"))?;
+            }
         }
     }
     Ok(if args.check && !stale.is_empty() {

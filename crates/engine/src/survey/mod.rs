@@ -54,7 +54,7 @@ pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use overview::{unjudged, unread};
 pub use reader::Reader;
 pub use setting::Settings;
-pub use setup::Purpose;
+pub use setup::{Purpose, start_directory};
 pub use sight::{KeptKey, Look, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 

@@ -57,9 +57,7 @@ impl Workspace {
         environment: Environment,
         known: Option<&KnownSettings>,
     ) -> Result<Self, Error> {
-        let start = start
-            .canonicalize()
-            .map_err(|error| no_directory(start, &error))?;
+        let start = start_directory(start)?;
         let environment = environment.seen_from(&start);
         let found = Store::discover(&start, &environment)?;
         let writes = purpose != Purpose::Look;
@@ -159,6 +157,15 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+/// The directory in which to start, without links. Returns an error if there is none.
+pub fn start_directory(start: &Path) -> Result<PathBuf, Error> {
+    let found = start.canonicalize().and_then(|found| match found.is_dir() {
+        true => Ok(found),
+        false => Err(io::ErrorKind::NotADirectory.into()),
+    });
+    found.map_err(|error| no_directory(start, &error))
 }
 
 fn no_directory(path: &Path, error: &io::Error) -> Error {

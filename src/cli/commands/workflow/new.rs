@@ -341,11 +341,11 @@ fn write(
     }
     for (paths, what) in [(&made, "made"), (&replaced, "replaced")] {
         for path in paths {
-            ui.answer(&format!("{what} {path}\n"))?;
+            ui.done(&format!("{what} {path}\n"))?;
         }
     }
     if made.is_empty() && replaced.is_empty() {
-        ui.answer("Everything is up to date.\n")?;
+        ui.done("Everything is up to date.\n")?;
     }
     let name = shell_word(&args.name);
     // An uncommitted workflow proves nothing in the audit, so commit it first.
