@@ -98,12 +98,12 @@ pub(super) fn run(
     let Some(shell) = shells.completer(&name) else {
         return ExitCode::Usage as u8;
     };
-    let told = words
+    let texts = words
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let line = Arc::new(Line {
-        words: told,
+        words: texts,
         environment: Caller::from_environment(variable).environment,
     });
     let mut command = with_candidates(command_line(), &line);
@@ -126,13 +126,13 @@ pub(super) fn at_prompt(
     environment: Environment,
 ) -> Vec<(String, Option<String>)> {
     let start_words = ["-C".to_owned(), start.to_string_lossy().into_owned()];
-    let told = start_words
+    let texts = start_words
         .into_iter()
         .chain(in_use.map(str::to_owned))
         .chain(words.iter().cloned())
         .collect();
     let line = Arc::new(Line {
-        words: told,
+        words: texts,
         environment,
     });
     let index = words.len();

@@ -239,9 +239,9 @@ impl LogScreen {
     }
 
     fn end(&self) {
-        let (told, shown) = channel();
+        let (ended, shown) = channel();
         let until = Instant::now() + STUCK;
-        let mut end = LogShown::End(told);
+        let mut end = LogShown::End(ended);
         while let Err(TrySendError::Full(back)) = self.send.try_send(end) {
             if Instant::now() > until {
                 return;
@@ -271,7 +271,7 @@ fn show(ui: &Ui, receive: &Receiver<LogShown>, missed: &AtomicUsize) {
     for shown in receive {
         match shown {
             LogShown::Line(text) => ui.problem(&text),
-            LogShown::End(told) => drop(told.send(())),
+            LogShown::End(ended) => drop(ended.send(())),
         }
         let missed = missed.swap(0, Ordering::Relaxed);
         if missed > 0 {

@@ -533,7 +533,7 @@ pub fn command_line() -> Command {
 /// A command with those of these examples that are its own.
 fn with_examples(command: Command, all: &[Examples]) -> Command {
     match all.iter().find(|(name, _)| *name == command.get_name()) {
-        Some((_, examples)) => command.after_long_help(told(examples)),
+        Some((_, examples)) => command.after_long_help(examples_text(examples)),
         None => command,
     }
 }
@@ -555,7 +555,7 @@ fn groups(command: &Command) -> String {
     out
 }
 
-fn told(examples: &[(&str, &str); 2]) -> String {
+fn examples_text(examples: &[(&str, &str); 2]) -> String {
     let wide = examples
         .iter()
         .map(|(typed, _)| typed.len())

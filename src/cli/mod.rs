@@ -103,7 +103,7 @@ impl Context {
             .findings()
             .iter()
             .filter(|finding| finding.is_error());
-        let told = if self.global.json {
+        let own = if self.global.json {
             errors.next()
         } else {
             errors.next_back()
@@ -113,9 +113,9 @@ impl Context {
             .settings()
             .findings()
             .iter()
-            .filter(|finding| Some(*finding) != told.as_ref());
+            .filter(|finding| Some(*finding) != own.as_ref());
         others.for_each(|finding| ui.finding(finding));
-        told.map_or(Ok(workspace), |error| Err(Failure::from(error)))
+        own.map_or(Ok(workspace), |error| Err(Failure::from(error)))
     }
 
     /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.
@@ -167,8 +167,8 @@ impl Context {
     fn show_looks(&self, workspace: &Workspace, total: Option<usize>, ui: &Ui) {
         if ui.live && !self.global.json {
             let progress = WorkProgress::new(ui);
-            workspace.reader().tell_looks(move |looks| {
-                progress.tell(|| format!("looked at {}", of_total(looks, total, "tasks")))
+            workspace.reader().report_looks(move |looks| {
+                progress.show(|| format!("looked at {}", of_total(looks, total, "tasks")))
             });
         }
     }

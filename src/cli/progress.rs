@@ -27,7 +27,7 @@ impl WorkProgress {
     }
 
     /// Shows how far the work is, if it is time to.
-    pub(super) fn tell(&self, text: impl FnOnce() -> String) {
+    pub(super) fn show(&self, text: impl FnOnce() -> String) {
         let now = Instant::now();
         let is_early = now - self.begun < AFTER;
         if !self.ui.live || is_early || self.shown.get().is_some_and(|shown| now - shown < EVERY) {

@@ -324,7 +324,7 @@ fn costs(world: &World) -> (usize, Counted) {
     };
     let told = workspace
         .crew()
-        .tell_each(&tasks, &keeper, |workspace, sight| {
+        .answer_each(&tasks, &keeper, |workspace, sight| {
             TaskStatus::of(&workspace.subject(sight))
         });
     assert!(told.iter().all(Result::is_ok));

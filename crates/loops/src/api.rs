@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use orch_base::{Code, Error, Hint};
 use orch_core::decide::{State, WHY};
 use orch_core::record::LogEvent;
-use orch_engine::gather::told_of_each;
+use orch_engine::gather::answers_of_each;
 use orch_engine::random;
 use orch_engine::run::RunFiles;
 use orch_engine::survey::{Caller, Reader, Sight, Workspace};
@@ -573,7 +573,7 @@ impl Loops<'_> {
 pub(super) fn all_loops(workspace: &Workspace) -> Result<Vec<LoopView>, Error> {
     let mut tasks = workspace.finder().tasks()?;
     tasks.retain(|task| !task.id.is_archived());
-    let (views, _) = told_of_each(workspace, &tasks, view, |_, _| None);
+    let (views, _) = answers_of_each(workspace, &tasks, view, |_, _| None);
     Ok(views.into_iter().flatten().collect())
 }
 

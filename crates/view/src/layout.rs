@@ -365,19 +365,19 @@ mod tests {
             plain("a long text"),
             plain("another long text"),
         ]];
-        let told = |whole: &[usize], width| columns(&wide, whole, 0, Paint::PLAIN, width);
-        assert_eq!(told(&[], 30), "t-1  a long text  another lon…\n");
-        assert_eq!(told(&[2], 30), "t-1  a long text\n    another long text\n");
+        let drawn = |whole: &[usize], width| columns(&wide, whole, 0, Paint::PLAIN, width);
+        assert_eq!(drawn(&[], 30), "t-1  a long text  another lon…\n");
+        assert_eq!(drawn(&[2], 30), "t-1  a long text\n    another long text\n");
         assert_eq!(
-            told(&[0, 1, 2], 20),
+            drawn(&[0, 1, 2], 20),
             "t-1  a long text\n    another long text\n"
         );
     }
 
     #[test]
     fn ages_are_short() {
-        let told = |seconds| ago(Timestamp::from_seconds(0), Timestamp::from_seconds(seconds));
-        let ages = [-5, 59, 60, 3_599, 7_200, 86_399, 172_800, 864_000_000].map(told);
+        let drawn = |seconds| ago(Timestamp::from_seconds(0), Timestamp::from_seconds(seconds));
+        let ages = [-5, 59, 60, 3_599, 7_200, 86_399, 172_800, 864_000_000].map(drawn);
         let expected = [
             "just now",
             "just now",

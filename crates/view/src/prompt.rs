@@ -314,11 +314,11 @@ fn problems(out: &mut String, expected: &Expected) {
         return;
     }
     out.push_str(&format!("\nIts problems. {QUOTED}\n\n"));
-    let told = expected
+    let findings = expected
         .problems
         .iter()
         .filter(|finding| !finding.is_detail());
-    told.for_each(|finding| problem(out, finding));
+    findings.for_each(|finding| problem(out, finding));
 }
 
 fn problem(out: &mut String, finding: &Finding) {

@@ -404,8 +404,8 @@ impl TaskStatus {
         let mut lines = Self::rows(tasks, shape, paint, form);
         for (line, task) in lines.iter_mut().zip(tasks) {
             if let Some(disagreement) = task.disagreement() {
-                let told = shorten(disagreement, form.width.saturating_sub(6));
-                line.push_str(&format!("      {}\n", paint.paint(Style::Warn, &told)));
+                let text = shorten(disagreement, form.width.saturating_sub(6));
+                line.push_str(&format!("      {}\n", paint.paint(Style::Warn, &text)));
             }
         }
         lines

@@ -320,11 +320,11 @@ fn expectation(
 
 /// Why a file is expected; nothing if one of its problems says the same.
 pub(super) fn own_reason(expected: &Expected) -> String {
-    let is_told = expected
+    let is_repeated = expected
         .problems
         .iter()
         .any(|problem| problem.message == expected.because);
-    if is_told {
+    if is_repeated {
         String::new()
     } else {
         one_line(&expected.because)

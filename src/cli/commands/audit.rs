@@ -58,7 +58,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let workspace = context.bare_workspace()?;
     let progress = WorkProgress::new(ui);
     let replayed =
-        |done: usize, total: usize| progress.tell(|| format!("replayed {done} of {total} commits"));
+        |done: usize, total: usize| progress.show(|| format!("replayed {done} of {total} commits"));
     let progress: Option<&dyn Fn(usize, usize)> = (!context.global.json).then_some(&replayed);
     let proven = args
         .incremental

@@ -73,12 +73,11 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let is_quiet = args.staged || args.stdin_refs;
     print(&checked, form, is_quiet, ui)?;
     // What is looser is for people to judge, unless the caller says otherwise.
-    let is_told =
+    let only_reports =
         |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
-    let is_fine = checked
-        .findings
-        .iter()
-        .all(|finding| finding.severity == Severity::Note || (is_told(finding) && !args.strict));
+    let is_fine = checked.findings.iter().all(|finding| {
+        finding.severity == Severity::Note || (only_reports(finding) && !args.strict)
+    });
     let found = if is_fine {
         ExitCode::Fine
     } else {

@@ -156,12 +156,12 @@ mod tests {
             let has_route = routes_of(command).next().is_some();
             let has_reason = NOT_IN_API.iter().any(|(name, _)| is_of(command, name));
             // Some subcommands of a group with a reason have a route.
-            let is_told = if command.contains(' ') {
+            let is_documented = if command.contains(' ') {
                 has_route || has_reason
             } else {
                 has_route != has_reason
             };
-            assert!(is_told, "{command}: {has_route} {has_reason}");
+            assert!(is_documented, "{command}: {has_route} {has_reason}");
         }
         for (name, _) in NOT_IN_API {
             assert!(

@@ -40,21 +40,21 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         }
         None => (gather::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    let (mut told, mut faults) = (Vec::new(), Vec::new());
+    let (mut read, mut faults) = (Vec::new(), Vec::new());
     for (task, story) in tasks
         .iter()
         .zip(orch_engine::history::stories(&workspace, &tasks)?)
     {
         match story {
-            Ok(story) => told.push((task, story)),
+            Ok(story) => read.push((task, story)),
             Err(error) => faults.push((task, error)),
         }
     }
-    let exit = match told.iter().any(|(_, story)| story.is_damaged) {
+    let exit = match read.iter().any(|(_, story)| story.is_damaged) {
         true => ExitCode::No,
         false => ExitCode::Fine,
     };
-    let short: Vec<&(&TaskRef, Story)> = told
+    let short: Vec<&(&TaskRef, Story)> = read
         .iter()
         .filter(|(_, story)| story.is_damaged || story.steps.is_empty())
         .collect();
@@ -73,7 +73,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let entries = in_order(
         workspace
             .crew()
-            .map_each(&told, |_, (task, story)| views(task, story)),
+            .map_each(&read, |_, (task, story)| views(task, story)),
     );
     // Without any step, the first reason is the answer.
     let answer = match entries.is_empty() {

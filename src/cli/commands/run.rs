@@ -184,11 +184,11 @@ struct RunTerminal<'a> {
 
 impl Attendant for RunTerminal<'_> {
     fn begins(&mut self, stop: &StopFlag) {
-        let (flag, tell) = (stop.clone(), self.live.voice());
+        let (flag, say) = (stop.clone(), self.live.voice());
         self.context.interrupts.drives(stop.clone());
         self.context.interrupts.instead(move || {
             flag.stop();
-            tell("ending the run; press Ctrl-C again to end it at once".to_owned());
+            say("ending the run; press Ctrl-C again to end it at once".to_owned());
         });
     }
 

@@ -115,7 +115,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
 pub(super) const CACHE: &str = "status";
 
 /// The status of a task.
-pub(super) fn told(reader: &Reader, sight: &Sight) -> Box<TaskStatus> {
+pub(super) fn row_of(reader: &Reader, sight: &Sight) -> Box<TaskStatus> {
     TaskStatus::of(&reader.subject(sight)).into()
 }
 
@@ -154,7 +154,7 @@ fn answer(
         found => found?,
     };
     begin(tasks.len());
-    let looked = workspace.crew().tell_each(&tasks, &KEPT, told);
+    let looked = workspace.crew().answer_each(&tasks, &KEPT, row_of);
     let (mut rows, mut problems) = gather::sorted(&tasks, looked, gather::unread_status);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();

@@ -92,7 +92,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if let Some(fault) = fault {
         answer.problems.push(unjudged(&fault));
     }
-    tell(&answer, args, context, ui)?;
+    print(&answer, args, context, ui)?;
     Ok(answer.exit(args))
 }
 
@@ -118,7 +118,7 @@ impl Answer {
     }
 }
 
-fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn print(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let mut shown = answer.envelope.clone();
     if context.caller.kind == ActorKind::Agent && !context.global.json {
         // An agent is offered no order against the rules. In JSON, `by` says that a person may give it.
@@ -192,7 +192,7 @@ fn answer(
             ..MostUrgent::default()
         },
     };
-    let tell = |reader: &Reader, sight: &Sight| {
+    let suggested = |reader: &Reader, sight: &Sight| {
         let subject = reader.subject(sight);
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
@@ -212,16 +212,16 @@ fn answer(
             own,
         )
     };
-    let (told, found) = gather::told_of_each(workspace, &chosen.tasks, tell, failed);
-    let done = chosen.done + told.iter().filter(|(_, is_done, _)| *is_done).count();
+    let (answers, found) = gather::answers_of_each(workspace, &chosen.tasks, suggested, failed);
+    let done = chosen.done + answers.iter().filter(|(_, is_done, _)| *is_done).count();
     let mut problems = chosen.problems;
     let is_new = |found: &Diagnostic| !problems.contains(found);
     let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
     problems.extend(new.into_iter().chain(misnamed));
     let repository = gather::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.
-    let own: Vec<Diagnostic> = told.iter().filter_map(|(.., own)| own.clone()).collect();
-    let mut wanted: Vec<_> = told.into_iter().filter_map(|(told, ..)| told).collect();
+    let own: Vec<Diagnostic> = answers.iter().filter_map(|(.., own)| own.clone()).collect();
+    let mut wanted: Vec<_> = answers.into_iter().filter_map(|(one, ..)| one).collect();
     wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
     let suggestions = wanted
         .into_iter()
@@ -271,10 +271,10 @@ impl MostUrgent {
         limit: usize,
         is_wanted: impl Fn(Owner, bool) -> bool,
     ) -> Self {
-        let told = workspace
+        let answers = workspace
             .crew()
-            .tell_each(tasks, &status::KEPT, status::told);
-        let (rows, problems) = gather::sorted(tasks, told, gather::unread_status);
+            .answer_each(tasks, &status::KEPT, status::row_of);
+        let (rows, problems) = gather::sorted(tasks, answers, gather::unread_status);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
         let mut wanted: Vec<_> = rows
@@ -320,13 +320,13 @@ fn wait(
     };
     match drive::wait_for(workspace, until, begin, news)? {
         Waited::News(now) => {
-            tell(&now, args, context, ui)?;
+            print(&now, args, context, ui)?;
             Ok(now.exit(args))
         }
         Waited::TimedOut => {
             before
                 .get()
-                .map_or(Ok(()), |before| tell(before, args, context, ui))?;
+                .map_or(Ok(()), |before| print(before, args, context, ui))?;
             Ok(ExitCode::No)
         }
         Waited::Stopped => Ok(ExitCode::Interrupted),

@@ -34,12 +34,12 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         } else {
             "nothing is trusted here"
         });
-        return tell(Vec::new(), revoked, context, ui);
+        return print(Vec::new(), revoked, context, ui);
     }
     if args.show {
         let all = drive::trustees(&writer)?;
         let is_whole = all.iter().all(|one| one.is_trusted);
-        tell(all, false, context, ui)?;
+        print(all, false, context, ui)?;
         return Ok(if is_whole {
             ExitCode::Fine
         } else {
@@ -50,10 +50,10 @@ pub fn run(args: &TrustArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if new.is_empty() {
         ui.status("everything that orch may start is already trusted");
     }
-    tell(new, false, context, ui)
+    print(new, false, context, ui)
 }
 
-fn tell(
+fn print(
     trustees: Vec<Trustee>,
     revoked: bool,
     context: &Context,
@@ -87,12 +87,12 @@ fn tell(
     } in trustees
     {
         let signed = secret.map_or_else(String::new, |name| format!(", signed with ${name}"));
-        let told = argv
+        let what = argv
             .map(|argv| command(&argv))
             .or(webhook.map(|url| format!("post to {url}{signed}")));
-        let told = told.map(|told| format!("  {told}")).unwrap_or_default();
+        let what = what.map(|what| format!("  {what}")).unwrap_or_default();
         ui.answer(&format!(
-            "{}  {name}{told}\n",
+            "{}  {name}{what}\n",
             if trusted {
                 "trusted    "
             } else {

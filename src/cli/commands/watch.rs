@@ -70,7 +70,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     context.interrupts.instead(move || handle.stop());
     watch.run(&mut |workspace, effect| {
         give_word(&mut notifier, workspace, &effect, context, ui);
-        tell(workspace, effect, context, ui)
+        print(workspace, effect, context, ui)
     })?;
     show(
         Happening::Stopped {
@@ -110,7 +110,7 @@ fn once(
                 (_, code) => code,
             };
             give_word(&mut notifier, watching.workspace(), &effect, context, ui);
-            tell(watching.workspace(), effect, context, ui)?;
+            print(watching.workspace(), effect, context, ui)?;
         }
         part = watching.go_on();
     }
@@ -146,7 +146,7 @@ fn give_word(
 }
 
 /// Prints an effect of the watch.
-fn tell(
+fn print(
     workspace: &Workspace,
     effect: WatchEffect,
     context: &Context,

@@ -286,12 +286,12 @@ mod tests {
 
     #[test]
     fn a_change_of_the_settings_is_looser_or_unclear_or_nothing() {
-        type Told<'t> = (Option<u32>, &'t str, bool);
+        type ExpectedChange<'t> = (Option<u32>, &'t str, bool);
         const BASE: &str =
             "`base` under `[git]` changed, which says where the commits of a task begin";
         const PROTECTED: &str = "`protected` under `[git]` changed, and without `base` it says what a branch is compared with";
         const BRANCH: &str = "`task_branch` under `[git]` changed, which says how a branch names the task of its commits";
-        let cases: &[(&str, &str, &[Told<'_>])] = &[
+        let cases: &[(&str, &str, &[ExpectedChange<'_>])] = &[
             (
                 "",
                 "[people]\norders = \"anyone\"",

@@ -794,7 +794,7 @@ mod tests {
         ] {
             let unknown = unknown_workflows(text, "orch.toml", &known);
             let findings: Vec<Diagnostic> = unknown.into_iter().map(|one| one.finding).collect();
-            let told = |finding| {
+            let summary = |finding| {
                 format!(
                     "{} ({})",
                     shown(finding),
@@ -802,7 +802,7 @@ mod tests {
                 )
             };
             assert_eq!(
-                findings.iter().map(told).collect::<Vec<_>>(),
+                findings.iter().map(summary).collect::<Vec<_>>(),
                 expected,
                 "{text}"
             );

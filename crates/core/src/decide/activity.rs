@@ -391,7 +391,7 @@ fn refuse_undone(
         Ok(true) => Ok(()),
         Ok(false) => {
             let text = action.ensures.text();
-            let told = format!(
+            let message = format!(
                 "`{}` reports success, but `{text}` does not hold",
                 action.name
             );
@@ -405,9 +405,9 @@ fn refuse_undone(
                 }
             }
             Err(if faults.is_empty() {
-                told
+                message
             } else {
-                format!("{told}: {}", faults.join("; "))
+                format!("{message}: {}", faults.join("; "))
             }
             .into())
         }

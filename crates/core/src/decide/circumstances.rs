@@ -151,7 +151,7 @@ pub fn conclude(
         // A command would act on the present files, not on the past ones that were evaluated.
         decision.options.clear();
     }
-    tell_lost(workflow, facts, &mut decision, &restores);
+    report_lost(workflow, facts, &mut decision, &restores);
     decision
         .options
         .splice(0..0, restores.into_iter().map(|(_, restore)| restore));
@@ -376,7 +376,7 @@ fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circum
 
 /// Says how to restore the evidence of earlier phases that is gone: in the hint of each finding, and in the reason
 /// where the next step can be the end of the task, which is closed without that evidence.
-fn tell_lost(
+fn report_lost(
     workflow: &Workflow,
     facts: &Facts,
     decision: &mut Decision,

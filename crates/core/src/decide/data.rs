@@ -436,8 +436,9 @@ mod tests {
                 .iter()
                 .map(|pointer| (*pointer).to_owned())
                 .collect();
-            let told = changed_outside(&object(before.clone()), &object(after.clone()), &allowed);
-            assert_eq!(told.as_deref(), found, "{before} {after} {allowed:?}");
+            let changed =
+                changed_outside(&object(before.clone()), &object(after.clone()), &allowed);
+            assert_eq!(changed.as_deref(), found, "{before} {after} {allowed:?}");
         }
     }
 

@@ -306,8 +306,9 @@ impl Lapse {
     /// That it names another time of entry than that at which its phase was entered, in words; `None` if it does not.
     #[must_use]
     pub fn entered_otherwise(&self, phase: &PhaseId, entered: Timestamp) -> Option<String> {
-        let told = self.entered;
-        (told != entered).then(|| format!("`{phase}` was entered at {entered}, and not at {told}"))
+        let named = self.entered;
+        (named != entered)
+            .then(|| format!("`{phase}` was entered at {entered}, and not at {named}"))
     }
 }
 

@@ -539,7 +539,7 @@ impl Judge<'_> {
             Some(fired) => self.conclude(fired, &mut decision),
             None => expect::nothing_fired(self, &mut decision),
         }
-        self.grounds().tell_fallen(&mut decision);
+        self.grounds().report_fallen(&mut decision);
         decision
     }
 
@@ -738,7 +738,7 @@ impl Judge<'_> {
 
     /// Says of a task whose file was moved away that it is gone, where the rules lead nowhere without the file.
     fn gone(&self, to: Option<&RepoPath>, decision: &mut Decision) {
-        let told = match to {
+        let message = match to {
             Some(path) => format!("the file of the task is gone: it is {path} now"),
             None => "the file of the task is gone".to_owned(),
         };
@@ -748,12 +748,12 @@ impl Judge<'_> {
                     what: "the archive".to_owned(),
                     owner: Owner::Human,
                 };
-                decision.reason.clone_from(&told);
+                decision.reason.clone_from(&message);
                 decision.rule = None;
                 decision.expects.clear();
                 decision.options.clear();
             }
-            Verdict::Done { .. } => decision.reason = format!("{}; {told}", decision.reason),
+            Verdict::Done { .. } => decision.reason = format!("{}; {message}", decision.reason),
             _ => return,
         }
         decision
@@ -765,7 +765,7 @@ impl Judge<'_> {
         let place = Place::file(to.unwrap_or(&self.facts.shown()));
         decision
             .diagnostics
-            .push(Diagnostic::note(Code::TaskGone, told).at(place));
+            .push(Diagnostic::note(Code::TaskGone, message).at(place));
         // In the archive it is already where it belongs.
         if to.is_some() {
             decision

@@ -375,9 +375,9 @@ impl Grounds<'_> {
             against.insert(&moved.path);
             if !moved.is_undone && standing.left_over.is_none() {
                 let path = &moved.path;
-                let told =
+                let left_over =
                     format!("{path} is neither as it was judged nor as it was before the task");
-                standing.left_over = Some(told);
+                standing.left_over = Some(left_over);
             }
         }
 
@@ -549,7 +549,7 @@ impl Grounds<'_> {
     }
 
     /// Says first what does not stand, if a good end is next.
-    pub(super) fn tell_fallen(&self, decision: &mut Decision) {
+    pub(super) fn report_fallen(&self, decision: &mut Decision) {
         if !self.judge.workflow.may_end_well(&self.judge.phase.id)
             || !matches!(decision.verdict, Verdict::Wait { .. })
         {
@@ -558,9 +558,9 @@ impl Grounds<'_> {
         let grounds = decision.grounds.iter();
         let fallen =
             grounds.filter_map(|ground| Some((&ground.artifact, ground.why_not.as_deref()?)));
-        let told = fallen_in_words(fallen);
-        if !told.is_empty() {
-            decision.reason = format!("{told}; {}", decision.reason);
+        let words = fallen_in_words(fallen);
+        if !words.is_empty() {
+            decision.reason = format!("{words}; {}", decision.reason);
         }
     }
 
@@ -584,8 +584,8 @@ pub(super) fn outdated_in_words(outdated: &[&BrokenNeed]) -> Option<String> {
     let named = outdated
         .iter()
         .filter_map(|one| Some((&one.artifact, one.outdated.as_deref()?)));
-    let told = fallen_in_words(named);
-    if told.is_empty() { None } else { Some(told) }
+    let words = fallen_in_words(named);
+    if words.is_empty() { None } else { Some(words) }
 }
 
 /// What does not stand, in words: evidence with the same reason together.
@@ -598,13 +598,13 @@ fn fallen_in_words<'g>(fallen: impl IntoIterator<Item = (&'g ArtifactName, &'g s
             None => groups.push((why, vec![named])),
         }
     }
-    let told = groups
+    let words = groups
         .iter()
         .map(|(why, names)| match why.strip_prefix("was ") {
             Some(what) if names.len() > 1 => format!("{} were {what}", and_join(names)),
             _ => format!("{} {why}", and_join(names)),
         });
-    told.collect::<Vec<_>>().join("; ")
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// Whether a later change of a file concerns the change of the task. If nobody knows what the plan names, any file may be

@@ -397,12 +397,13 @@ mod tests {
         let done = read(r#"{"status": "success", "message": "which?"}"#).expect("a result");
         assert_eq!(done.question, None);
         for word in ["needs-input", "waiting", "SUCCESS", "ok?"] {
-            let told =
+            let refused =
                 read(&format!("ACTION_RESULT:\n- status: {word}\n")).expect_err("an unknown word");
             assert!(
-                told.as_str()
+                refused
+                    .as_str()
                     .contains("it must be success, failed or needs_input"),
-                "{told}"
+                "{refused}"
             );
         }
     }

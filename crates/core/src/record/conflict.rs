@@ -87,12 +87,12 @@ pub fn united_lines(ours: &str, theirs: &str) -> String {
     if second < first {
         (first, second) = (second, first);
     }
-    let mut told = HashSet::new();
+    let mut seen = HashSet::new();
     let mut united = ours[..shared].to_owned();
     for line in first
         .lines()
         .chain(second.lines())
-        .filter(|line| told.insert(*line))
+        .filter(|line| seen.insert(*line))
     {
         united.push_str(line);
         united.push('\n');

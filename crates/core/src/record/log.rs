@@ -440,19 +440,19 @@ pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
 
 /// Events in words: the first of them, and how many more there are.
 #[must_use]
-pub fn told_events(events: &[LogEvent]) -> String {
+pub fn listed_events(events: &[LogEvent]) -> String {
     let Some(first) = events.first() else {
         return String::new();
     };
-    let told = format!(
+    let first = format!(
         "{} to {} ({})",
         first.entry.kind.as_str(),
         first.entry.to,
         first.id.short()
     );
     match events.len() {
-        1 => told,
-        many => format!("{told} and {} more", many - 1),
+        1 => first,
+        many => format!("{first} and {} more", many - 1),
     }
 }
 

@@ -30,8 +30,8 @@ pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use known_log::KnownLog;
 pub use layout::{AFTER_CHANGING, StateLayout};
 pub use log::{
-    EventLog, LogFault, LogFaultKind, LogPeek, has_later_version, has_lost_events, lost_events,
-    told_events, whole_lines,
+    EventLog, LogFault, LogFaultKind, LogPeek, has_later_version, has_lost_events, listed_events,
+    lost_events, whole_lines,
 };
 pub use log_event::{LogEvent, NotAnEvent};
 pub use other_format::{format_of_log, log_in_format};

@@ -514,12 +514,12 @@ fn merge_bases_are_the_common_ancestors_that_no_other_one_follows() {
         (&["c", "d"], "f", &["b"]),
         (&["p"], "z", &[]),
     ] {
-        let told = log.merge_bases(&these.iter().map(id).collect::<Vec<_>>(), &ids[that]);
-        assert_eq!(told, log.sorted(bases.iter().map(id)), "{these:?} {that}");
+        let found = log.merge_bases(&these.iter().map(id).collect::<Vec<_>>(), &ids[that]);
+        assert_eq!(found, log.sorted(bases.iter().map(id)), "{these:?} {that}");
         if let [this] = these {
             assert_eq!(
                 log.merge_bases(&[ids[that]], &ids[*this]),
-                told,
+                found,
                 "whoever asks"
             );
         }
@@ -577,9 +577,9 @@ fn a_line_that_is_no_event_names_the_first_member_that_is_wrong() {
         assert!(line.contains(from), "{from} in {line}");
         let body = format!("{{{}", &line.replacen(from, to, 1)[49..]);
         let id = Digest::of_blob(body.as_bytes());
-        let told =
+        let found =
             LogEvent::read(&format!("{{\"id\":\"{id}\",{}", &body[1..])).expect_err("no event");
-        assert_eq!(told, NotAnEvent::Member(named), "{to}");
+        assert_eq!(found, NotAnEvent::Member(named), "{to}");
     }
 }
 

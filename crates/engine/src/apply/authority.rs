@@ -69,7 +69,7 @@ impl Authority<'_> {
         let mut stamp = stamp;
         if let Some((task, run)) = &above {
             stamp.by.kind = ActorKind::Agent;
-            self.tell_run(task, run, ordered);
+            self.notify_run(task, run, ordered);
         }
         let signs = people.orders == OrdersBy::Signed && self.callers.signs_verifiably()?;
         let sender = Sender {
@@ -127,7 +127,7 @@ impl Authority<'_> {
     }
 
     /// Asks the run to end, because its executor gave an order that needs a person.
-    fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
+    fn notify_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
         let files = self.callers.reader.run_files(task);
         let work = run.unsettled().map_or("the run", |work| work.work.name());
         let why = format!(

@@ -125,7 +125,7 @@ impl CommitGroup {
             waiting.is_led = true;
             return Ok(Role::Lead);
         }
-        let (role, told) = channel();
+        let (role, given) = channel();
         waiting.came += 1;
         let number = waiting.came;
         waiting.seats.push_back(Seat {
@@ -134,14 +134,14 @@ impl CommitGroup {
             role,
         });
         drop(waiting);
-        match told.recv_timeout(patience) {
-            Err(RecvTimeoutError::Timeout) => self.leave(number, &told),
+        match given.recv_timeout(patience) {
+            Err(RecvTimeoutError::Timeout) => self.leave(number, &given),
             role => role.map_err(|_| Error::moved()),
         }
     }
 
     /// Stops waiting, unless the turn has come meanwhile.
-    fn leave(&self, number: u64, told: &Receiver<Role>) -> Result<Role, Error> {
+    fn leave(&self, number: u64, given: &Receiver<Role>) -> Result<Role, Error> {
         let mut waiting = locked(&self.0);
         let before = waiting.seats.len();
         waiting.seats.retain(|seat| seat.number != number);
@@ -151,7 +151,7 @@ impl CommitGroup {
             ));
         }
         drop(waiting);
-        told.recv().map_err(|_| Error::moved())
+        given.recv().map_err(|_| Error::moved())
     }
 
     /// Takes along those that wait and are about other tasks than those before them.
@@ -180,13 +180,13 @@ impl CommitGroup {
         decide: impl FnOnce(&Head) -> Result<(P, Vec<PlannedCommit>), Error>,
     ) -> Result<(P, Landed), Error> {
         let head = transaction.head().clone();
-        let tell = |seat: Seat| {
+        let give_role = |seat: Seat| {
             let (plans, planned) = channel();
             // One that is gone sends no plan.
             let _ = seat.role.send(Role::Follow(head.clone(), plans));
             planned
         };
-        let others: Vec<_> = self.take_along(tasks).into_iter().map(tell).collect();
+        let others: Vec<_> = self.take_along(tasks).into_iter().map(give_role).collect();
         let own = decide(&head);
         // Waits for each of the others until it has sent its plan or given up.
         let others: Vec<Plan> = others

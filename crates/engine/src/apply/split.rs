@@ -735,8 +735,8 @@ impl Conflicts<'_> {
                 open = Some(first);
             }
         }
-        let told = texts.map(|texts| has(&texts.ours)).unwrap_or_default();
-        let ours = told.first().or(own.first()).copied().unwrap_or_default();
+        let in_text = texts.map(|texts| has(&texts.ours)).unwrap_or_default();
+        let ours = in_text.first().or(own.first()).copied().unwrap_or_default();
         Ok(TaskSides {
             parts,
             ours,

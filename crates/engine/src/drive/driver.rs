@@ -3,7 +3,7 @@
 use super::complete::{FileSets, incomplete_now};
 use super::trust::{refuse_untrusted, remember};
 use super::{
-    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, look_ahead,
+    Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
 };
 use crate::apply::Writer;
@@ -82,7 +82,7 @@ pub fn run(
     task: &TaskRef,
     options: &RunOptions,
     stop: &StopFlag,
-    tell: &mut Tell<'_>,
+    report: &mut Reporter<'_>,
 ) -> Result<RunEnd, Error> {
     let is_given = !options.command.is_empty();
     if is_given {
@@ -114,7 +114,7 @@ pub fn run(
             other => other?,
         }
     }
-    take_up(writer, &sight, (options, stop, None), tell)?
+    take_up(writer, &sight, (options, stop, None), report)?
         .ok_or_else(|| Error::busy(format!("another process runs task `{}`", task.id)))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn take_up(
     writer: &Writer<'_>,
     sight: &Sight,
     (options, stop, preset): (&RunOptions, &StopFlag, Option<(ControlRequest, String)>),
-    tell: &mut Tell<'_>,
+    report: &mut Reporter<'_>,
 ) -> Result<Option<RunEnd>, Error> {
     let workflow = sight.workflow();
     let mut budget = budget(workflow, options);
@@ -186,7 +186,7 @@ pub(super) fn take_up(
     adopt_orphans();
     super::leftovers::end_left(&files);
     tracing::info!(task = %sight.task.id, run = run.id, resumed = was_interrupted, "run started");
-    tell(&Happened::Begun {
+    report(&Happened::Begun {
         run: &run.id,
         resumed: was_interrupted,
     });
@@ -219,51 +219,51 @@ pub(super) fn take_up(
         has_performed: false,
         worked_from: None,
     };
-    let ended = drive.go(tell);
+    let ended = drive.go(report);
     ended.map(Some)
 }
 
 impl Drive<'_> {
     /// Executes effects until the run is over.
-    fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
-        let mut effect = self.step(RunEvent::Begun, tell);
+    fn go(mut self, report: &mut Reporter<'_>) -> Result<RunEnd, Error> {
+        let mut effect = self.step(RunEvent::Begun, report);
         while effect != RunEffect::Over {
             effect = match self.save_if_due(&effect) {
-                Err(error) => self.block(effect, error, tell),
-                Ok(()) => self.carry_out(effect, tell),
+                Err(error) => self.block(effect, error, report),
+                Ok(()) => self.carry_out(effect, report),
             };
         }
         self.close()
     }
 
-    fn carry_out(&mut self, effect: RunEffect, tell: &mut Tell<'_>) -> RunEffect {
+    fn carry_out(&mut self, effect: RunEffect, report: &mut Reporter<'_>) -> RunEffect {
         match effect {
-            RunEffect::LookBack => self.look_back(tell),
-            RunEffect::Judge => self.judge(tell),
-            RunEffect::Record(command) => self.record(command, tell),
+            RunEffect::LookBack => self.look_back(report),
+            RunEffect::Judge => self.judge(report),
+            RunEffect::Record(command) => self.record(command, report),
             RunEffect::Perform => {
                 self.worked_from = self
                     .sight
                     .as_ref()
                     .and_then(Sight::state)
                     .map(|state| state.rev);
-                let tried = self.perform(tell);
+                let tried = self.perform(report);
                 self.has_performed = true;
-                self.step(RunEvent::Performed(tried), tell)
+                self.step(RunEvent::Performed(tried), report)
             }
             RunEffect::Wait(time, following) => {
                 self.sight = None;
                 self.wait(time);
-                self.step(RunEvent::Waited(*following), tell)
+                self.step(RunEvent::Waited(*following), report)
             }
-            RunEffect::Finish(heeded) => self.finish(heeded, tell),
+            RunEffect::Finish(heeded) => self.finish(heeded, report),
             RunEffect::Over => RunEffect::Over,
         }
     }
 
     /// Feeds an event to the run machine, and reports what follows.
-    pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
-        let heard = self.heard(tell);
+    pub(super) fn step(&mut self, event: RunEvent<'_>, report: &mut Reporter<'_>) -> RunEffect {
+        let heard = self.heard(report);
         let now = Tick {
             time: self.time(),
             request: self.strongest(heard),
@@ -275,7 +275,7 @@ impl Drive<'_> {
         }
         for news in std::mem::take(&mut self.machine.news) {
             match &news {
-                News::Done { work, message } => tell(&Happened::Done {
+                News::Done { work, message } => report(&Happened::Done {
                     work,
                     message: message.as_deref(),
                 }),
@@ -287,7 +287,7 @@ impl Drive<'_> {
                         again,
                         "a try failed"
                     );
-                    tell(&Happened::Failed {
+                    report(&Happened::Failed {
                         work,
                         why,
                         wait: work.again,
@@ -299,7 +299,7 @@ impl Drive<'_> {
     }
 
     /// The pending control request. Reports, once, one that is none, or is for another run.
-    fn heard(&mut self, tell: &mut Tell<'_>) -> Option<Control> {
+    fn heard(&mut self, report: &mut Reporter<'_>) -> Option<Control> {
         let why = match self.files.control().request(&self.id) {
             Ok(control) => return control,
             Err(why) => why,
@@ -312,38 +312,38 @@ impl Drive<'_> {
             self.files.control().control_shown()
         );
         let hint = Hint::run(&["orch", "stop", self.task.id.as_str()]);
-        tell(&Happened::Note(
+        report(&Happened::Note(
             &Diagnostic::warning(Code::ControlUnreadable, message).hint(hint),
         ));
         self.bad_control = Some(why);
         None
     }
 
-    fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
+    fn judge(&mut self, report: &mut Reporter<'_>) -> RunEffect {
         let sight = match self
             .sight
             .take()
             .map_or_else(|| self.writer.workspace.look(self.task), Ok)
         {
             Ok(sight) => own(sight),
-            Err(error) => return self.block(RunEffect::Judge, error, tell),
+            Err(error) => return self.block(RunEffect::Judge, error, report),
         };
-        self.tell_decided(&sight, tell);
-        let sight = match self.completed(sight, tell) {
+        self.report_decided(&sight, report);
+        let sight = match self.completed(sight, report) {
             Ok(Ok(sight)) => sight,
             Ok(Err(why)) => {
                 let blocker = Blocker {
                     retry: RetryPolicy::Never(Ending::Waiting),
                     why,
                 };
-                return self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell);
+                return self.step(RunEvent::Blocked(RunEffect::Judge, blocker), report);
             }
-            Err(error) => return self.block(RunEffect::Judge, error, tell),
+            Err(error) => return self.block(RunEffect::Judge, error, report),
         };
         let has = |agent: &str| command_for(self.writer, [agent], self.options).is_some();
         let effect = match case(&sight, &has) {
-            Ok(case) => self.step(RunEvent::Judged(&case), tell),
-            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell),
+            Ok(case) => self.step(RunEvent::Judged(&case), report),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), report),
         };
         self.compiled = Arc::clone(&sight.compiled);
         self.sight = Some(sight);
@@ -355,20 +355,20 @@ impl Drive<'_> {
     fn completed(
         &mut self,
         mut sight: Sight,
-        tell: &mut Tell<'_>,
+        report: &mut Reporter<'_>,
     ) -> Result<Result<Sight, String>, Error> {
-        let mut told = String::new();
+        let mut last_why = String::new();
         while let Some(found) = incomplete_now(self.writer.workspace, &sight, &self.complete) {
             let Some(quiet) = found.quiet else {
                 return Ok(Err(found.why));
             };
             if !self.has_performed {
-                if told != found.why {
-                    tell(&Happened::Note(&Diagnostic::note(
+                if last_why != found.why {
+                    report(&Happened::Note(&Diagnostic::note(
                         Code::FilesIncomplete,
                         found.why.as_str(),
                     )));
-                    told = found.why;
+                    last_why = found.why;
                 }
                 self.wait(quiet);
                 if self.requested().is_some() {
@@ -382,7 +382,7 @@ impl Drive<'_> {
     }
 
     /// Reports which steps people have taken while an executor worked.
-    fn tell_decided(&mut self, sight: &Sight, tell: &mut Tell<'_>) {
+    fn report_decided(&mut self, sight: &Sight, report: &mut Reporter<'_>) {
         let (Some(from), Some(state)) = (self.worked_from.take(), sight.state()) else {
             return;
         };
@@ -396,7 +396,7 @@ impl Drive<'_> {
                 "{who} moved the task while the executor worked: {left} -> {} ({how})",
                 entry.to
             );
-            tell(&Happened::Note(&Diagnostic::note(
+            report(&Happened::Note(&Diagnostic::note(
                 Code::DecidedMeanwhile,
                 message,
             )));
@@ -408,7 +408,7 @@ impl Drive<'_> {
         &mut self,
         effect: RunEffect,
         error: Error,
-        tell: &mut Tell<'_>,
+        report: &mut Reporter<'_>,
     ) -> RunEffect {
         let retry = retry_policy(&error);
         if !self.is_held {
@@ -421,9 +421,9 @@ impl Drive<'_> {
         if matches!(retry, RetryPolicy::Never(_)) {
             self.fault.get_or_insert(error);
         } else if !std::mem::replace(&mut self.is_held, true) {
-            tell(&Happened::Held(&error));
+            report(&Happened::Held(&error));
         }
-        self.step(RunEvent::Blocked(effect, Blocker { retry, why }), tell)
+        self.step(RunEvent::Blocked(effect, Blocker { retry, why }), report)
     }
 
     /// The time that the run has used.
@@ -516,7 +516,7 @@ impl Drive<'_> {
         }
     }
 
-    fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
+    fn finish(&mut self, heeded: Option<ControlRequest>, report: &mut Reporter<'_>) -> RunEffect {
         if let Some(request) = heeded {
             tracing::info!(request = request.as_str(), "control request applied");
         }
@@ -525,9 +525,9 @@ impl Drive<'_> {
         match self.files.finish(&mut self.lock, &run, heeded) {
             Ok(control) => {
                 let request = control.map(|control| requested_by(control.request, &control.by));
-                self.step(RunEvent::Finished(request), tell)
+                self.step(RunEvent::Finished(request), report)
             }
-            Err(error) => self.block(RunEffect::Finish(heeded), error, tell),
+            Err(error) => self.block(RunEffect::Finish(heeded), error, report),
         }
     }
 

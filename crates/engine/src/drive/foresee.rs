@@ -23,7 +23,7 @@ pub fn foresee_run(
     let ahead = look_ahead(writer, &sight, options)?;
     refuse_idle(writer, &sight, &ahead, options)?;
     let budget = budget(sight.workflow(), options);
-    Ok(told(sight, ahead, budget.turns))
+    Ok(forecast(sight, ahead, budget.turns))
 }
 
 /// What comes before the first executor of a run, or before its end.
@@ -103,7 +103,7 @@ fn go(
     true
 }
 
-fn told(
+fn forecast(
     sight: Sight,
     RunAhead {
         due,

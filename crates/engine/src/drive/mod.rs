@@ -177,7 +177,7 @@ impl RunEnd {
 }
 
 /// Receives the events of a run.
-pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
+pub(super) type Reporter<'a> = dyn FnMut(&Happened<'_>) + 'a;
 
 /// The options of a run, with the command that the run it continues was started with, unless they name another.
 /// Returns an error if the record of that run cannot be read.

@@ -5,7 +5,7 @@
 //! itself, may read it.
 
 use super::driver::Drive;
-use super::{Happened, Tell};
+use super::{Happened, Reporter};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
 use orch_core::decide::Work;
 use orch_git::{GitGuard, durable};
@@ -46,9 +46,14 @@ impl Drive<'_> {
     }
 
     /// Reports what has changed since, and forgets what was written to the caches of `orch`.
-    pub(super) fn tell_overreach(&mut self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
-        self.tell_changed_settings(work, tell);
-        self.tell_changed_git(before, work, tell);
+    pub(super) fn report_overreach(
+        &mut self,
+        before: &TurnGuard,
+        work: &Work,
+        report: &mut Reporter<'_>,
+    ) {
+        self.report_changed_settings(work, report);
+        self.report_changed_git(before, work, report);
         let work = work.name();
         let mut note = |message: String| {
             tracing::warn!(
@@ -56,7 +61,7 @@ impl Drive<'_> {
                 message,
                 "files of orch changed while an executor worked"
             );
-            tell(&Happened::Note(&Diagnostic::warning(
+            report(&Happened::Note(&Diagnostic::warning(
                 Code::OwnFilesChanged,
                 message,
             )));
@@ -92,7 +97,7 @@ impl Drive<'_> {
 
     /// Reports the settings that changed while an executor worked. The run continues by those that it began with, so an
     /// executor gains nothing by it, and a person should look before another command reads them.
-    fn tell_changed_settings(&mut self, work: &Work, tell: &mut Tell<'_>) {
+    fn report_changed_settings(&mut self, work: &Work, report: &mut Reporter<'_>) {
         let changed = self.writer.workspace.changed_settings();
         if changed == self.changed_settings {
             return;
@@ -104,7 +109,7 @@ impl Drive<'_> {
         let paths: Vec<&str> = self.changed_settings.iter().map(RepoPath::as_str).collect();
         let hint = Hint::from("look at them before another command uses them: ")
             .command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat());
-        tell_changed(
+        report_changed(
             [
                 "settings",
                 "the run continues with those that it began with",
@@ -112,13 +117,13 @@ impl Drive<'_> {
             &paths,
             work,
             hint,
-            tell,
+            report,
         );
     }
 
     /// Reports the settings and hooks of git that changed while an executor worked, which count from now on, also for
     /// the user; and a journal that `orch` did not write.
-    fn tell_changed_git(&self, before: &TurnGuard, work: &Work, tell: &mut Tell<'_>) {
+    fn report_changed_git(&self, before: &TurnGuard, work: &Work, report: &mut Reporter<'_>) {
         let workspace = self.writer.workspace;
         let Some((store, before)) = workspace.reader.store().zip(before.git.as_ref()) else {
             return;
@@ -136,35 +141,35 @@ impl Drive<'_> {
                 .command(&["git", "config", "--show-origin", "--list"])
                 .text("; ")
                 .command(&["ls", "-l", ".git/hooks"]);
-            tell_changed(
+            report_changed(
                 ["settings or hooks of git", "git uses them from now on"],
                 &paths,
                 work,
                 hint,
-                tell,
+                report,
             );
         }
         // Nobody else has told of it, and the next step would only put it aside.
         let _ = store.transactions().recover_leftovers();
         for finding in store.transactions().take_set_aside() {
-            tell(&Happened::Note(&finding));
+            report(&Happened::Note(&finding));
         }
     }
 }
 
 /// Warns of settings that changed: what they are, and what that means.
-fn tell_changed<P: AsRef<str>>(
+fn report_changed<P: AsRef<str>>(
     [settings, meaning]: [&str; 2],
     paths: &[P],
     work: &Work,
     hint: Hint,
-    tell: &mut Tell<'_>,
+    report: &mut Reporter<'_>,
 ) {
     let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     let (work, paths) = (work.name(), paths.join(", "));
     tracing::warn!(work, paths, "{settings} changed while an executor worked");
     let message = format!("these {settings} changed while `{work}` worked, and {meaning}: {paths}");
-    tell(&Happened::Note(
+    report(&Happened::Note(
         &Diagnostic::warning(Code::SettingsChanged, message).hint(hint),
     ));
 }

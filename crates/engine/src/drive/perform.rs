@@ -3,7 +3,7 @@
 use super::driver::{Drive, case, not_started};
 use super::leftovers::{GRACE, exit_of};
 use super::trust::refuse_untrusted;
-use super::{Happened, Tell, executor_environment, executor_for};
+use super::{Happened, Reporter, executor_environment, executor_for};
 use crate::run::{
     ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
 };
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl Drive<'_> {
     /// Starts an executor for the current work, and waits for its end.
-    pub(super) fn perform(&mut self, tell: &mut Tell<'_>) -> Returned {
+    pub(super) fn perform(&mut self, report: &mut Reporter<'_>) -> Returned {
         let (Some(work), Some(sight)) = (self.machine.doing.clone(), self.sight.take()) else {
             return not_started("there is no work to do".to_owned());
         };
@@ -51,7 +51,7 @@ impl Drive<'_> {
             turns,
             "turn started"
         );
-        tell(&Happened::Turn {
+        report(&Happened::Turn {
             work: &work,
             turn,
             turns,
@@ -63,16 +63,16 @@ impl Drive<'_> {
             executor: program,
             ..ExecutorTrace::default()
         };
-        match self.listen(&name, &executor, &mut trace, tell) {
+        match self.listen(&name, &executor, &mut trace, report) {
             Ok(Performed {
                 ended: Ended::NotStarted(why),
                 ..
             }) => self.refuse_start(super::cannot_start(&why)),
             Ok(performed) => {
-                notes(&performed, &name, tell);
-                self.tell_overreach(&guard, &work, tell);
+                notes(&performed, &name, report);
+                self.report_overreach(&guard, &work, report);
                 self.see_writer(&sight, outputs, &work);
-                self.returned(&name, performed, trace, tell)
+                self.returned(&name, performed, trace, report)
             }
             Err(error) => self.refuse_start(error),
         }
@@ -151,7 +151,7 @@ impl Drive<'_> {
         name: &str,
         executor: &Executor,
         trace: &mut ExecutorTrace,
-        tell: &mut Tell<'_>,
+        report: &mut Reporter<'_>,
     ) -> Result<Performed, Error> {
         let (stop, files, run) = (self.stop.clone(), self.files.clone(), self.id.clone());
         let looked: Cell<Option<Instant>> = Cell::new(None);
@@ -170,7 +170,7 @@ impl Drive<'_> {
             Live::Started { group, at } => {
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {
                     let message = format!("cannot record the start of the executor: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning(
+                    report(&Happened::Note(&Diagnostic::warning(
                         Code::RunUnrecorded,
                         message,
                     )));
@@ -178,12 +178,12 @@ impl Drive<'_> {
             }
             Live::Line(line) => {
                 trace.hear(line);
-                tell(&Happened::Line(line));
+                report(&Happened::Line(line));
             }
             Live::Tick(time) => {
                 self.keep_known();
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                tell(&Happened::Tick(Period::from_milliseconds(time)));
+                report(&Happened::Tick(Period::from_milliseconds(time)));
             }
         });
         files.drop_process(name);
@@ -196,7 +196,7 @@ impl Drive<'_> {
         name: &str,
         performed: Performed,
         mut trace: ExecutorTrace,
-        tell: &mut Tell<'_>,
+        report: &mut Reporter<'_>,
     ) -> Returned {
         match &performed.ended {
             Ended::Code(code) => trace.exit = Some(*code),
@@ -223,7 +223,7 @@ impl Drive<'_> {
                 && let Err(error) = self.files.keep_result(name, &value)
             {
                 let message = format!("cannot store the result: {error}");
-                tell(&Happened::Note(&Diagnostic::warning(
+                report(&Happened::Note(&Diagnostic::warning(
                     Code::ResultUnsaved,
                     message,
                 )));
@@ -245,7 +245,7 @@ impl Drive<'_> {
     }
 
     /// Ends what an earlier runner left running, and reads the result it left.
-    pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
+    pub(super) fn look_back(&mut self, report: &mut Reporter<'_>) -> RunEffect {
         let name = self.work_name().unwrap_or_default();
         let process = self
             .files
@@ -265,7 +265,7 @@ impl Drive<'_> {
         if was_running {
             tracing::warn!(work, "ended an executor that a killed run left behind");
             let message = format!("`{work}` of a killed run was still running and was ended");
-            tell(&Happened::Note(&Diagnostic::warning(
+            report(&Happened::Note(&Diagnostic::warning(
                 Code::LeftProcesses,
                 message,
             )));
@@ -276,11 +276,11 @@ impl Drive<'_> {
             .map(|value| ActionResult::read(&value?));
         if matches!(result, Some(Ok(_))) && !self.was_running {
             let message = format!("`{work}` of a killed run had finished; its result is used");
-            tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
+            report(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
         }
         let sight = match self.writer.workspace.look(self.task) {
             Ok(sight) => sight,
-            Err(error) => return self.block(RunEffect::LookBack, error, tell),
+            Err(error) => return self.block(RunEffect::LookBack, error, report),
         };
         match case(&sight, &|_| false) {
             Ok(case) => {
@@ -288,9 +288,9 @@ impl Drive<'_> {
                     was_running: self.was_running,
                     result,
                 };
-                self.step(RunEvent::Found(left, case.state), tell)
+                self.step(RunEvent::Found(left, case.state), report)
             }
-            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), tell),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), report),
         }
     }
 
@@ -306,16 +306,16 @@ impl Drive<'_> {
     }
 }
 
-fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
+fn notes(performed: &Performed, name: &str, report: &mut Reporter<'_>) {
     if performed.left_processes {
         let message = "the executor left processes behind, which were ended";
-        tell(&Happened::Note(&Diagnostic::warning(
+        report(&Happened::Note(&Diagnostic::warning(
             Code::LeftProcesses,
             message,
         )));
     }
     if let Some(fault) = &performed.log_fault {
         let message = format!("cannot write the log {name}.log: {fault}");
-        tell(&Happened::Note(&Diagnostic::warning(Code::RunLog, message)));
+        report(&Happened::Note(&Diagnostic::warning(Code::RunLog, message)));
     }
 }

@@ -1,7 +1,7 @@
 //! Records the steps of a run, if the repository allows it.
 
 use super::driver::{Drive, case, own};
-use super::{Happened, Tell};
+use super::{Happened, Reporter};
 use crate::apply::{Applied, TaskOutcome, Wanted, Writer, refuse_link};
 use crate::survey::{Error, Sight};
 use orch_base::{Code, Diagnostic, Digest, Reason, RepoPath, Timestamp};
@@ -24,9 +24,9 @@ enum Unmade {
 
 impl Drive<'_> {
     /// Records a command for the task in its current state.
-    pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
+    pub(super) fn record(&mut self, command: RunCommand, report: &mut Reporter<'_>) -> RunEffect {
         if !command.may_record(&self.compiled.workflow) {
-            return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), tell);
+            return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), report);
         }
         let (writer, started) = (self.writer, self.performing.clone());
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
@@ -57,18 +57,21 @@ impl Drive<'_> {
         let why = unmade.into_inner();
         match (outcomes, why) {
             (Err(error), _) => {
-                self.keep_durably(&command, tell);
-                self.block(RunEffect::Record(command), error, tell)
+                self.keep_durably(&command, report);
+                self.block(RunEffect::Record(command), error, report)
             }
             (Ok(_), Some(Unmade::Blocked(blocker))) => {
-                self.keep_durably(&command, tell);
-                self.step(RunEvent::Blocked(RunEffect::Record(command), blocker), tell)
+                self.keep_durably(&command, report);
+                self.step(
+                    RunEvent::Blocked(RunEffect::Record(command), blocker),
+                    report,
+                )
             }
             (Ok(_), Some(Unmade::Refused(why))) => {
                 self.is_held = false;
                 self.step(
                     RunEvent::Recorded(command, RecordOutcome::Refused(why)),
-                    tell,
+                    report,
                 )
             }
             (Ok(outcomes), None) => {
@@ -76,14 +79,18 @@ impl Drive<'_> {
                 if matches!(command, RunCommand::Result { .. } | RunCommand::GiveUp(_)) {
                     self.performing = None;
                 }
-                let noted = self.told(outcomes, tell);
-                self.step(RunEvent::Recorded(command, noted), tell)
+                let noted = self.report_outcomes(outcomes, report);
+                self.step(RunEvent::Recorded(command, noted), report)
             }
         }
     }
 
     /// Reports what was applied, and keeps the evaluation after it.
-    fn told(&mut self, outcomes: Vec<TaskOutcome>, tell: &mut Tell<'_>) -> RecordOutcome {
+    fn report_outcomes(
+        &mut self,
+        outcomes: Vec<TaskOutcome>,
+        report: &mut Reporter<'_>,
+    ) -> RecordOutcome {
         let mut noted = RecordOutcome::Nothing;
         for outcome in outcomes {
             if let TaskOutcome::Applied(applied) = outcome {
@@ -91,10 +98,10 @@ impl Drive<'_> {
                     sight: own(applied.sight),
                     ..*applied
                 };
-                tell(&Happened::Applied(&applied));
+                report(&Happened::Applied(&applied));
                 if let Err(error) = self.writer.renew_suggestion(&applied.sight) {
                     let message = format!("cannot update suggestion.json: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning(
+                    report(&Happened::Note(&Diagnostic::warning(
                         Code::SuggestionUnwritten,
                         message,
                     )));
@@ -108,13 +115,13 @@ impl Drive<'_> {
     }
 
     /// Syncs a result that cannot be recorded yet, so that it survives a power cut.
-    fn keep_durably(&self, command: &RunCommand, tell: &mut Tell<'_>) {
+    fn keep_durably(&self, command: &RunCommand, report: &mut Reporter<'_>) {
         let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else {
             return;
         };
         if let Err(error) = self.files.sync_result(&name) {
             let message = format!("cannot sync the result to disk: {error}");
-            tell(&Happened::Note(&Diagnostic::warning(
+            report(&Happened::Note(&Diagnostic::warning(
                 Code::ResultUnsaved,
                 message,
             )));

@@ -36,12 +36,12 @@ fn key(kind: NoticeKind, sight: &Sight) -> Digest {
             .last_entry_into(phase.as_ref()?)
             .map(|entry| entry.at)
     };
-    let told = match kind {
+    let key = match kind {
         NoticeKind::Done | NoticeKind::Failed => format!("{phase:?} {attempt} {:?}", entered()),
         NoticeKind::Human | NoticeKind::Stalled | NoticeKind::RunEnded => match sight.state() {
             Some(state) => format!("{phase:?} {:?}", state.heads),
             None => format!("{phase:?} {}", sight.decision.reason),
         },
     };
-    Digest::of_blob(told.as_bytes())
+    Digest::of_blob(key.as_bytes())
 }

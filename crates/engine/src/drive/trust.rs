@@ -196,11 +196,11 @@ fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Err
     match action {
         NotifyAction::Command(argv) => command_digest(root, CommandPurpose::Notification, argv),
         NotifyAction::Webhook(Webhook { url, secret }) => {
-            let told = format!(
+            let text = format!(
                 "{WEBHOOK}\n{url}\n{}\n",
                 secret.as_deref().unwrap_or_default()
             );
-            Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
+            Ok(ObjectFormat::Sha256.blob(text.as_bytes()))
         }
     }
 }
@@ -290,12 +290,12 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
 
 /// The digest of a command: of its purpose, its words, and of each file of the repository that one of them names.
 fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Result<Digest, Error> {
-    let mut told = format!("{}\n", purpose.word());
+    let mut text = format!("{}\n", purpose.word());
     for word in argv {
-        told += &format!("{} {word}\n", word.len());
-        told += &what_is_named(root, word)?;
+        text += &format!("{} {word}\n", word.len());
+        text += &what_is_named(root, word)?;
     }
-    Ok(ObjectFormat::Sha256.blob(told.as_bytes()))
+    Ok(ObjectFormat::Sha256.blob(text.as_bytes()))
 }
 
 /// What a word of a command names in the repository, as text: the links on the way, and the content of the file that
@@ -305,22 +305,22 @@ fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
     let Ok(below) = path.strip_prefix(root) else {
         return Ok(String::new());
     };
-    let (mut told, mut at) = (String::new(), root.to_owned());
+    let (mut text, mut at) = (String::new(), root.to_owned());
     for part in below.components() {
         at.push(part);
         if let Ok(target) = fs::read_link(&at) {
-            told += &format!("link {}\n", target.to_string_lossy());
+            text += &format!("link {}\n", target.to_string_lossy());
         }
     }
-    let is_named = |real: &PathBuf| (!told.is_empty() || real.starts_with(root)) && real.is_file();
+    let is_named = |real: &PathBuf| (!text.is_empty() || real.starts_with(root)) && real.is_file();
     if let Some(real) = path.canonicalize().ok().filter(is_named) {
         let bytes = durable::read_if_regular(&real).map_err(|source| io_error(&real, source))?;
-        told += &format!(
+        text += &format!(
             "{}\n",
             ObjectFormat::Sha256.blob(&bytes.unwrap_or_default())
         );
     }
-    Ok(told)
+    Ok(text)
 }
 
 /// The digests that are trusted in the repository. Returns an error if they cannot be read.

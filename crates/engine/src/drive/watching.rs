@@ -41,7 +41,7 @@ pub struct Watching {
     /// Whether each retry may ask a person for a passphrase or a touch.
     asks: bool,
     /// The last reported reason for holding back.
-    told: Option<String>,
+    held_why: Option<String>,
     /// The problems that were already reported.
     troubles: BTreeSet<String>,
     /// The tasks that are still to be looked at.
@@ -72,7 +72,7 @@ impl Watching {
             incomplete: BTreeMap::new(),
             waits: 0,
             asks: false,
-            told: None,
+            held_why: None,
             troubles: BTreeSet::new(),
             left: VecDeque::new(),
             met: None,
@@ -174,7 +174,7 @@ impl Watching {
             Ok(head) => self.look(tasks, &head, &mut effects),
             Err(error) => effects.push(trouble(&error)),
         }
-        self.tell_troubles_once(&mut effects, false);
+        self.report_troubles_once(&mut effects, false);
         Some(effects)
     }
 
@@ -217,13 +217,13 @@ impl Watching {
                 self.look_now(waiting, head, &mut effects);
             }
         }
-        self.tell_troubles_once(&mut effects, is_whole);
+        self.report_troubles_once(&mut effects, is_whole);
         effects
     }
 
     /// Reports each problem once, until the settings are read again. After a look at everything, a problem
     /// that did not recur is over and would be reported again.
-    fn tell_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
+    fn report_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
         if effects
             .iter()
             .any(|effect| matches!(effect, WatchEffect::Reloaded))
@@ -233,13 +233,13 @@ impl Watching {
         let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
             WatchEffect::Trouble(finding) => {
-                let told = finding.to_string();
+                let text = finding.to_string();
                 let is_new = self
                     .met
                     .as_ref()
-                    .is_none_or(|all| is_whole || !all.contains(&told));
-                let is_unknown = is_new && !self.troubles.contains(&told);
-                met.insert(told) && is_unknown
+                    .is_none_or(|all| is_whole || !all.contains(&text));
+                let is_unknown = is_new && !self.troubles.contains(&text);
+                met.insert(text) && is_unknown
             }
             _ => true,
         });
@@ -356,7 +356,7 @@ impl Watching {
         let concerns = |known: &KnownTask| match (&moved, &known.on_code) {
             (None, on_code) => on_code.is_some(),
             (Some(moved), Some(workflow))
-                if known.on_more || moved.tells_of_code(&workflow.workflow) =>
+                if known.on_more || moved.names_code(&workflow.workflow) =>
             {
                 true
             }
@@ -400,7 +400,7 @@ impl Watching {
         // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
-                self.tell(TaskOutcome::Applied(Box::new(applied.clone())), effects);
+                self.report(TaskOutcome::Applied(Box::new(applied.clone())), effects);
                 drop(reply.send(Ok(applied)));
             }
             Err(error) => drop(reply.send(Err(error))),
@@ -533,7 +533,7 @@ impl Watching {
             if !is_same || !self.waiting.contains_key(task.directory()) {
                 self.waits += 1;
             }
-            self.tell(TaskOutcome::Nothing(Box::new(sight)), effects);
+            self.report(TaskOutcome::Nothing(Box::new(sight)), effects);
             self.waiting.insert(task.directory().clone(), task);
         }
     }
@@ -558,7 +558,7 @@ impl Watching {
                 Ok(wanted) => wanted
                     .uncommitted()
                     .into_iter()
-                    .for_each(|outcome| self.tell(outcome, effects)),
+                    .for_each(|outcome| self.report(outcome, effects)),
                 Err(error) => {
                     // Whatever commit comes next, the look is repeated after it.
                     self.head = None;
@@ -622,7 +622,7 @@ impl Watching {
         }) {
             Ok(outcomes) => outcomes
                 .into_iter()
-                .for_each(|outcome| self.tell(outcome, effects)),
+                .for_each(|outcome| self.report(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => {
                 if error.class() != Class::NotNow {
                     self.due_left(&mut due, effects);
@@ -653,7 +653,7 @@ impl Watching {
     fn hold(&mut self, due: Vec<Wanted>, error: &Error, effects: &mut Vec<WatchEffect>) {
         self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
-        if self.told.as_ref() != Some(&message) {
+        if self.held_why.as_ref() != Some(&message) {
             tracing::warn!(
                 tasks = due.len(),
                 error = error.logged(),
@@ -668,11 +668,11 @@ impl Watching {
         }
         for Wanted { task, seen } in due {
             if let Some(sight) = seen.map(|seen| seen.sight) {
-                self.tell(TaskOutcome::Nothing(Box::new(sight)), effects);
+                self.report(TaskOutcome::Nothing(Box::new(sight)), effects);
             }
             self.held.insert(task.directory().clone(), task);
         }
-        self.told = Some(message);
+        self.held_why = Some(message);
     }
 
     /// The commit whose code was last evaluated, after a commit of the watch, which changes none. If it follows another
@@ -698,7 +698,7 @@ impl Watching {
         }
     }
 
-    fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
+    fn report(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
         let sight = match &outcome {
             TaskOutcome::Applied(applied) => &applied.sight,
             TaskOutcome::Nothing(sight) => sight,
@@ -707,7 +707,7 @@ impl Watching {
         self.waiting.remove(sight.task.directory());
         self.note_incomplete(sight, effects);
         if self.held.is_empty() {
-            self.told = None;
+            self.held_why = None;
         }
         let before = self.known.get(sight.task.directory());
         let last = before.and_then(|known| known.notice);

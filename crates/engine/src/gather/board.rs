@@ -1,7 +1,7 @@
 //! What a board shows of tasks, gathered by one look at each.
 
 use super::runs::run_line;
-use super::tasks::{repository, told_of_each, unread_status, unread_task};
+use super::tasks::{answers_of_each, repository, unread_status, unread_task};
 use crate::drive;
 use crate::history::stories;
 use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
@@ -151,7 +151,7 @@ pub fn board(
             detail: None,
         }
     };
-    let (looked, mut problems) = told_of_each(workspace, tasks, told, failed);
+    let (looked, mut problems) = answers_of_each(workspace, tasks, told, failed);
     problems.extend(misnamed);
     problems.extend(workspace.reader().outside_git());
     let detailed: Vec<TaskRef> = looked

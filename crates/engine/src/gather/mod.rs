@@ -13,6 +13,6 @@ pub use everywhere::{TaskFilter, everywhere};
 pub use happenings::{happenings, transition_lines};
 pub use runs::run_line;
 pub use tasks::{
-    duplicates, named, named_or_all, repository, sorted, told_of_each, unread_status,
+    answers_of_each, duplicates, named, named_or_all, repository, sorted, unread_status,
     unread_suggestion, unread_task,
 };

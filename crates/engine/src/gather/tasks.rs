@@ -30,18 +30,18 @@ pub fn named_or_all(
     Ok((named(workspace, names)?, Vec::new()))
 }
 
-/// What `told` makes of a look at each of these tasks, which is all that is kept of it, or `failed` of the fact that
+/// What `answer` makes of a look at each of these tasks, which is all that is kept of it, or `failed` of the fact that
 /// it cannot be evaluated; and a diagnostic for each task that cannot be evaluated.
-pub fn told_of_each<R: Send>(
+pub fn answers_of_each<R: Send>(
     workspace: &Workspace,
     tasks: &[TaskRef],
-    told: impl Fn(&Reader, &Sight) -> R + Sync,
+    answer: impl Fn(&Reader, &Sight) -> R + Sync,
     failed: impl Fn(&TaskRef, &Error) -> R,
 ) -> (Vec<R>, Vec<Diagnostic>) {
     let looked = workspace
         .crew()
         .look_at_each(tasks, LookDepth::End, |workspace, _, looked| {
-            looked.map(|sight| told(workspace, &sight))
+            looked.map(|sight| answer(workspace, &sight))
         });
     sorted(tasks, looked, failed)
 }

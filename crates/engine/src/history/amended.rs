@@ -3,7 +3,7 @@
 
 use super::compared::Differing;
 use super::side::Side;
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, Place};
@@ -18,8 +18,8 @@ pub(super) fn amended(store: &Store, message: Option<&str>) -> Result<Option<Vis
     let is_amended = match store.transactions().is_amending() {
         Some(is_amending) => is_amending,
         None => {
-            let told = ToldSteps::of(&store.history().message(head)?, false);
-            message.is_some_and(|message| ToldSteps::of(message, false).has_steps_of(&told))
+            let before = MessageSteps::of(&store.history().message(head)?, false);
+            message.is_some_and(|message| MessageSteps::of(message, false).has_steps_of(&before))
         }
     };
     if !is_amended {

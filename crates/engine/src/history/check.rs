@@ -13,7 +13,7 @@ use super::other_rules::StepPlace;
 use super::range_rules::RangeRules;
 use super::record_finding::{record_finding, within};
 use super::side::{Side, SideCache};
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::setting::{InSource, Settings};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{
@@ -48,10 +48,10 @@ impl Checked {
 
     fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
         for finding in found {
-            let is_told = finding.severity != Severity::Note
+            let is_shown = finding.severity != Severity::Note
                 || finding.code == Code::StateLayout
                 || finding.is_detail();
-            if is_told && self.known.insert(finding.clone()) {
+            if is_shown && self.known.insert(finding.clone()) {
                 self.findings.push(finding);
             }
         }
@@ -168,9 +168,9 @@ impl<'w> Checker<'w> {
                 .history()
                 .staged_changes(&before.source, &index, directory)
         };
-        let told = |befores: &[Rc<Side<'_>>]| {
+        let message_steps = |befores: &[Rc<Side<'_>>]| {
             message
-                .map(|message| ToldSteps::of(message, befores.len() > 1))
+                .map(|message| MessageSteps::of(message, befores.len() > 1))
                 .unwrap_or_default()
         };
         let mut checked = Checked::default();
@@ -178,12 +178,12 @@ impl<'w> Checker<'w> {
         let mut replaced = Vec::new();
         if let Some(commit) = amended(store, message)? {
             replaced = sides.before(&commit)?;
-            let (after, told) = (snapshot(&replaced), told(&replaced));
+            let (after, message_steps) = (snapshot(&replaced), message_steps(&replaced));
             let compared = Compared {
                 befores: &replaced,
                 after,
                 differing: &differing,
-                told,
+                message_steps,
                 replaced: Some(&head),
             };
             let (_, recorded) = compared.tasks()?;
@@ -203,13 +203,13 @@ impl<'w> Checker<'w> {
                 )?));
             }
         }
-        let (after, told) = (snapshot(&befores), told(&befores));
+        let (after, message_steps) = (snapshot(&befores), message_steps(&befores));
         let replaced = is_amended.then_some(&head);
         let compared = Compared {
             befores: &befores,
             after,
             differing: &differing,
-            told,
+            message_steps,
             replaced,
         };
         checked.add(setting.findings.iter().cloned());
@@ -457,15 +457,15 @@ impl<'w> Checker<'w> {
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
         let message = store.history().message(commit.id)?;
-        let (snapshot, told) = (
+        let (snapshot, message_steps) = (
             after.snapshot(validations),
-            ToldSteps::of(&message, befores.len() > 1),
+            MessageSteps::of(&message, befores.len() > 1),
         );
         let compared = Compared {
             befores: &befores,
             after: snapshot,
             differing: &differing,
-            told,
+            message_steps,
             replaced: None,
         };
         let owner = ChangeOwner {
@@ -569,7 +569,7 @@ impl<'w> Checker<'w> {
             checked.note(task);
             checked.add(within(commit, found));
         }
-        for (task, mut proof) in compared.told_without_record(&recorded)? {
+        for (task, mut proof) in compared.named_without_record(&recorded)? {
             checked.note(&task);
             let known = commit.map(|commit| is_accepted(commit, &task, &mut proof));
             let is_new = !known.unwrap_or_default();

@@ -5,7 +5,7 @@
 use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
-use super::trailers::{NamedTask, ToldSteps};
+use super::trailers::{MessageSteps, NamedTask};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use orch_base::{Class, Digest, RepoPath, TaskId, TaskPlace};
@@ -30,7 +30,7 @@ pub(super) struct Compared<'a, 's> {
     /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,
     /// The steps that the commit message states.
-    pub told: ToldSteps,
+    pub message_steps: MessageSteps,
     /// The commit that it takes the place of, if that is amended.
     pub replaced: Option<&'a Rc<Side<'s>>>,
 }
@@ -162,7 +162,7 @@ impl Compared<'_, '_> {
     /// # Errors
     ///
     /// A side cannot be listed.
-    pub(super) fn told_without_record(
+    pub(super) fn named_without_record(
         &self,
         recorded: &[TaskRef],
     ) -> Result<Vec<(TaskRef, Proof)>, Error> {
@@ -174,14 +174,18 @@ impl Compared<'_, '_> {
             TaskRef::new(id, place, root.workflow.clone()).ok()
         };
         let mut found = Vec::new();
-        if let Some(why) = self.told.unnamed_step().filter(|_| recorded.is_empty()) {
+        if let Some(why) = self
+            .message_steps
+            .unnamed_step()
+            .filter(|_| recorded.is_empty())
+        {
             found.extend(made_up(UNNAMED).map(|task| (task, Proof::forged(why))));
         }
         for NamedTask {
             name,
             is_by_trailers,
             why,
-        } in self.told.tasks()
+        } in self.message_steps.tasks()
         {
             if recorded.iter().any(|task| task.id.as_str() == name) {
                 continue;
@@ -243,17 +247,17 @@ impl Compared<'_, '_> {
             .iter()
             .filter_map(|before| before.source.commit())
             .collect();
-        let (after, told) = (&self.after, &self.told);
+        let (after, message_steps) = (&self.after, &self.message_steps);
         let prove = || {
             // Only such a subject needs the other tasks.
-            let is_only = told.has_unnamed_move() && self.tasks()?.1.len() == 1;
+            let is_only = message_steps.has_unnamed_move() && self.tasks()?.1.len() == 1;
             RecordChange {
                 task,
                 befores: &befores,
                 parents: &parents,
                 after,
                 archive,
-                told,
+                message_steps,
                 is_only,
             }
             .prove()

@@ -4,7 +4,7 @@ use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::record_finding::{record_finding, within};
 use super::side::SideCache;
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::{Error, TaskRef};
 use orch_base::{Diagnostic, RepoPath};
 use orch_core::record::{has_later_version, has_lost_events};
@@ -40,12 +40,12 @@ pub(super) fn cut(
     for (task, commit) in cutting {
         let (befores, side) = (sides.before(&commit)?, sides.of(commit.id)?);
         let differing = side.differing(store);
-        let (after, told) = (side.snapshot(&validations), ToldSteps::default());
+        let (after, message_steps) = (side.snapshot(&validations), MessageSteps::default());
         let compared = Compared {
             befores: &befores,
             after,
             differing: &differing,
-            told,
+            message_steps,
             replaced: None,
         };
         if let Some(proof) = compared

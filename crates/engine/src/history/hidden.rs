@@ -5,7 +5,7 @@ use super::archive::{has_record, objects_of};
 use super::compared::Compared;
 use super::record::TaskRecord;
 use super::side::SideCache;
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::{Error, TaskRef};
 use orch_base::Digest;
 use orch_core::decide::{Proof, Standing};
@@ -53,12 +53,13 @@ pub(super) fn hidden_changes(
         let after = after.as_ref();
         let differing = after.differing(store);
         let snapshot = after.snapshot(uncovering.after.validations);
-        let told = ToldSteps::of(&store.history().message(commit.id)?, befores.len() > 1);
+        let message_steps =
+            MessageSteps::of(&store.history().message(commit.id)?, befores.len() > 1);
         let compared = Compared {
             befores: &befores,
             after: snapshot,
             differing: &differing,
-            told,
+            message_steps,
             replaced: None,
         };
         if !is_new || !has_log || compared.covers(task)? {

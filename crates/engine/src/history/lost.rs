@@ -5,7 +5,7 @@ use super::logs::ReadLog;
 use crate::survey::{Error, TaskRef};
 use orch_base::Digest;
 use orch_core::decide::RecordVersion;
-use orch_core::record::{LogEvent, told_events};
+use orch_core::record::{LogEvent, listed_events};
 
 /// Events that were in the log of a task before a change.
 pub(super) struct LostEvents<'a> {
@@ -20,22 +20,22 @@ pub(super) struct LostEvents<'a> {
 
 impl LostEvents<'_> {
     /// In words, with the newest commit that has them. Returns an error if git cannot read the history.
-    pub(super) fn told(&self) -> Result<String, Error> {
+    pub(super) fn words(&self) -> Result<String, Error> {
         let pool = self.archive.logs();
-        let mut told = told_events(&self.events(self.lost));
+        let mut text = listed_events(&self.events(self.lost));
         let Some(first) = self.lost.first() else {
-            return Ok(told);
+            return Ok(text);
         };
         let holder = self.archive.log_before(self.parents, self.task, |_, log| {
             pool.holds(&pool.read(log, None), first)
         })?;
         if let Some(commit) = holder.and_then(|holder| holder.commit()) {
-            told.push_str(&format!(", which {} has", commit.short()));
+            text.push_str(&format!(", which {} has", commit.short()));
         }
         if self.is_of_later_versions() {
-            told.push_str("; an older `orch recover` drops the events that it does not know");
+            text.push_str("; an older `orch recover` drops the events that it does not know");
         }
-        Ok(told)
+        Ok(text)
     }
 
     /// Whether the log lost all events that a program of the first version of the record does not know, and no other.

@@ -125,8 +125,9 @@ pub(super) fn replay_all(
         };
         let (mut next, mut done) = (0, BTreeMap::new());
         while let Some(number) = sections.next(0) {
-            progress
-                .inspect(|told| told((pieces.len() - sections.left() - 1) * PIECE, commits.len()));
+            progress.inspect(|report| {
+                report((pieces.len() - sections.left() - 1) * PIECE, commits.len())
+            });
             if number == next {
                 read.forget_many();
                 let found = replay(store, &archive, &validations, pieces[number]);

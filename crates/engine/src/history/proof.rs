@@ -9,7 +9,7 @@ use super::record::{
     OTHER_LAYOUT, StateCheck, StateComparison, TaskRecord, Unread, events_of, is_foreign,
     missing_end,
 };
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::setting::Settings;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
@@ -32,7 +32,7 @@ pub(super) struct RecordChange<'a> {
     pub after: &'a Snapshot<'a>,
     pub archive: &'a Archive<'a>,
     /// The steps that the commit message states.
-    pub told: &'a ToldSteps,
+    pub message_steps: &'a MessageSteps,
     /// Whether the change concerns the record of no other task.
     pub is_only: bool,
 }
@@ -88,16 +88,16 @@ impl RecordChange<'_> {
             added,
         }
         .prove()?;
-        let is_worse = |told: &Proof| {
+        let is_worse = |other: &Proof| {
             proof
                 .as_ref()
-                .is_none_or(|proof| proof.standing < told.standing)
+                .is_none_or(|proof| proof.standing < other.standing)
         };
-        let Some(told) = contradiction.filter(is_worse) else {
+        let Some(other) = contradiction.filter(is_worse) else {
             return Ok(proof);
         };
         let steps = proof.map(|proof| proof.steps).unwrap_or_default();
-        Ok(Some(Proof { steps, ..told }))
+        Ok(Some(Proof { steps, ..other }))
     }
 
     /// The task with its record that was at another place, if this change moves it here: its events are there no
@@ -174,7 +174,7 @@ impl RecordChange<'_> {
 
     /// The verdict if the commit message does not describe the events that the commit adds.
     fn contradiction(&self, added: &[Digest]) -> Option<Proof> {
-        if self.told.is_empty() {
+        if self.message_steps.is_empty() {
             return None;
         }
         let pool = self.archive.logs();
@@ -205,7 +205,7 @@ impl RecordChange<'_> {
             };
             settings().any(|setting| names().any(|name| has_phase((setting, name))))
         };
-        self.told
+        self.message_steps
             .contradicts(&self.task.id, &events, self.is_only, is_phase)
     }
 
@@ -446,7 +446,7 @@ impl Proving<'_> {
         }
         let why = format!(
             "transcript.jsonl, which only grows, lost an event: {}",
-            self.loss().told()?
+            self.loss().words()?
         );
         let forged = Proof {
             is_loss: self.loss().is_of_later_versions(),
@@ -459,7 +459,7 @@ impl Proving<'_> {
     fn merged_away(&self) -> Result<String, Error> {
         Ok(format!(
             "the merge drops events of a merged side: {}",
-            self.loss().told()?
+            self.loss().words()?
         ))
     }
 
@@ -592,7 +592,7 @@ impl Proving<'_> {
         if self.loss().is_of_later_versions() {
             let why = Some(format!(
                 "{back}, where transcript.jsonl lost an event: {}",
-                self.loss().told()?
+                self.loss().words()?
             ));
             let standing = proof.standing.max(Standing::Unverifiable);
             return Ok(Some(Proof {
@@ -635,7 +635,7 @@ impl Proving<'_> {
             match archive.stood(parents, task, made, after.source)? {
                 // A revert of the first step of a later version does the same.
                 Some(commit) if self.loss().is_of_later_versions() => {
-                    let why = format!("as in {}, without {}", commit.short(), self.loss().told()?);
+                    let why = format!("as in {}, without {}", commit.short(), self.loss().words()?);
                     Proof::bare(Standing::Restored, why)
                 }
                 Some(commit) => restored_from(commit),
@@ -647,7 +647,7 @@ impl Proving<'_> {
                     if !self.lost.is_empty() {
                         why.push_str(&format!(
                             "; transcript.jsonl lost an event: {}",
-                            self.loss().told()?
+                            self.loss().words()?
                         ));
                     }
                     // The next step of an open task checks its files again. A finished task has no next step, but what

@@ -360,9 +360,9 @@ impl StateCheck<'_> {
                 "state.json is folded from event {lost}, which transcript.jsonl does not hold"
             ));
         }
-        let told = log_extent_in(value);
-        let format = told
-            .and_then(|told| Some(told.digest?.format()))
+        let written = log_extent_in(value);
+        let format = written
+            .and_then(|written| Some(written.digest?.format()))
             .unwrap_or_default();
         let extent = || {
             self.record
@@ -371,7 +371,7 @@ impl StateCheck<'_> {
                 .map(|log| LogExtent::of(&log.bytes, format))
         };
         // A reader trusts a state that names this size of the log, without folding the log.
-        if heads != pool.sorted(self.log.heads.iter().copied()) && told == extent() {
+        if heads != pool.sorted(self.log.heads.iter().copied()) && written == extent() {
             return Err(
                 "state.json claims to fold all of transcript.jsonl, but leaves out events"
                     .to_owned(),
@@ -417,8 +417,8 @@ impl StateCheck<'_> {
         let said = read_state(value, text, &phase_key).map_err(|faults| faults.into_iter().next());
         StateComparison::Other(match said {
             Ok(said) => {
-                let [told, said] = [&folded, &said].map(|state| document(state, &phase_key));
-                match difference(&told, &said, "") {
+                let [expected, said] = [&folded, &said].map(|state| document(state, &phase_key));
+                match difference(&expected, &said, "") {
                     Some(why) => format!("state.json is not the fold of its log: {why}"),
                     None => "state.json contains something that no step writes".to_owned(),
                 }

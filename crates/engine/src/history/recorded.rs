@@ -35,8 +35,8 @@ impl NewSteps<'_> {
             Ok(followed) => followed,
             Err(why) => return Ok(verdict(entry, Standing::Forged, Some(why))),
         };
-        let told = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
-        let told = self.ordered(told, followed.by_human);
+        let proven = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
+        let proven = self.ordered(proven, followed.by_human);
         let doubt = match entry.detail.as_deref() {
             Some(Detail::Verify(run)) => self.doubted_result(step, run)?,
             Some(Detail::Lapse(lapse)) => {
@@ -48,12 +48,12 @@ impl NewSteps<'_> {
             _ => None,
         };
         Ok(match doubt {
-            Some((standing, why)) if told.standing < standing => ProvenStep {
+            Some((standing, why)) if proven.standing < standing => ProvenStep {
                 standing,
                 why: Some(why),
-                ..told
+                ..proven
             },
-            _ => told,
+            _ => proven,
         })
     }
 
@@ -122,23 +122,23 @@ impl NewSteps<'_> {
     pub(super) fn held_to_others(
         &self,
         step: &NewStep,
-        told: ProvenStep,
+        proven: ProvenStep,
     ) -> Result<ProvenStep, Error> {
         let entry = step.entry();
-        if told.standing == Standing::Forged {
-            return Ok(told);
+        if proven.standing == Standing::Forged {
+            return Ok(proven);
         }
         if let Some(why) = other_generation(step) {
             return Ok(ProvenStep {
                 standing: Standing::Forged,
                 why: Some(why),
-                ..told
+                ..proven
             });
         }
-        let mut found = told;
+        let mut found = proven;
         for other in &entry.others {
-            found = match self.other_as_told(other)? {
-                OtherFound::AsTold => found,
+            found = match self.other_as_recorded(other)? {
+                OtherFound::AsRecorded => found,
                 OtherFound::Nowhere(why) if found.standing < Standing::Unverifiable => ProvenStep {
                     standing: Standing::Unverifiable,
                     why: Some(why),
@@ -158,7 +158,7 @@ impl NewSteps<'_> {
     }
 
     /// Whether another task stood as an event says.
-    fn other_as_told(&self, other: &OtherTask) -> Result<OtherFound, Error> {
+    fn other_as_recorded(&self, other: &OtherTask) -> Result<OtherFound, Error> {
         let pool = self.archive.logs();
         let nowhere = || {
             OtherFound::Nowhere(format!(
@@ -208,7 +208,7 @@ impl NewSteps<'_> {
                 let word = if done { "done" } else { "not done" };
                 Ok(OtherFound::Other(format!("`{}` was {word}", other.id)))
             }
-            _ => Ok(OtherFound::AsTold),
+            _ => Ok(OtherFound::AsRecorded),
         }
     }
 }
@@ -216,7 +216,7 @@ impl NewSteps<'_> {
 /// What happened to the search for another task.
 enum OtherFound {
     /// A commit holds it as told.
-    AsTold,
+    AsRecorded,
     /// No commit holds it; in words.
     Nowhere(String),
     /// It stood otherwise; how, in words.

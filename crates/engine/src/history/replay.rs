@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
-use super::trailers::ToldSteps;
+use super::trailers::MessageSteps;
 use crate::survey::{Error, TaskRef};
 use orch_base::{Digest, RepoPath};
 use orch_core::decide::{Proof, Standing};
@@ -112,19 +112,19 @@ pub(super) fn replay(
         }
         let differing = after.differing(store);
         let message = store.history().message(commit.id)?;
-        let (snapshot, told) = (
+        let (snapshot, message_steps) = (
             after.snapshot(validations),
-            ToldSteps::of(&message, befores.len() > 1),
+            MessageSteps::of(&message, befores.len() > 1),
         );
         let compared = Compared {
             befores: &befores,
             after: snapshot,
             differing: &differing,
-            told,
+            message_steps,
             replaced: None,
         };
         let (_, recorded) = compared.tasks()?;
-        for (task, proof) in compared.told_without_record(&recorded)? {
+        for (task, proof) in compared.named_without_record(&recorded)? {
             changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
         }
         for task in compared.uncovered(&recorded)? {

@@ -4,7 +4,7 @@
 use super::edited::EditedFiles;
 use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
-use crate::survey::code::{Told, code_out_of_reach, guesses, told};
+use crate::survey::code::{CodeClaim, claims, code_out_of_reach, guesses};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{CodeAt, Error, Loaded};
 use orch_base::{ArtifactName, Digest, PhaseId};
@@ -26,11 +26,11 @@ impl NewSteps<'_> {
         let steps = (0..self.steps.len()).map(|index| {
             let event = &self.steps[index].event;
             let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
-            let told = self.held_to_others(&self.steps[index], self.one(index)?)?;
+            let proven = self.held_to_others(&self.steps[index], self.one(index)?)?;
             let mut step = ProvenStep {
                 event: id,
                 workflow,
-                ..told
+                ..proven
             };
             if step.standing < Standing::Unverifiable && self.is_before_move(&self.steps[index]) {
                 let former = self.steps[index].state.task.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ impl NewSteps<'_> {
     fn one(&self, index: usize) -> Result<ProvenStep, Error> {
         let step = &self.steps[index];
         let (entry, named) = (step.entry(), &step.event.workflow);
-        let told = |standing, why: String| verdict(entry, standing, Some(why));
+        let verdict_of = |standing, why: String| verdict(entry, standing, Some(why));
         let earlier = step.before.as_ref().filter(|before| !before.foreign);
         let loaded = self.workflow_of(&step.event);
         if let Some(other) = earlier.and_then(|before| before.workflow.as_ref())
@@ -59,7 +59,7 @@ impl NewSteps<'_> {
                 "the task has workflow `{}`, but the step names `{}`",
                 other.name, named.name
             );
-            return Ok(told(Standing::Forged, why));
+            return Ok(verdict_of(Standing::Forged, why));
         }
         let Some(loaded) = loaded else {
             let digest = named.digest.short();
@@ -69,7 +69,7 @@ impl NewSteps<'_> {
             );
             return Ok(ProvenStep {
                 is_judged: false,
-                ..told(Standing::Unverifiable, why)
+                ..verdict_of(Standing::Unverifiable, why)
             });
         };
         let Some(workflow) = loaded.workflow() else {
@@ -78,14 +78,14 @@ impl NewSteps<'_> {
         if entry.kind == Kind::Merge {
             return Ok(match self.chosen(step, workflow)? {
                 true => self.ordered(verdict(entry, Standing::Overridden, None), true),
-                false => told(
+                false => verdict_of(
                     Standing::Forged,
                     "no two branches that it follows make this state".to_owned(),
                 ),
             });
         }
         if let Some(why) = &step.disputed {
-            return Ok(told(
+            return Ok(verdict_of(
                 Standing::Forged,
                 format!("it follows branches that only a person can join: {why}"),
             ));
@@ -196,14 +196,14 @@ impl NewSteps<'_> {
     ) -> Result<ProvenStep, Error> {
         let step = &self.steps[index];
         let line = self.line(index);
-        let told = told(workflow, step.entry(), &step.state);
+        let claims = claims(workflow, step.entry(), &step.state);
         let guesses = guesses(workflow, step.before.as_deref(), &step.state);
         let mut attempts = Attempts {
             replaying: self,
             loaded,
             step,
             line: &line,
-            told: &told,
+            claims: &claims,
             guesses: &guesses,
             refused: None,
             excuse: None,
@@ -422,14 +422,14 @@ impl NewSteps<'_> {
                 ));
             }
         }
-        let told = told(workflow, own.entry(), &own.state);
+        let claims = claims(workflow, own.entry(), &own.state);
         // Code is not a blob; it is compared with the trees of commits.
-        let is_told =
-            |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
+        let is_claimed =
+            |name: &ArtifactName, digest: Digest| claims.iter().any(|claim| claim.is(name, digest));
         let mut noted = own
             .noted
             .digests()
-            .filter(|(name, digest)| !is_told(name, *digest));
+            .filter(|(name, digest)| !is_claimed(name, *digest));
         // A step needs no file to use up a digest that the state before it names.
         let is_known = |name: &ArtifactName, digest: Digest| own.spends_what_was_left(name, digest);
         let (name, digest) =
@@ -458,8 +458,8 @@ struct Attempts<'t> {
     step: &'t NewStep,
     /// The new steps that lead to the step, and the step as the last.
     line: &'t [&'t NewStep],
-    told: &'t [Told],
-    guesses: &'t [Told],
+    claims: &'t [CodeClaim],
+    guesses: &'t [CodeClaim],
     refused: Option<String>,
     excuse: Option<String>,
     impossible: Option<Disproof>,
@@ -509,7 +509,9 @@ impl Attempts<'_> {
             false => None,
         };
         match own.or(proven) {
-            None if self.replaying.is_new_task && self.told.is_empty() => self.without_code(files),
+            None if self.replaying.is_new_task && self.claims.is_empty() => {
+                self.without_code(files)
+            }
             proven => Ok(proven),
         }
     }
@@ -532,7 +534,7 @@ impl Attempts<'_> {
 
     /// Whether the step concerns code, and its commit changes code.
     fn brings_code(&self) -> Result<bool, Error> {
-        let concerns_code = !self.told.is_empty() || !self.guesses.is_empty();
+        let concerns_code = !self.claims.is_empty() || !self.guesses.is_empty();
         let workflow = self.loaded.workflow().filter(|_| concerns_code);
         workflow.map_or(Ok(false), |workflow| self.replaying.changes_code(workflow))
     }
@@ -547,16 +549,16 @@ impl Attempts<'_> {
         if let Some(proven) = self.by(files, &[], code)? {
             return Ok(Some(proven));
         }
-        let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
-        first(possible.filter(|told| !told.is_empty()), |told| {
-            self.by(files, told, code)
+        let possible = std::iter::once(self.claims).chain(self.guesses.chunks(1));
+        first(possible.filter(|claims| !claims.is_empty()), |claims| {
+            self.by(files, claims, code)
         })
     }
 
     fn by(
         &mut self,
         source: &dyn Source,
-        told: &[Told],
+        claims: &[CodeClaim],
         of: StepCode,
     ) -> Result<Option<ProvenStep>, Error> {
         let (at, step) = (self.replaying, self.step);
@@ -574,12 +576,12 @@ impl Attempts<'_> {
         let before = step.recorded();
         let task = at.task_then(step);
         let (workflow, mut observed, untrue) =
-            snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry()), told)?;
+            snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry()), claims)?;
         observed.facts.inputs = at.inputs();
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);
         }
-        if untrue.is_empty() && !told.is_empty() {
+        if untrue.is_empty() && !claims.is_empty() {
             return Ok(None);
         }
         let entry = step.entry();
@@ -610,7 +612,7 @@ impl Attempts<'_> {
         (snapshot, is_own): (&Snapshot<'_>, bool),
         workflow: &Workflow,
         replayed: &Replayed,
-        untrue: &[Told],
+        untrue: &[CodeClaim],
     ) -> Result<ProvenStep, Error> {
         let (at, entry) = (self.replaying, step.entry());
         // `orch` would have refused to record it.
@@ -629,20 +631,20 @@ impl Attempts<'_> {
             at.entered_apart(step, workflow, artifact, digest)
                 .unwrap_or_default()
         };
-        let is_moved = untrue.iter().any(|told| !told.is_base());
+        let is_moved = untrue.iter().any(|claim| !claim.is_base());
         let code =
             match snapshot.code_unknown(workflow, (at.parents, is_own), untrue, moved, is_apart)? {
                 None if is_own => {
                     let own = snapshot.code_here(workflow)?;
                     let own = own
                         .iter()
-                        .filter(|(name, _)| !untrue.iter().any(|told| told.is_of(name)));
+                        .filter(|(name, _)| !untrue.iter().any(|claim| claim.is_of(name)));
                     own.into_iter()
                         .find_map(|(name, digest)| moved(name, *digest))
                 }
                 None => {
-                    let told = self.told.iter().filter(|told| !untrue.contains(told));
-                    snapshot.miscounted(at.task, workflow, &step.recorded(), told)?
+                    let claims = self.claims.iter().filter(|claim| !untrue.contains(claim));
+                    snapshot.miscounted(at.task, workflow, &step.recorded(), claims)?
                 }
                 unknown => unknown,
             };

@@ -18,14 +18,14 @@ const NEW: &str = "new";
 
 /// A move that a line of a commit message states.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ToldMove {
+pub(super) struct SubjectMove {
     /// The id of the task, as told; `None` if the line names none.
     pub task: Option<String>,
     from: String,
     to: String,
 }
 
-impl ToldMove {
+impl SubjectMove {
     /// The moves that a commit message states. `is_step` says that its trailers describe a step.
     pub(super) fn all(message: &str, is_step: bool) -> Vec<Self> {
         let mut lines = message.lines().map(str::trim_end);
@@ -33,7 +33,7 @@ impl ToldMove {
         let named = subject
             .strip_prefix("orch(")
             .and_then(|rest| rest.split_once("): "));
-        let mut told: Vec<Self> = match named {
+        let mut found: Vec<Self> = match named {
             Some((task, moved)) => Self::of(Some(task), moved).into_iter().collect(),
             None if is_step => Self::of(None, subject).into_iter().collect(),
             None => Vec::new(),
@@ -41,8 +41,8 @@ impl ToldMove {
         let items = lines
             .filter(|_| is_step)
             .filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
-        told.extend(items.filter_map(|(task, moved)| Self::of(Some(task), moved)));
-        told
+        found.extend(items.filter_map(|(task, moved)| Self::of(Some(task), moved)));
+        found
     }
 
     /// The move in `… FROM -> TO …`. `None` if this is something else, or stands for the moves of several tasks.
@@ -77,7 +77,7 @@ impl ToldMove {
     ) -> bool {
         let is_known = |name: &str| name == NEW || is_phase(name);
         match &self.task {
-            Some(told) => told == task.as_str(),
+            Some(named) => named == task.as_str(),
             None => is_only && is_known(&self.from) && is_known(&self.to),
         }
     }
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn only_moves_in_the_form_that_orch_writes_are_stated() {
-        let told = |message: &str, is_step: bool| -> Vec<String> {
-            let moves = ToldMove::all(message, is_step).into_iter();
+        let shown = |message: &str, is_step: bool| -> Vec<String> {
+            let moves = SubjectMove::all(message, is_step).into_iter();
             moves
-                .map(|told| format!("{:?} {} {}", told.task.as_deref(), told.from, told.to))
+                .map(|one| format!("{:?} {} {}", one.task.as_deref(), one.from, one.to))
                 .collect()
         };
         for (message, is_step, expected) in [
@@ -182,7 +182,7 @@ mod tests {
             ("planning -> plan_review, test", true, &[]),
             ("orch(t): keep the state of the older tool", true, &[]),
         ] {
-            assert_eq!(told(message, is_step), expected, "{message}");
+            assert_eq!(shown(message, is_step), expected, "{message}");
         }
     }
 
@@ -199,10 +199,10 @@ mod tests {
             ("orch(t): config -> settings", false, true),
             ("orch(u): planning -> done", true, false),
         ] {
-            let told = ToldMove::all(subject, true);
-            let is_about = told
+            let moves = SubjectMove::all(subject, true);
+            let is_about = moves
                 .iter()
-                .any(|told| told.is_about(&task, is_only, is_phase));
+                .any(|one| one.is_about(&task, is_only, is_phase));
             assert_eq!(is_about, expected, "{subject}");
         }
     }

@@ -1,7 +1,7 @@
 //! What a commit message states about steps, compared with the events that the commit adds. People read the
 //! message, so it must say what the record says.
 
-use super::subject::ToldMove;
+use super::subject::SubjectMove;
 use orch_base::trailer::{EVIDENCE, TASK, TO, UNPROVEN, WRITER};
 use orch_base::{Digest, TaskId};
 use orch_core::decide::{HistoryEntry, Proof, Standing};
@@ -15,21 +15,21 @@ const OURS: &str = "Orch-";
 
 /// What a commit message states about the records that the commit changes.
 #[derive(Default)]
-pub(super) struct ToldSteps {
+pub(super) struct MessageSteps {
     /// The steps that its trailers describe.
-    steps: Vec<ToldStep>,
+    steps: Vec<MessageStep>,
     /// The moves that its text states.
-    moves: Vec<ToldMove>,
+    moves: Vec<SubjectMove>,
     /// Whether the commit is a merge. A host may give a merge, which brings the steps of a branch, the subject of
     /// one of them.
     is_merge: bool,
 }
 
-impl ToldSteps {
+impl MessageSteps {
     /// What the message of a commit states. `is_merge` says that the commit has several parents.
     pub(super) fn of(message: &str, is_merge: bool) -> Self {
-        let steps = ToldStep::all(message);
-        let moves = ToldMove::all(message, !steps.is_empty());
+        let steps = MessageStep::all(message);
+        let moves = SubjectMove::all(message, !steps.is_empty());
         Self {
             steps,
             moves,
@@ -49,15 +49,15 @@ impl ToldSteps {
 
     /// Whether its subject states a move without naming a task.
     pub(super) fn has_unnamed_move(&self) -> bool {
-        self.moves.iter().any(|told| told.task.is_none())
+        self.moves.iter().any(|one| one.task.is_none())
     }
 
     /// Why trailers that describe a step without naming a task are wrong; `None` if there are none.
     pub(super) fn unnamed_step(&self) -> Option<String> {
         self.steps
             .iter()
-            .find(|told| told.task.is_empty())
-            .map(ToldStep::not_recorded)
+            .find(|one| one.task.is_empty())
+            .map(MessageStep::not_recorded)
     }
 
     /// Each task that the message names for a step or a move.
@@ -65,21 +65,21 @@ impl ToldSteps {
         let steps = self
             .steps
             .iter()
-            .filter(|told| !told.task.is_empty())
-            .map(|told| NamedTask {
-                name: &told.task,
+            .filter(|one| !one.task.is_empty())
+            .map(|one| NamedTask {
+                name: &one.task,
                 is_by_trailers: true,
-                why: told.not_recorded(),
+                why: one.not_recorded(),
             });
         let moves = self
             .moves
             .iter()
             .filter(|_| !self.is_merge)
-            .filter_map(|told| {
+            .filter_map(|one| {
                 Some(NamedTask {
-                    name: told.task.as_deref()?,
+                    name: one.task.as_deref()?,
                     is_by_trailers: false,
-                    why: told.contradicts(&[])?,
+                    why: one.contradicts(&[])?,
                 })
             });
         steps.chain(moves)
@@ -99,21 +99,19 @@ impl ToldSteps {
         let mut steps = self
             .steps
             .iter()
-            .filter(|told| told.task.is_empty() || told.task == task.as_str());
+            .filter(|one| one.task.is_empty() || one.task == task.as_str());
         let entries: Vec<&HistoryEntry> = events.iter().map(|event| event.entry.as_ref()).collect();
         let has_moves = !(self.is_merge && entries.is_empty());
         let mut moves = self
             .moves
             .iter()
-            .filter(|told| has_moves && told.is_about(task, is_only, &is_phase));
-        let forged = steps
-            .clone()
-            .find_map(|told| told.contradicts(task, events));
-        let forged = forged.or_else(|| moves.find_map(|told| told.contradicts(&entries)));
+            .filter(|one| has_moves && one.is_about(task, is_only, &is_phase));
+        let forged = steps.clone().find_map(|one| one.contradicts(task, events));
+        let forged = forged.or_else(|| moves.find_map(|one| one.contradicts(&entries)));
         let unclear = |why| Proof::bare(Standing::Unverifiable, why);
         forged
             .map(Proof::forged)
-            .or_else(|| steps.find_map(|told| told.unclear(events)).map(unclear))
+            .or_else(|| steps.find_map(|one| one.unclear(events)).map(unclear))
     }
 }
 
@@ -129,7 +127,7 @@ pub(super) struct NamedTask<'t> {
 
 /// A step that the trailers of a commit describe, or several of one task that share their trailers.
 #[derive(Debug, PartialEq)]
-pub(super) struct ToldStep {
+pub(super) struct MessageStep {
     /// The id of the task, as told; empty without `Orch-Task`.
     task: String,
     /// The other trailers of `orch`: token and value.
@@ -142,7 +140,7 @@ pub(super) struct ToldStep {
     is_git: bool,
 }
 
-impl ToldStep {
+impl MessageStep {
     /// The steps that a commit message states. Trailers without any but `Orch-Task` only name the task that a commit
     /// of code belongs to, and state no step.
     fn all(message: &str) -> Vec<Self> {
@@ -152,9 +150,10 @@ impl ToldStep {
         {
             return Vec::new();
         }
-        let (told, is_git) = told_trailers(message);
+        let (found, is_git) = message_trailers(message);
         Self::grouped(
-            told.into_iter()
+            found
+                .into_iter()
                 .filter(|(token, _)| is_ours(token))
                 .collect(),
             is_git,
@@ -246,7 +245,7 @@ impl ToldStep {
                 .collect();
             let agreed = recorded
                 .iter()
-                .filter(|(token, value)| self.tells(token, value))
+                .filter(|(token, value)| self.says(token, value))
                 .count();
             whys.push((agreed, self.differs(task, events, &recorded)?));
         }
@@ -265,14 +264,14 @@ impl ToldStep {
     /// The reason if the commit adds no event of the task.
     fn not_recorded(&self) -> String {
         if self.task.is_empty() {
-            let told = self
+            let text = self
                 .rest
                 .iter()
                 .map(|(token, value)| format!("{token}: {value}"))
                 .next();
-            let told = told.unwrap_or_default();
+            let text = text.unwrap_or_default();
             return self.as_seen(format!(
-                "the trailers describe a step ({told}) without {TASK}, and this commit records none"
+                "the trailers describe a step ({text}) without {TASK}, and this commit records none"
             ));
         }
         self.as_seen(format!(
@@ -286,15 +285,15 @@ impl ToldStep {
         let own = self
             .rest
             .iter()
-            .filter(move |(told, _)| told.eq_ignore_ascii_case(token));
+            .filter(move |(name, _)| name.eq_ignore_ascii_case(token));
         own.map(|(_, value)| value.as_str())
     }
 
     /// Whether a trailer has this token and value.
-    fn tells(&self, token: &str, value: &str) -> bool {
+    fn says(&self, token: &str, value: &str) -> bool {
         self.rest
             .iter()
-            .any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
+            .any(|(name, text)| name.eq_ignore_ascii_case(token) && text == value)
     }
 
     /// The files that steps rest on and that no trailer names one by one.
@@ -334,10 +333,10 @@ impl ToldStep {
             ));
         }
         let mut wanted = recorded.iter().filter(|(token, _)| *token != TASK);
-        if let Some((token, value)) = wanted.find(|(token, value)| !self.tells(token, value)) {
+        if let Some((token, value)) = wanted.find(|(token, value)| !self.says(token, value)) {
             return Some(match self.values(token).next() {
-                Some(told) => {
-                    format!("the trailer {token} says {told:?}, but the record says {value:?}")
+                Some(said) => {
+                    format!("the trailer {token} says {said:?}, but the record says {value:?}")
                 }
                 None => format!("the trailer {token} is missing; the record says {value:?}"),
             });
@@ -394,7 +393,7 @@ fn is_ours(token: &str) -> bool {
 /// The trailers of a message that people read as such, and whether git takes them for trailers. Blocks of other
 /// trailers may follow those of `orch`, such as a sign-off in a paragraph of its own: git does not count what is
 /// above the last block. Nor does it count lines at the end of a paragraph of text.
-fn told_trailers(message: &str) -> (Vec<(String, String)>, bool) {
+fn message_trailers(message: &str) -> (Vec<(String, String)>, bool) {
     let lines: Vec<&str> = message.lines().map(str::trim_end).collect();
     let is_blank = |line: &&str| line.is_empty();
     let mut rest = lines.as_slice();
@@ -443,7 +442,7 @@ fn trailers_at_end(paragraph: &[&str]) -> Vec<(String, String)> {
 fn is_evidence(value: &str, path: &str, digest: &str) -> bool {
     value
         .rsplit_once('@')
-        .is_some_and(|(name, told)| told == digest && name == quoted(path))
+        .is_some_and(|(name, said)| said == digest && name == quoted(path))
 }
 
 /// The number of files and the digest in `ARTIFACT (N files)@DIGEST`, which stands for several files.
@@ -458,8 +457,8 @@ mod tests {
     use super::*;
 
     /// The steps that a message states: task, values, and how many steps share them.
-    fn told(message: &str) -> Vec<String> {
-        let shown = |step: &ToldStep| {
+    fn shown_steps(message: &str) -> Vec<String> {
+        let shown = |step: &MessageStep| {
             let rest: Vec<&str> = step.rest.iter().map(|(_, value)| value.as_str()).collect();
             let mixed = if step.is_shared { " shared" } else { "" };
             let git = if step.is_git { "" } else { " text" };
@@ -470,7 +469,7 @@ mod tests {
                 rest.join(",")
             )
         };
-        ToldStep::all(message).iter().map(shown).collect()
+        MessageStep::all(message).iter().map(shown).collect()
     }
 
     #[test]
@@ -497,7 +496,7 @@ mod tests {
         for (lines, expected) in cases {
             let lines: Vec<String> = lines.iter().map(|line| format!("Orch-{line}")).collect();
             assert_eq!(
-                told(&format!("Subject\n\n{}\n", lines.join("\n"))),
+                shown_steps(&format!("Subject\n\n{}\n", lines.join("\n"))),
                 expected,
                 "{lines:?}"
             );
@@ -546,7 +545,7 @@ mod tests {
             ),
             ("Orch-To: b", &[]),
         ] {
-            assert_eq!(told(message), expected, "{message:?}");
+            assert_eq!(shown_steps(message), expected, "{message:?}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl Notifier {
                 let is_known = *at_start && self.is_first_watch;
                 return self.claim(writer.workspace, sight, *notice)
                     && !is_known
-                    && self.tell(writer, notice.kind, sight, None);
+                    && self.notify(writer, notice.kind, sight, None);
             }
             _ => {}
         }
@@ -113,7 +113,7 @@ impl Notifier {
 
     /// A task has come to an event. Returns whether to ring the bell.
     pub fn came_to(&mut self, writer: &Writer<'_>, sight: &Sight, notice: TaskNotice) -> bool {
-        self.claim(writer.workspace, sight, notice) && self.tell(writer, notice.kind, sight, None)
+        self.claim(writer.workspace, sight, notice) && self.notify(writer, notice.kind, sight, None)
     }
 
     /// A run has ended. Returns whether to ring the bell.
@@ -141,7 +141,7 @@ impl Notifier {
         for kind in run_notices(end.ending, of_task.map(|notice| notice.kind)) {
             let is_of_task = of_task.is_some_and(|notice| notice.kind == kind);
             if is_new || !is_of_task {
-                rings |= self.tell(writer, kind, &sight, Some(&run));
+                rings |= self.notify(writer, kind, &sight, Some(&run));
             }
         }
         rings
@@ -180,7 +180,7 @@ impl Notifier {
     }
 
     /// Starts what is configured for an event. Returns whether to ring the bell.
-    fn tell(
+    fn notify(
         &mut self,
         writer: &Writer<'_>,
         kind: NoticeKind,

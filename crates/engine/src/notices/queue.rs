@@ -89,7 +89,7 @@ impl NoticeQueue {
             let is_new = !std::mem::replace(&mut state.is_full, true);
             drop(state);
             if is_new {
-                self.tell(format!(
+                self.warn(format!(
                     "{MOST_WAITING} notifications are already waiting; further ones are dropped"
                 ));
             }
@@ -108,7 +108,7 @@ impl NoticeQueue {
                 drop(state);
                 if is_stuck {
                     self.drop_waiting();
-                    self.tell(format!("cannot start a thread: {error}"));
+                    self.warn(format!("cannot start a thread: {error}"));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl NoticeQueue {
         std::mem::take(&mut locked(&self.shared.state).waiting).len()
     }
 
-    fn tell(&self, message: String) {
+    fn warn(&self, message: String) {
         (self.report)(Diagnostic::warning(Code::NotifyFailed, message));
     }
 }
@@ -129,7 +129,7 @@ impl Drop for NoticeQueue {
         self.shared.await_end(Some(Instant::now() + PATIENCE));
         let left = self.drop_waiting();
         if left > 0 {
-            self.tell(format!(
+            self.warn(format!(
                 "{left} notifications were not sent: earlier ones take too long"
             ));
         }
@@ -146,19 +146,19 @@ mod tests {
     struct World {
         queue: NoticeQueue,
         began: (Sender<usize>, Receiver<usize>),
-        told: Arc<Mutex<Vec<String>>>,
+        reported: Arc<Mutex<Vec<String>>>,
     }
 
     impl World {
         fn new() -> Self {
-            let told: Arc<Mutex<Vec<String>>> = Arc::default();
-            let keep = Arc::clone(&told);
+            let reported: Arc<Mutex<Vec<String>>> = Arc::default();
+            let keep = Arc::clone(&reported);
             let report: FaultSink =
                 Arc::new(move |found| keep.lock().expect("unpoisoned").push(found.message));
             Self {
                 queue: NoticeQueue::new(report),
                 began: channel(),
-                told,
+                reported,
             }
         }
 
@@ -217,9 +217,9 @@ mod tests {
             world.begun();
         }
         (0..MOST_WAITING + 5).for_each(|number| drop(world.push(number)));
-        let told = world.told.lock().expect("unpoisoned").clone();
+        let reported = world.reported.lock().expect("unpoisoned").clone();
         assert_eq!(
-            told,
+            reported,
             ["100 notifications are already waiting; further ones are dropped"]
         );
         drop(ends);

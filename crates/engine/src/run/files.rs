@@ -713,19 +713,22 @@ mod tests {
             ),
         ] {
             fs::write(&control, text).expect("written");
-            let told = files.control().request("1-1").expect_err(text);
-            assert!(told.to_string().contains(why), "{told}");
+            let refused = files.control().request("1-1").expect_err(text);
+            assert!(refused.to_string().contains(why), "{refused}");
         }
         // Nothing of it is on the disk.
         File::create(&control)
             .and_then(|file| file.set_len(1 << 30))
             .expect("grown");
-        let told = files.control().request("1-1").expect_err("a large file");
-        assert!(told.to_string().contains("longer than"), "{told}");
+        let refused = files.control().request("1-1").expect_err("a large file");
+        assert!(refused.to_string().contains("longer than"), "{refused}");
         fs::remove_file(&control).expect("removed");
         fs::create_dir(&control).expect("made");
-        let told = files.control().request("1-1").expect_err("a directory");
-        assert!(told.to_string().contains("not a regular file"), "{told}");
+        let refused = files.control().request("1-1").expect_err("a directory");
+        assert!(
+            refused.to_string().contains("not a regular file"),
+            "{refused}"
+        );
         fs::remove_dir(&control).expect("removed");
         assert_eq!(files.control().request("1-1"), Ok(None));
     }

@@ -141,8 +141,8 @@ impl Snapshot<'_> {
         task: &TaskRef,
         loaded: &'l Loaded,
         (before, entry): (&Recorded, &HistoryEntry),
-        told: &[Told],
-    ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
+        claims: &[CodeClaim],
+    ) -> Result<(&'l Workflow, Observed, Vec<CodeClaim>), Error> {
         let (version, base) = (entry.version, entry.base.as_ref());
         let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
         self.look_at_code(
@@ -156,7 +156,7 @@ impl Snapshot<'_> {
             name_task(&mut observed, own, task);
         }
         let mut untrue = Vec::new();
-        for one in told {
+        for one in claims {
             // It is there then, as it was judged.
             observed
                 .facts
@@ -212,11 +212,11 @@ impl Snapshot<'_> {
         &self,
         workflow: &Workflow,
         (parents, is_own): (&[Digest], bool),
-        untrue: &[Told],
+        untrue: &[CodeClaim],
         moved: impl Fn(&ArtifactName, Digest) -> Option<String>,
         is_apart: impl Fn(&ArtifactName, Digest) -> bool,
     ) -> Result<Option<String>, Error> {
-        for Told {
+        for CodeClaim {
             artifact,
             digest,
             use_of,
@@ -261,7 +261,7 @@ impl Snapshot<'_> {
         task: &TaskRef,
         workflow: &Workflow,
         before: &Recorded,
-        step: impl Iterator<Item = &'t Told>,
+        step: impl Iterator<Item = &'t CodeClaim>,
     ) -> Result<Option<String>, Error> {
         let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code)
         else {
@@ -472,7 +472,7 @@ pub(crate) enum CodeChange {
 
 /// What a recorded step says about code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct CodeClaim {
     artifact: ArtifactName,
     digest: Digest,
     use_of: UseOf,
@@ -489,7 +489,7 @@ enum UseOf {
     Guess,
 }
 
-impl Told {
+impl CodeClaim {
     /// Whether the step only notes it as a base for comparisons.
     pub(crate) fn is_base(&self) -> bool {
         self.use_of == UseOf::Base
@@ -554,8 +554,8 @@ pub(crate) fn code_out_of_reach(facts: &Facts) -> Option<String> {
 }
 
 /// What a step says about the code that was present when it was taken.
-pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> Vec<Told> {
-    let told = |artifact: &Artifact| {
+pub(crate) fn claims(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> Vec<CodeClaim> {
+    let claim = |artifact: &Artifact| {
         let name = tree_name(artifact.name.as_str());
         let named = entry.evidence.iter().find(|(path, _)| *path == name);
         let evidence = named.and_then(|(_, digest)| Digest::parse(digest));
@@ -568,7 +568,7 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
             .is_some_and(|phase| phase.produces.contains(&artifact.name));
         let to = after.actor(&entry.to).filter(|_| makes);
         let entered = to.and_then(|actor| *actor.entered_with.get(&artifact.name)?);
-        Some(Told {
+        Some(CodeClaim {
             artifact: artifact.name.clone(),
             digest: evidence.or(entered).or(noted)?,
             use_of: if evidence.is_some() || entered.is_none() {
@@ -579,13 +579,17 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
         })
     };
     trees(workflow)
-        .filter_map(|(artifact, _)| told(artifact))
+        .filter_map(|(artifact, _)| claim(artifact))
         .collect()
 }
 
 /// The code that may have been present when a step was taken, one guess each: what the records before and
 /// after the step name. A rebase, a squash or an import puts other code before the step.
-pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State) -> Vec<Told> {
+pub(crate) fn guesses(
+    workflow: &Workflow,
+    before: Option<&State>,
+    after: &State,
+) -> Vec<CodeClaim> {
     let mut guesses = Vec::new();
     let before = before.map(|before| before.under_own_names(workflow));
     for (artifact, _) in trees(workflow) {
@@ -597,7 +601,7 @@ pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State
         let digests: BTreeSet<Digest> = records
             .filter_map(|record| *record.get(&artifact.name)?)
             .collect();
-        let guess = |digest| Told {
+        let guess = |digest| CodeClaim {
             artifact: artifact.name.clone(),
             digest,
             use_of: UseOf::Guess,

@@ -52,13 +52,13 @@ pub struct Counted {
 impl Costs {
     pub(super) fn looked(&self) {
         let looks = self.looks.fetch_add(1, Relaxed) + 1;
-        if let Some(told) = &*locked(&self.on_look) {
-            told(looks);
+        if let Some(report) = &*locked(&self.on_look) {
+            report(looks);
         }
     }
 
-    pub(super) fn tell_looks(&self, told: OnLook) {
-        *locked(&self.on_look) = Some(told);
+    pub(super) fn report_looks(&self, report: OnLook) {
+        *locked(&self.on_look) = Some(report);
     }
 
     pub(super) fn knew(&self) {

@@ -6,7 +6,7 @@ use super::snapshot::{Reading, log_faults};
 use super::{Error, Look, TaskRef};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place};
 use orch_core::decide::Recorded;
-use orch_core::record::{EventLog, LogPart, has_lost_events, lost_events, told_events};
+use orch_core::record::{EventLog, LogPart, has_lost_events, listed_events, lost_events};
 use orch_files::{ObservedLog, io_error};
 use orch_git::{Store, durable};
 use orch_read::Observed;
@@ -180,7 +180,7 @@ impl Look<'_> {
         if self.is_split_off(task, &held, &here)? {
             return Ok(recorded);
         }
-        let lost = told_events(&lost_events(&held, &here));
+        let lost = listed_events(&lost_events(&held, &here));
         let message = format!("this log has lost events that are in HEAD: {lost}");
         let hint = Hint::run(&["git", "restore", "--", path.as_str()]).or(&[
             "orch",

@@ -286,7 +286,7 @@ impl KnownLooks {
 }
 
 impl Workspace {
-    /// Lets [`Finder::survey`](super::Finder::survey), [`Crew::tell_each`](super::Crew::tell_each) and the start of a watch use what is known of earlier looks,
+    /// Lets [`Finder::survey`](super::Finder::survey), [`Crew::answer_each`](super::Crew::answer_each) and the start of a watch use what is known of earlier looks,
     /// kept under this name.
     pub fn know_looks(&mut self, name: &str) {
         self.known = KnownLooks::of(&self.reader, name).map(Arc::new);
@@ -379,17 +379,17 @@ pub(super) fn recall<R>(
     Ok(Recall::Anew(first))
 }
 
-/// What `told` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
+/// What `answer` makes of a look at a task, or has made of an earlier one that a new look would repeat. Returns an error
 /// as a look does.
-pub(super) fn tell_known<R>(
+pub(super) fn answer_known<R>(
     look: &Look<'_>,
     task: &TaskRef,
     (known, keeper): (&KnownLooks, &Keeper<R>),
-    told: &impl Fn(&Reader, Sight) -> R,
+    answer: &impl Fn(&Reader, Sight) -> R,
 ) -> Result<R, Error> {
     match recall(look, task, (known, keeper.of_text))? {
         Recall::Made(made) => Ok(made),
-        Recall::Anew(first) => tell_anew(look, (task, first), (known, keeper.to_text), told),
+        Recall::Anew(first) => answer_anew(look, (task, first), (known, keeper.to_text), answer),
     }
 }
 
@@ -440,13 +440,13 @@ pub(super) fn first_part(look: &Look<'_>, task: &TaskRef) -> Result<FirstPart, E
     })
 }
 
-/// What `told` makes of a look that began with this, kept as what `to_text` makes of it. Returns an error as a look
+/// What `answer` makes of a look that began with this, kept as what `to_text` makes of it. Returns an error as a look
 /// does.
-pub(super) fn tell_anew<R>(
+pub(super) fn answer_anew<R>(
     look: &Look<'_>,
     (task, first): (&TaskRef, FirstPart),
     (known, to_text): (&KnownLooks, fn(&R) -> Option<String>),
-    told: &impl Fn(&Reader, Sight) -> R,
+    answer: &impl Fn(&Reader, Sight) -> R,
 ) -> Result<R, Error> {
     let FirstPart {
         list,
@@ -482,7 +482,7 @@ pub(super) fn tell_anew<R>(
         ..
     } = &sight.observed;
     let is_task = state.is_some() || log.is_there() || !read.is_empty();
-    let made = told(look.reader, sight);
+    let made = answer(look.reader, sight);
     if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
         && let Some(text) = to_text(&made)
     {

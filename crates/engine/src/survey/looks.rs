@@ -1,7 +1,7 @@
 //! Looks at many tasks, in as many threads as there are cores.
 
 use super::costs::Costs;
-use super::known::{Keeper, KnownLooks, Recall, first_part, recall, tell_anew, tell_known};
+use super::known::{Keeper, KnownLooks, Recall, answer_anew, answer_known, first_part, recall};
 use super::reader::At;
 use super::{Error, Look, LookDepth, Reader, Settings, Sight, TaskRef, Workspace};
 use orch_files::FileStamp;
@@ -113,17 +113,17 @@ impl Workspace {
 }
 
 impl Crew<'_> {
-    /// Looks at each of these tasks and passes the result to `told`. Returns what `told` makes of them, in the order
+    /// Looks at each of these tasks and passes the result to `answer`. Returns what `answer` makes of them, in the order
     /// of the tasks.
     ///
-    /// `told` is called in several threads, with the workspace that has looked. What it does not keep of a look is
+    /// `answer` is called in several threads, with the workspace that has looked. What it does not keep of a look is
     /// dropped, so that the files of all tasks are never in memory together. HEAD and the attribute files above the
     /// tasks are read once for each part of the tasks, before the part is listed.
     pub fn look_at_each<R: Send>(
         &self,
         tasks: &[TaskRef],
         depth: LookDepth,
-        told: impl Fn(&Reader, &TaskRef, Result<Sight, Error>) -> R + Sync,
+        answer: impl Fn(&Reader, &TaskRef, Result<Sight, Error>) -> R + Sync,
     ) -> Vec<R> {
         self.in_parts(tasks, |reader, part| {
             let begun = Look::begin(reader).map(|look| look.to(depth));
@@ -133,7 +133,7 @@ impl Crew<'_> {
                 Err(_) => reader.look(task),
             };
             part.iter()
-                .map(|task| told(reader, task, look(task)))
+                .map(|task| answer(reader, task, look(task)))
                 .collect()
         })
     }
@@ -151,7 +151,7 @@ impl Crew<'_> {
         if let Some(known) = self.known {
             return self.in_parts(tasks, |reader, part| {
                 let begun = Look::begin(reader);
-                let told = |reader: &Reader, sight: Sight| {
+                let answer = |reader: &Reader, sight: Sight| {
                     let stamp = FileStamp::at(&sight.task.suggestion_path().under(&reader.root));
                     (sight, stamp)
                 };
@@ -160,8 +160,8 @@ impl Crew<'_> {
                         return reader.look(task);
                     };
                     let first = first_part(look, task)?;
-                    let told = tell_anew(look, (task, first), (known, to_text), &told);
-                    told.map(|(sight, _)| sight)
+                    let answer = answer_anew(look, (task, first), (known, to_text), &answer);
+                    answer.map(|(sight, _)| sight)
                 };
                 part.iter()
                     .map(|task| (!stops()).then(|| look(task)))
@@ -196,19 +196,19 @@ impl Crew<'_> {
         })
     }
 
-    /// What `told` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
-    /// in the order of the tasks. `told` must depend on nothing but the look and the settings.
-    pub fn tell_each<R: Send>(
+    /// What `answer` makes of a look at each of these tasks, or has made of an earlier one that a new look would repeat,
+    /// in the order of the tasks. `answer` must depend on nothing but the look and the settings.
+    pub fn answer_each<R: Send>(
         &self,
         tasks: &[TaskRef],
         keeper: &Keeper<R>,
-        told: impl Fn(&Reader, &Sight) -> R + Sync,
+        answer: impl Fn(&Reader, &Sight) -> R + Sync,
     ) -> Vec<Result<R, Error>> {
         let known = self.known;
-        let told = |reader: &Reader, sight: Sight| told(reader, &sight);
+        let answer = |reader: &Reader, sight: Sight| answer(reader, &sight);
         let made = self.in_known_order(tasks, |reader, task, begun| match (begun, known) {
-            (Ok(look), Some(known)) => tell_known(look, task, (known, keeper), &told),
-            _ => reader.look(task).map(|sight| told(reader, sight)),
+            (Ok(look), Some(known)) => answer_known(look, task, (known, keeper), &answer),
+            _ => reader.look(task).map(|sight| answer(reader, sight)),
         });
         known.inspect(|known| known.keep());
         made

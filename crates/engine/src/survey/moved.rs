@@ -75,8 +75,8 @@ impl HeadMove<'_> {
     }
 
     /// Whether the commits tell of code that tasks of this workflow rest on.
-    pub(crate) fn tells_of_code(&self, workflow: &Workflow) -> bool {
-        let tells = || {
+    pub(crate) fn names_code(&self, workflow: &Workflow) -> bool {
+        let is_named = || {
             let Some(store) = &self.reader.store else {
                 return true;
             };
@@ -93,7 +93,7 @@ impl HeadMove<'_> {
             .of_code
             .borrow_mut()
             .entry(workflow.name.clone())
-            .or_insert_with(tells)
+            .or_insert_with(is_named)
     }
 }
 

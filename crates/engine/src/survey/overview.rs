@@ -181,7 +181,7 @@ impl Workspace {
                 origin,
             });
         }
-        tell_apart(&mut places);
+        distinguish(&mut places);
         Ok(Overview {
             here: self,
             others,
@@ -274,7 +274,7 @@ impl Overview<'_> {
 }
 
 /// Adds to each name that several places have what tells them apart.
-fn tell_apart(places: &mut [OverviewPlace]) {
+fn distinguish(places: &mut [OverviewPlace]) {
     let mut count: HashMap<String, usize> = HashMap::new();
     places
         .iter()

@@ -93,9 +93,9 @@ impl Reader {
         matches!(self.at, At::WorkDir)
     }
 
-    /// Calls `told` after each look with the number of looks so far.
-    pub fn tell_looks(&self, told: impl Fn(u64) + Send + 'static) {
-        self.costs.tell_looks(Box::new(told));
+    /// Calls `report` after each look with the number of looks so far.
+    pub fn report_looks(&self, report: impl Fn(u64) + Send + 'static) {
+        self.costs.report_looks(Box::new(report));
     }
 
     /// The directory that every path is relative to.

@@ -250,10 +250,10 @@ impl Snapshot<'_> {
             .setting
             .schemas
             .refuses(schema, &Value::Object(state.extra.clone()));
-        let told = problems
+        let named = problems
             .into_iter()
             .map(|problem| (problem.pointer, problem.message));
-        refused_import(map, &original, told)
+        refused_import(map, &original, named)
     }
 
     /// The workflow that the last event of a task's log names; `None` if there is no event.
@@ -647,10 +647,11 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
         }
         None => Place::file(&path),
     };
-    let told = |fault: &LogFault| Diagnostic::error(fault.kind.code(), fault.kind.to_string());
+    let diagnostic =
+        |fault: &LogFault| Diagnostic::error(fault.kind.code(), fault.kind.to_string());
     faults
         .iter()
-        .map(|fault| told(fault).at(place(fault)))
+        .map(|fault| diagnostic(fault).at(place(fault)))
         .collect()
 }
 

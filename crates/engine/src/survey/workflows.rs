@@ -146,7 +146,7 @@ impl Settings {
         let at = |pointer: &str| {
             document.place_of_default(pointer.split('/').nth(1).unwrap_or_default())
         };
-        let told = |problem: orch_read::Problem| {
+        let finding = |problem: orch_read::Problem| {
             let message = format!("the state schema rejects the defaults: {}", problem.message);
             let hint = problem
                 .hint
@@ -155,7 +155,7 @@ impl Settings {
                 .at(at(&problem.pointer))
                 .hint(hint)
         };
-        refused.into_iter().map(told).collect()
+        refused.into_iter().map(finding).collect()
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
             Ok(record) => record,
             Err(error) => {
                 let offset = error.position().map_or(0, |at| start(text, at));
-                return refuse(path, text, offset, &told(&error));
+                return refuse(path, text, offset, &message_of(&error));
             }
         };
         if index == 0 {
@@ -96,7 +96,7 @@ fn text_of(field: &[u8]) -> String {
     String::from_utf8_lossy(field).into_owned()
 }
 
-fn told(error: &csv::Error) -> String {
+fn message_of(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..

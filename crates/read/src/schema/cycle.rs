@@ -244,7 +244,7 @@ mod tests {
             (r##"true"##, &[]),
         ] {
             let schema: Value = serde_json::from_str(text).expect("JSON");
-            let told: Vec<String> = cycles("s.json", text, &schema)
+            let found: Vec<String> = cycles("s.json", text, &schema)
                 .into_iter()
                 .map(|one| {
                     assert_eq!(one.code, Code::SchemaCycle);
@@ -257,7 +257,7 @@ mod tests {
                     )
                 })
                 .collect();
-            assert_eq!(told, expected, "{text}");
+            assert_eq!(found, expected, "{text}");
         }
     }
 

@@ -636,13 +636,13 @@ mod tests {
             ),
             (open, [other, "did you mean `name`?", other]),
         ] {
-            let told = |place, key, hint| {
+            let unknown_key = |place, key, hint| {
                 format!("f.json:{place} key `{key}` is not allowed here ({hint})")
             };
             let expected = [
-                told("1:2", "knd", hints[0]),
-                told("2:1", "nmae", hints[1]),
-                told("2:12", "zebra", hints[2]),
+                unknown_key("1:2", "knd", hints[0]),
+                unknown_key("2:1", "nmae", hints[1]),
+                unknown_key("2:12", "zebra", hints[2]),
             ];
             assert_eq!(check(&schema, text), expected, "{schema}");
         }

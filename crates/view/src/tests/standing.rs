@@ -7,7 +7,7 @@ use snapbox::{assert_data_eq, str};
 /// What a prompt shows of each kind of task: where it stands, and the answer to what comes next.
 #[test]
 fn a_prompt_and_its_answer_in_words() {
-    let told: Vec<String> = numbered()
+    let lines: Vec<String> = numbered()
         .iter()
         .map(|sample| {
             let suggestion = Suggestion::of(&sample.subject());
@@ -19,7 +19,7 @@ fn a_prompt_and_its_answer_in_words() {
         })
         .collect();
     assert_data_eq!(
-        told.join("\n"),
+        lines.join("\n"),
         str![[r#"
 t-01  planning  attempt 1  orch
 current phase   planning

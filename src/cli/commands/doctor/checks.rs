@@ -329,7 +329,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
             *logs.entry(versions).or_default() += 1;
         }
     }
-    let told = logs.iter().map(|(versions, many)| {
+    let texts = logs.iter().map(|(versions, many)| {
         let versions: Vec<&str> = versions.iter().copied().collect();
         format!(
             "{} of version {}",
@@ -337,11 +337,11 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
             versions.join(" and ")
         )
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() {
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
         String::new()
     } else {
-        format!("; {}", told.join(", "))
+        format!("; {}", texts.join(", "))
     }
 }
 

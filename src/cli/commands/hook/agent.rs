@@ -134,12 +134,12 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
                 .as_deref()
                 .map(Path::new)
                 .map_or(Ok(()), set_environment)?;
-            told("SessionStart", input.session.cwd.as_deref(), context)
+            standing("SessionStart", input.session.cwd.as_deref(), context)
         }
         AgentHook::UserPromptSubmit => {
             let input: UserPromptInput = parsed(text)?;
             announce(input.session.cwd.as_deref(), context);
-            told("UserPromptSubmit", input.session.cwd.as_deref(), context)
+            standing("UserPromptSubmit", input.session.cwd.as_deref(), context)
         }
         AgentHook::PreToolUse => {
             let input: ToolInput = parsed(text)?;
@@ -193,7 +193,11 @@ fn announce(cwd: Option<&Path>, context: &Context) {
 }
 
 /// Where the task in use stands.
-fn told(event: &'static str, cwd: Option<&Path>, context: &Context) -> Result<HookReply, Error> {
+fn standing(
+    event: &'static str,
+    cwd: Option<&Path>,
+    context: &Context,
+) -> Result<HookReply, Error> {
     let workspace = opened(cwd, context)?;
     let text = match AgentTask::find(&workspace, cwd, context)? {
         AgentTask::One(sight) => brief(&workspace, &sight),

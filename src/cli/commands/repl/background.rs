@@ -55,11 +55,11 @@ impl Background {
                     effect,
                     WatchEffect::Stands(_) | WatchEffect::Watching { .. }
                 ) {
-                    let told: String = happenings(workspace, effect)
+                    let text: String = happenings(workspace, effect)
                         .iter()
                         .map(|one| one.text(paint, width))
                         .collect();
-                    say(&outlet.lines, &told, &mut missed);
+                    say(&outlet.lines, &text, &mut missed);
                 }
                 Ok(())
             };
@@ -92,11 +92,11 @@ fn say(lines: &SyncSender<String>, text: &str, missed: &mut usize) {
     if text.is_empty() {
         return;
     }
-    let told = match *missed {
+    let text = match *missed {
         0 => text.to_owned(),
         missed => format!("[{missed} messages of the watch were not shown]\n{text}"),
     };
-    match lines.try_send(told) {
+    match lines.try_send(text) {
         Ok(()) => *missed = 0,
         Err(TrySendError::Full(_)) => *missed += 1,
         // The prompt has ended.

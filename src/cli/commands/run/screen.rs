@@ -77,13 +77,13 @@ impl Screen {
 
     /// Prints a line of status.
     pub(super) fn status(&mut self, text: String) {
-        self.tell_missed();
+        self.report_missed();
         self.send(Shown::Status(text));
     }
 
     /// Prints a line that the user must see.
     pub(super) fn problem(&mut self, text: String) {
-        self.tell_missed();
+        self.report_missed();
         self.send(Shown::Problem(text));
     }
 
@@ -95,7 +95,7 @@ impl Screen {
 
     /// Waits until everything is printed, unless the terminal is blocked.
     pub(super) fn end(&mut self) {
-        self.tell_missed();
+        self.report_missed();
         let (send, shown) = channel();
         self.send(Shown::End(send));
         let mut left = self.waiting.load(Ordering::SeqCst);
@@ -108,7 +108,7 @@ impl Screen {
         }
     }
 
-    fn tell_missed(&mut self) {
+    fn report_missed(&mut self) {
         let missed = std::mem::take(&mut self.missed);
         if missed > 0 {
             self.send(Shown::Status(format!(
@@ -135,9 +135,9 @@ fn write(ui: &Ui, receive: &Receiver<Shown>, waiting: &AtomicUsize) {
             Shown::Passing(text) => ui.passing(&text),
             Shown::Status(text) => ui.status(&text),
             Shown::Problem(text) => ui.problem(&text),
-            Shown::End(told) => {
+            Shown::End(ended) => {
                 ui.passed();
-                let _ = told.send(());
+                let _ = ended.send(());
             }
         }
         waiting.fetch_sub(1, Ordering::SeqCst);

@@ -58,7 +58,7 @@ impl ExecutorTrace {
 impl FailureCause {
     /// The reason, followed by the last line that the executor printed.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn words(&self) -> String {
         match self.trace.output.last() {
             Some(line) if !self.why.contains(line) => format!("{}: {line}", self.why),
             _ => self.why.clone(),

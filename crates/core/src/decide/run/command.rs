@@ -72,7 +72,7 @@ impl RunCommand {
                 .signal()
                 .is_some_and(|signal| responds(workflow, signal)),
             Self::Begin(_) => workflow.has_actions(),
-            Self::End(told) => keeps_end(workflow, told),
+            Self::End(ending) => keeps_end(workflow, ending),
             Self::Moves { .. } | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
         }
     }
@@ -127,7 +127,9 @@ impl RunCommand {
                 None => Ok(None),
             },
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
-            Self::End(told) if keeps_end(workflow, told) => Ok(end(workflow, state, facts, told)),
+            Self::End(ending) if keeps_end(workflow, ending) => {
+                Ok(end(workflow, state, facts, ending))
+            }
             Self::Begin(_) | Self::End(_) => Ok(None),
             Self::Result {
                 action,
@@ -150,7 +152,7 @@ impl RunCommand {
                 let mut reason =
                     format!("`{action}` failed {} and was given up", in_a_row(*failures));
                 if let Some(cause) = cause {
-                    reason.push_str(&format!(": {}", cause.told()));
+                    reason.push_str(&format!(": {}", cause.words()));
                 }
                 let mut trace = cause
                     .as_ref()
@@ -227,8 +229,8 @@ impl Recorder<'_> {
 
 /// Whether the end of a run is recorded: in a workflow with actions, and wherever the run failed, so that the cause
 /// does not depend on a file that git ignores.
-fn keeps_end(workflow: &Workflow, told: &str) -> bool {
-    workflow.has_actions() || matches!(Ending::of_reason(told), Some((Ending::Failed, _)))
+fn keeps_end(workflow: &Workflow, ending: &str) -> bool {
+    workflow.has_actions() || matches!(Ending::of_reason(ending), Some((Ending::Failed, _)))
 }
 
 /// Whether a rule responds to a signal.

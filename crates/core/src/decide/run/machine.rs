@@ -214,8 +214,8 @@ impl RunMachine {
             self.usage.forgive(&work.worker());
             work.again = None;
         }
-        let told = has_failed.then(|| case.decision.reason.clone());
-        if let Some(why) = why.or(told) {
+        let reason = has_failed.then(|| case.decision.reason.clone());
+        if let Some(why) = why.or(reason) {
             self.news.push(News::Failed { work, why });
         }
     }
@@ -301,7 +301,7 @@ impl RunMachine {
                         question: Some(question),
                         ..
                     }) => self.ask(now, &question, cost),
-                    Some(result) if result.failed => self.fail_as_told(now, &result, cost),
+                    Some(result) if result.failed => self.fail_with_result(now, &result, cost),
                     result => {
                         self.succeed(cost, result);
                         self.go_on(now)
@@ -314,7 +314,7 @@ impl RunMachine {
     /// Accepts the result of an action for recording.
     fn take_in(&mut self, now: &Tick, result: ActionResult) -> RunEffect {
         if result.failed {
-            return self.fail_as_told(now, &result, result.cost);
+            return self.fail_with_result(now, &result, result.cost);
         }
         if let Some(question) = &result.question {
             return self.ask(now, question, result.cost);
@@ -501,7 +501,7 @@ impl RunMachine {
     }
 
     /// Settles a try whose result reports a failure.
-    fn fail_as_told(&mut self, now: &Tick, result: &ActionResult, cost: f64) -> RunEffect {
+    fn fail_with_result(&mut self, now: &Tick, result: &ActionResult, cost: f64) -> RunEffect {
         let said = result.message.as_deref().or(result.summary.as_deref());
         let mut why = said.unwrap_or("the result reports a failure").to_owned();
         if !result.recoverable {

@@ -102,7 +102,7 @@ impl Usage {
     #[must_use]
     pub(super) fn last_failure(&self, worker: &Worker) -> String {
         self.causes.get(worker).map_or(String::new(), |cause| {
-            format!("; the last time {}", cause.told())
+            format!("; the last time {}", cause.words())
         })
     }
 
@@ -181,8 +181,8 @@ mod tests {
                 time: time.map(Period::from_seconds),
                 cost: None,
             };
-            let told = budget.rest(Period::from_seconds(taken));
-            assert_eq!(told, rest.map(Period::from_seconds), "{taken} of {time:?}");
+            let left = budget.rest(Period::from_seconds(taken));
+            assert_eq!(left, rest.map(Period::from_seconds), "{taken} of {time:?}");
             let usage = Usage {
                 time: Period::from_seconds(taken),
                 ..Usage::default()
@@ -218,7 +218,7 @@ mod tests {
         let worker = Worker::Agent("a".to_owned());
         let mut usage = Usage::default();
         assert_eq!(usage.last_failure(&worker), "");
-        for (why, printed, told) in [
+        for (why, printed, expected) in [
             (
                 "it exited with code 3",
                 &[][..],
@@ -244,7 +244,7 @@ mod tests {
                     trace,
                 },
             );
-            assert_eq!(usage.last_failure(&worker), told);
+            assert_eq!(usage.last_failure(&worker), expected);
         }
     }
 

@@ -337,13 +337,13 @@ impl Case {
                     }
                 });
         let names = [&self.class, self.file.as_deref().unwrap_or_default(), &name];
-        let told = mark.map(|mark| {
+        let marks = mark.map(|mark| {
             [
                 mark.text.as_str(),
                 mark.message.as_deref().unwrap_or_default(),
             ]
         });
-        let texts = told.into_iter().flatten().chain([self.output.as_str()]);
+        let texts = marks.into_iter().flatten().chain([self.output.as_str()]);
         let place = texts
             .into_iter()
             .find_map(|text| location::find(&clean(text), &names));

@@ -246,18 +246,18 @@ impl Report {
                 continue;
             };
             if more == 0 {
-                self.tell(format!(
+                self.note(format!(
                     "suite `{shown}` declares {claimed} {what} and lists {listed}: {listed} count"
                 ));
                 continue;
             }
-            let told = format!("declares {claimed} {what} and lists {listed}");
+            let counts = format!("declares {claimed} {what} and lists {listed}");
             if self.warnings.len() < MAX_NAMED {
                 self.warnings
-                    .push(format!("suite `{shown}` {told}: {} count", listed + more));
+                    .push(format!("suite `{shown}` {counts}: {} count", listed + more));
             }
             let name = shown.clone();
-            let message = told;
+            let message = counts;
             self.name_failed(|| FailedTest {
                 name,
                 message,
@@ -270,7 +270,7 @@ impl Report {
         {
             let listed = counts.listed;
             let tests = counts.tests;
-            self.tell(format!(
+            self.note(format!(
                 "suite `{shown}` declares {claimed} tests and lists {listed}: {tests} count"
             ));
         }
@@ -283,7 +283,7 @@ impl Report {
         }
     }
 
-    fn tell(&mut self, text: String) {
+    fn note(&mut self, text: String) {
         match &mut self.note {
             Some((_, more)) => *more += 1,
             None => self.note = Some((text, 0)),
@@ -823,7 +823,7 @@ mod tests {
 
     #[test]
     fn bad_reports_are_reported() {
-        for (text, code, told) in [
+        for (text, code, expected) in [
             (
                 "<testsuite><testcase name='a'/>",
                 "junit-syntax",
@@ -875,7 +875,7 @@ mod tests {
             let first = verdict.problems.first().expect("a finding");
             assert_eq!(first.code.as_str(), code, "{text}");
             assert!(
-                first.message.contains(told) && first.hint.is_some(),
+                first.message.contains(expected) && first.hint.is_some(),
                 "{text}: {first}"
             );
             assert!(verdict.data.is_none(), "{text}");
