@@ -3,7 +3,7 @@
 use super::run::run_rows;
 use super::status::{Status, StatusForm, TaskStatus};
 use super::wire::{QuestionView, Suggestion};
-use super::{Finding, Paint, PhaseCount, Repository, RunLine, Style, Subject, TaskOrder};
+use super::{Finding, Paint, PhaseCount, Repository, RunLine, Style, Subject, TaskRank};
 use orch_base::Diagnostic;
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ impl Everywhere {
         runs: Vec<RunLine>,
         diagnostics: &[Diagnostic],
     ) -> Self {
-        tasks.sort_by_cached_key(|(subject, _)| TaskOrder::of(subject));
+        tasks.sort_by_cached_key(|(subject, _)| TaskRank::of(subject));
         let mut views = Vec::new();
         for (subject, whereabouts) in tasks {
             let mut suggestion = Suggestion::of(&subject);

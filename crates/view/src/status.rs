@@ -6,7 +6,7 @@ use super::layout::{
 };
 use super::text::{headline, mood, problem};
 use super::wire::{Finding, Suggestion};
-use super::{DutyView, Paint, Repository, Style, Subject, TaskOrder, TaskView};
+use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
 use orch_core::decide::{Do, DutyKind, ExpectState};
 use orch_core::workflow::Owner;
@@ -50,7 +50,7 @@ pub struct TaskStatus {
     pub(super) headline: (String, Style),
     /// Its place among other tasks.
     #[serde(skip)]
-    pub(super) order: TaskOrder,
+    pub(super) order: TaskRank,
     /// The number of its phase in the document; `None` if the state names no phase.
     #[serde(skip)]
     phase_number: Option<usize>,
@@ -319,7 +319,7 @@ impl TaskStatus {
     /// The status of a task that could not be evaluated, given the suggestion for it.
     #[must_use]
     pub fn unread(suggestion: Suggestion, id: &TaskId) -> Self {
-        Self::in_place(suggestion, TaskOrder::of_unread(id), None, None)
+        Self::in_place(suggestion, TaskRank::of_unread(id), None, None)
     }
 
     /// Whether the task is finished.
@@ -374,7 +374,7 @@ impl TaskStatus {
         let phase_number = phase.and_then(|id| phases.iter().position(|phase| phase.id == *id));
         Self::in_place(
             suggestion,
-            TaskOrder::of(subject),
+            TaskRank::of(subject),
             phase_number,
             subject.unmoved_since,
         )
@@ -382,7 +382,7 @@ impl TaskStatus {
 
     fn in_place(
         suggestion: Suggestion,
-        order: TaskOrder,
+        order: TaskRank,
         phase_number: Option<usize>,
         unmoved_since: Option<Timestamp>,
     ) -> Self {

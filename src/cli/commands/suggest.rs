@@ -10,7 +10,7 @@ use orch_engine::drive::{self, Waited};
 use orch_engine::gather;
 use orch_engine::survey::{Reader, Sight, TaskRef, Workspace, unjudged};
 use orch_view::layout::counted;
-use orch_view::{Briefs, Suggestion, Suggestions, TaskOrder};
+use orch_view::{Briefs, Suggestion, Suggestions, TaskRank};
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
@@ -197,7 +197,7 @@ fn answer(
         let is_done = sight.decision.is_done();
         let is_wanted = is_wanted(subject.duty().owner, is_done);
         (
-            is_wanted.then(|| (TaskOrder::of(&subject), Suggestion::of(&subject))),
+            is_wanted.then(|| (TaskRank::of(&subject), Suggestion::of(&subject))),
             is_done,
             None,
         )
@@ -207,7 +207,7 @@ fn answer(
         let is_wanted = is_wanted(suggestion.duty.owner, false);
         let own = is_wanted.then(|| gather::unread_task(task, error));
         (
-            is_wanted.then(|| (TaskOrder::of_unread(&task.id), suggestion)),
+            is_wanted.then(|| (TaskRank::of_unread(&task.id), suggestion)),
             false,
             own,
         )

@@ -244,7 +244,7 @@ fn the_response_to_an_order_is_tried_for_a_while_and_then_the_run_ends_without_i
                 }),
                 None,
             ),
-            RunEffect::Judge if !is_ordered.replace(true) => (None, Some(ControlRequest::Stop)),
+            RunEffect::Evaluate if !is_ordered.replace(true) => (None, Some(ControlRequest::Stop)),
             _ => (None, None),
         });
         let (ending, why) = play.run();

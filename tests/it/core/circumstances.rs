@@ -5,7 +5,7 @@ use super::world::{LIFECYCLE, World, compiled, passing};
 use orch_base::{Code, Diagnostic, Digest, Place, RepoPath, TaskPlace};
 use orch_core::decide::{
     Circumstances, Decision, DutyKind, Ending, Facts, HistoryEntry, Kind, LastRun, Recorded,
-    Remembered, RunRecord, Runner, State, Verdict, conclude, duty, fingerprint, judge,
+    Remembered, RunRecord, Runner, State, Verdict, complete, duty, evaluate_here, fingerprint,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn plain() -> Circumstances<'static> {
 }
 
 fn judged(world: &World, recorded: &Recorded, circumstances: &Circumstances<'_>) -> Decision {
-    judge(&world.workflow, recorded, &world.facts(), circumstances).decision
+    evaluate_here(&world.workflow, recorded, &world.facts(), circumstances).decision
 }
 
 /// The commands that are offered.
@@ -318,7 +318,7 @@ fn what_the_last_run_came_to_says_who_must_act() {
         (stalled(&[other]), None, DutyKind::Wait),
         (stalled(&[]), None, DutyKind::Wait),
     ] {
-        let told = judge(
+        let told = evaluate_here(
             &world.workflow,
             &recorded,
             &facts,
@@ -334,7 +334,7 @@ fn what_the_last_run_came_to_says_who_must_act() {
             "{last_run:?}"
         );
     }
-    let lost = judge(
+    let lost = evaluate_here(
         &world.workflow,
         &Recorded::Lost,
         &facts,
@@ -582,7 +582,7 @@ fn an_untracked_task_is_judged_as_far_as_its_files_lead() {
         },
         ..decision
     };
-    let concluded = conclude(
+    let concluded = complete(
         &world.workflow,
         &recorded,
         &world.facts(),
@@ -664,7 +664,7 @@ fn git_restores_a_file_only_from_a_directory_into_a_directory() {
                 at: at.clone(),
             })
         };
-        let told = judge(
+        let told = evaluate_here(
             &world.workflow,
             &world.recorded(),
             &facts,
@@ -778,7 +778,8 @@ fn a_commit_that_names_no_task_can_be_given_the_name_while_the_name_is_what_is_m
                 head: &head,
                 ..plain()
             };
-            let told = judge(&world.workflow, &world.recorded(), &facts, &circumstances).decision;
+            let told =
+                evaluate_here(&world.workflow, &world.recorded(), &facts, &circumstances).decision;
             let trailer = told
                 .options
                 .iter()

@@ -4,9 +4,9 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled};
 use orch_base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
 use orch_core::decide::{
-    ActionResult, ActorKind, Budget, By, Ending, FILES_KEPT, HistoryEntry, JudgedTask, Kind, Mode,
-    NextStep, Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage, Worker, end,
-    evaluate, fingerprint, next,
+    ActionResult, ActorKind, Budget, By, Ending, EvaluatedTask, FILES_KEPT, HistoryEntry, Kind,
+    Mode, NextStep, Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage,
+    Worker, end, evaluate, fingerprint, next,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -465,7 +465,7 @@ fn an_action_that_is_given_up_is_recorded_with_its_executor() {
         &facts,
     );
     let (workflow, state, facts, decision) = (&*world.workflow, &state, &facts, &decision);
-    let case = JudgedTask {
+    let case = EvaluatedTask {
         workflow,
         state,
         facts,

@@ -4,7 +4,7 @@ use super::play::{Play, facts, workflow};
 use crate::setting::number;
 use orch_base::{Digest, Period};
 use orch_core::decide::{
-    ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned,
+    ActionResult, Budget, Ending, EvaluatedTask, ExecutorExit, Mode, NextStep, Recorded, Returned,
     State, Usage, Worker, evaluate, initial_state, next,
 };
 use orch_core::workflow::Workflow;
@@ -245,7 +245,7 @@ fn limits_end_a_run_whatever_is_due() {
     };
     let usage = Usage::default();
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = JudgedTask {
+    let case = EvaluatedTask {
         workflow,
         state,
         facts,

@@ -5,7 +5,7 @@ use super::play::{Play, facts, workflow};
 use super::world::shipped;
 use orch_base::{ActionName, Period};
 use orch_core::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, JudgedTask, Leftover, Mode,
+    ActionResult, Blocker, ControlRequest, Ending, EvaluatedTask, ExecutorExit, Leftover, Mode,
     RecordOutcome, Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
     Tick, Worker, evaluate, initial_state,
 };
@@ -312,7 +312,7 @@ fn only_what_has_failed_counts_as_failed() {
         });
         // Where the run may continue, somebody ends it after the first try.
         play.block = Box::new(move |effect| match effect {
-            RunEffect::Judge | RunEffect::Wait(..) if has_begun.get() && took < 9 => {
+            RunEffect::Evaluate | RunEffect::Wait(..) if has_begun.get() && took < 9 => {
                 (None, Some(ControlRequest::Interrupt))
             }
             _ => (None, None),
@@ -480,7 +480,7 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
         again.block = Box::new(|effect| {
             (
                 None,
-                matches!(effect, RunEffect::Judge).then_some(ControlRequest::Interrupt),
+                matches!(effect, RunEffect::Evaluate).then_some(ControlRequest::Interrupt),
             )
         });
         assert_eq!(again.run().0, Ending::Paused, "{named}");
@@ -593,7 +593,7 @@ fn the_end_of_a_run_is_recorded_if_it_did_anything_and_can_record_it() {
         play.block = Box::new(move |effect| {
             (
                 None,
-                request.filter(|_| has_begun.get() && matches!(effect, RunEffect::Judge)),
+                request.filter(|_| has_begun.get() && matches!(effect, RunEffect::Evaluate)),
             )
         });
         let told = recorded_of(&mut play);
@@ -751,7 +751,7 @@ fn a_run_records_only_so_many_steps_without_work_in_between() {
     let (state, facts) = (initial_state(&workflow), facts());
     let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = JudgedTask {
+    let case = EvaluatedTask {
         workflow,
         state,
         facts,
@@ -767,7 +767,7 @@ fn a_run_records_only_so_many_steps_without_work_in_between() {
     let mut moves = 0;
     for _ in 0..1_000 {
         let event = match effect {
-            RunEffect::Judge => RunEvent::Judged(&case),
+            RunEffect::Evaluate => RunEvent::Evaluated(&case),
             RunEffect::Record(command) => {
                 moves += u32::from(matches!(command, RunCommand::Moves { .. }));
                 RunEvent::Recorded(command, RecordOutcome::Done)
@@ -838,7 +838,7 @@ fn a_wish_that_comes_while_an_order_is_held_up_does_not_replace_the_order() {
     play.block = Box::new(|effect| match effect {
         RunEffect::Record(RunCommand::Order(_)) => (Some(blocker(RetryPolicy::Long)), None),
         RunEffect::Record(RunCommand::Start) => (None, None),
-        RunEffect::Judge => (None, Some(ControlRequest::Stop)),
+        RunEffect::Evaluate => (None, Some(ControlRequest::Stop)),
         RunEffect::Wait(..) => (None, Some(ControlRequest::Pause)),
         _ => (None, None),
     });

@@ -2,10 +2,9 @@
 
 use orch_base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch_core::decide::{
-    ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, ExecutorExit, Facts,
-    FileFact, JudgedTask, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder,
-    Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate,
-    initial_state,
+    ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, EvaluatedTask, ExecutorExit,
+    Facts, FileFact, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned,
+    RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
 };
 use orch_core::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
@@ -124,7 +123,7 @@ impl<'p> Play<'p> {
             return self.machine.step(&now, RunEvent::Blocked(effect, blocker));
         }
         let following = match effect {
-            RunEffect::Judge => {
+            RunEffect::Evaluate => {
                 let facts = self.facts();
                 let decision = evaluate(
                     self.workflow,
@@ -133,14 +132,14 @@ impl<'p> Play<'p> {
                 );
                 let (workflow, state, facts, decision) =
                     (self.workflow, &self.state, &facts, &decision);
-                let case = JudgedTask {
+                let case = EvaluatedTask {
                     workflow,
                     state,
                     facts,
                     decision,
                     has_executor: &|_| false,
                 };
-                self.machine.step(&now, RunEvent::Judged(&case))
+                self.machine.step(&now, RunEvent::Evaluated(&case))
             }
             RunEffect::Record(command) => {
                 let noted = self.noted(&command);

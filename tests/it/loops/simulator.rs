@@ -4,10 +4,10 @@ use crate::core::world::World;
 use crate::model::Chance;
 use orch_base::{ActionName, Period, Timestamp};
 use orch_core::decide::{
-    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
-    HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
-    RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply,
-    asked, data_of, evaluate, initial_state, patch, pick, reopen, settle, signalled,
+    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, EvaluatedTask,
+    ExecutorExit, Facts, HistoryEntry, Mode, RecordOutcome, Recorded, Recorder, Returned,
+    RunEffect, RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer,
+    apply, asked, data_of, evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
 use orch_core::record::{read_state, write_state};
 use orch_core::workflow::{Document, Signal, System, Workflow, compile};
@@ -194,19 +194,19 @@ impl Simulation<'_> {
     ) -> RunEffect {
         let mut now = moment(machine);
         match effect {
-            RunEffect::Judge => {
+            RunEffect::Evaluate => {
                 let workflow = Arc::clone(&self.machine.workflow);
                 let (state, facts, decision) =
                     (self.state.clone(), self.facts.clone(), self.decide());
                 let (workflow, state, facts, decision) = (&*workflow, &state, &facts, &decision);
-                let case = JudgedTask {
+                let case = EvaluatedTask {
                     workflow,
                     state,
                     facts,
                     decision,
                     has_executor: &|_| true,
                 };
-                machine.step(&now, RunEvent::Judged(&case))
+                machine.step(&now, RunEvent::Evaluated(&case))
             }
             RunEffect::Record(command) => {
                 let noted = self.noted(&command);

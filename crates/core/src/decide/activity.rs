@@ -5,7 +5,7 @@
 
 use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::{SeenArtifact, look};
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::not_enabled::not_enabled;
 use super::rules::computed;
 use super::scope::TaskScope;
@@ -161,7 +161,7 @@ pub fn signalled(
     let state = &*state.under_own_names(workflow);
     let phase = phase_of(workflow, state).ok()?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -183,7 +183,7 @@ pub fn signalled(
     let Outcome::To(to) = &rule.outcome else {
         return None;
     };
-    let fired = judge.rules().lead(rule, to, &scope);
+    let fired = evaluation.rules().lead(rule, to, &scope);
     Some(match fired.verdict {
         super::Verdict::Transition(transition)
         | super::Verdict::Handover {
@@ -304,7 +304,7 @@ fn here(
 ) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -312,7 +312,7 @@ fn here(
         seen: &seen,
     };
     let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), kind, reason);
-    transition.evidence = judge.evidence(&phase.produces);
+    transition.evidence = evaluation.evidence(&phase.produces);
     Ok(transition)
 }
 

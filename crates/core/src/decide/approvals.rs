@@ -4,7 +4,7 @@
 //! has to say yes: one person counts once, and for one team.
 
 use super::derive::SeenArtifact;
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::order::{refused, why_after, with_why};
 use super::ruling::Rulings;
 use super::{
@@ -147,11 +147,11 @@ fn place(
 impl Rulings<'_> {
     /// What people said of the phase; `None` if it does not ask for several approvals.
     pub(super) fn approvals(&self) -> Option<Approvals> {
-        let asked = self.judge.phase.approvals.as_ref()?;
+        let asked = self.evaluation.phase.approvals.as_ref()?;
         let said = self
-            .judge
+            .evaluation
             .state
-            .actor(&self.judge.phase.id)
+            .actor(&self.evaluation.phase.id)
             .map(|actor| actor.approvals.as_slice())
             .unwrap_or_default();
         let mut found = Approvals {
@@ -168,7 +168,7 @@ impl Rulings<'_> {
             match (self.still_stands(one), one.ruling) {
                 (false, _) => found.stale.push(person),
                 (true, Ruling::Approve)
-                    if has_written(self.judge.phase, self.judge.seen, &person) =>
+                    if has_written(self.evaluation.phase, self.evaluation.seen, &person) =>
                 {
                     found.writers.push(person);
                 }
@@ -179,7 +179,7 @@ impl Rulings<'_> {
         let taken = assigned(
             &asked.teams,
             &found.approved,
-            &self.judge.facts.inputs.teams,
+            &self.evaluation.facts.inputs.teams,
         );
         for team in &asked.teams {
             let side = if taken.contains(&team) {
@@ -199,12 +199,12 @@ impl Rulings<'_> {
     /// Whether all that a person judged is as it was; of code, the change of the task.
     fn still_stands(&self, said: &Approving) -> bool {
         said.on.iter().all(|(artifact, digest)| {
-            let seen = self.judge.seen_of(artifact);
+            let seen = self.evaluation.seen_of(artifact);
             let Some(derived) = seen.map(|seen| &seen.derived) else {
                 return false;
             };
             match derived.tree {
-                Some(_) => self.judge.grounds().is_same_change(artifact, *digest),
+                Some(_) => self.evaluation.grounds().is_same_change(artifact, *digest),
                 None => derived.digest == Some(*digest),
             }
         })
@@ -228,9 +228,9 @@ impl Rulings<'_> {
         };
         let (transition, text) = self.saying(&said, why.as_deref(), stamp.at)?;
         let known = self
-            .judge
+            .evaluation
             .state
-            .actor(&self.judge.phase.id)
+            .actor(&self.evaluation.phase.id)
             .map(|actor| actor.approvals.as_slice())
             .unwrap_or_default();
         let is_said = known.iter().any(|known| {
@@ -241,11 +241,11 @@ impl Rulings<'_> {
                 "{} did so already, and all that it rests on is as it was",
                 said.person
             );
-            let argv = ["orch", "status", self.judge.facts.task.as_str()];
+            let argv = ["orch", "status", self.evaluation.facts.task.as_str()];
             return Err(refused(Code::NothingToApply, message, Hint::run(&argv)));
         }
         let draft = Draft {
-            path: said.path(&self.judge.phase.id),
+            path: said.path(&self.evaluation.phase.id),
             text,
             facts: None,
         };
@@ -265,7 +265,7 @@ impl Rulings<'_> {
     ) -> Result<(Transition, String), Error> {
         let detail = Detail::Approve(said.clone());
         let reason = with_why(detail.words(), why)?;
-        let mut evidence = self.judge.evidence(&self.approved_on());
+        let mut evidence = self.evaluation.evidence(&self.approved_on());
         let of: serde_json::Map<String, Value> = evidence
             .iter()
             .map(|one| {
@@ -279,9 +279,14 @@ impl Rulings<'_> {
             "ruling": said.ruling, "person": said.person, "reason": reason, "at": at.to_string(), "of": of,
         });
         let text = format!("{file:#}\n");
-        let digest = self.judge.workflow.digest.format().blob(text.as_bytes());
+        let digest = self
+            .evaluation
+            .workflow
+            .digest
+            .format()
+            .blob(text.as_bytes());
         if let Ok(artifact) = ArtifactName::new("approval") {
-            let files = vec![(said.path(&self.judge.phase.id), digest)];
+            let files = vec![(said.path(&self.evaluation.phase.id), digest)];
             evidence.push(Evidence {
                 artifact,
                 files,
@@ -290,7 +295,7 @@ impl Rulings<'_> {
                 committed: true,
             });
         }
-        let here = self.judge.phase.id.clone();
+        let here = self.evaluation.phase.id.clone();
         let transition = Transition::new(Some(here.clone()), here, Kind::Approve, &reason);
         Ok((
             Transition {
@@ -306,20 +311,20 @@ impl Rulings<'_> {
     /// What a person judges in the phase: what it needs and reads, and what earlier phases have made.
     fn approved_on(&self) -> Vec<ArtifactName> {
         let before = self
-            .judge
+            .evaluation
             .workflow
-            .position(&self.judge.phase.id)
+            .position(&self.evaluation.phase.id)
             .unwrap_or_default();
-        let made = self.judge.workflow.phases[..before]
+        let made = self.evaluation.workflow.phases[..before]
             .iter()
             .flat_map(|phase| &phase.produces);
         let mut names: Vec<ArtifactName> = Vec::new();
         for name in self
-            .judge
+            .evaluation
             .phase
             .needs
             .iter()
-            .chain(&self.judge.phase.reads)
+            .chain(&self.evaluation.phase.reads)
             .chain(made)
         {
             if !names.contains(name) {
@@ -345,7 +350,7 @@ pub(super) fn said_again(
         return Err(format!("`{}` does not ask for several approvals", phase.id));
     }
     let seen = super::derive::look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -353,7 +358,7 @@ pub(super) fn said_again(
         seen: &seen,
     };
     let why = why_after(&entry.reason, &Detail::Approve(said.clone()).words());
-    judge
+    evaluation
         .rulings()
         .saying(said, why, entry.at)
         .map(|(transition, _)| transition)

@@ -3,7 +3,7 @@
 //! The rules do not see them. They determine which commands are available now, and which notes to add.
 
 use super::decision::is_order;
-use super::judge::choice;
+use super::evaluation::choice;
 use super::settle::endless;
 use super::{
     Choice, Decision, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
@@ -63,7 +63,7 @@ pub enum LastRun {
 
 /// A decision under its circumstances.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct CompleteDecision {
     /// The decision, with the commands that are available now.
     pub decision: Decision,
     /// What is known about the runner; `None` if the last run does not affect what comes next.
@@ -77,12 +77,12 @@ pub struct Judgement {
 ///
 /// An untracked task has no record of its own, so the rules are applied as far as its files lead.
 #[must_use]
-pub fn judge(
+pub fn evaluate_here(
     workflow: &Workflow,
     recorded: &Recorded,
     facts: &Facts,
     circumstances: &Circumstances<'_>,
-) -> Judgement {
+) -> CompleteDecision {
     let is_usable = !matches!(recorded, Recorded::Lost | Recorded::Broken(_));
     let decision = if circumstances.untracked && is_usable {
         let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| {
@@ -103,7 +103,7 @@ pub fn judge(
         let first = evaluate(workflow, recorded, facts);
         endless(&first, workflow, recorded, facts).unwrap_or(first)
     };
-    conclude(workflow, recorded, facts, decision, circumstances)
+    complete(workflow, recorded, facts, decision, circumstances)
 }
 
 /// Whether `orch new` can record an untracked task: what there is of a record can be used, or converted.
@@ -117,13 +117,13 @@ fn may_be_adopted(decision: &Decision) -> bool {
 /// Completes a decision of [`evaluate()`] or [`settle()`]: adds the commands that are available under these
 /// circumstances, and what is known about the runner.
 #[must_use]
-pub fn conclude(
+pub fn complete(
     workflow: &Workflow,
     recorded: &Recorded,
     facts: &Facts,
     mut decision: Decision,
     circumstances: &Circumstances<'_>,
-) -> Judgement {
+) -> CompleteDecision {
     let runner = match circumstances.past {
         true => None,
         false => runner(workflow, recorded, facts, &decision, circumstances.last_run),
@@ -187,7 +187,7 @@ pub fn conclude(
         note_failures(workflow, state, facts, &mut decision);
         note_question(state, facts, &mut decision);
     }
-    Judgement { decision, runner }
+    CompleteDecision { decision, runner }
 }
 
 /// Holds a due transition whose evidence git ignores: no command of `orch` could commit it.

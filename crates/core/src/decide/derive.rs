@@ -65,7 +65,7 @@ pub(super) fn look<'f>(
         .collect();
     for (seen, artifact) in all.iter_mut().zip(&workflow.artifacts) {
         match facts.version {
-            RecordVersion::First => judge_together(workflow, state, &present, seen),
+            RecordVersion::First => count_together(workflow, state, &present, seen),
             RecordVersion::Second | RecordVersion::Third => {
                 let standings = Standings {
                     workflow,
@@ -73,7 +73,7 @@ pub(super) fn look<'f>(
                     artifact,
                     present: &present,
                 };
-                judge_each(&standings, seen);
+                count_each(&standings, seen);
             }
         }
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived) {
@@ -279,9 +279,9 @@ pub(super) fn is_set_spent(
         && digest_of(files).is_some_and(|digest| is_spent(workflow, state, artifact, digest))
 }
 
-/// Judges each file by itself. Those that count are valid if each is; if none counts, all are asked whether they are
+/// Counts each file by itself. Those that count are valid if each is; if none counts, all are asked whether they are
 /// valid, because a need may be used up.
-fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
+fn count_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
     let is_set_spent = is_set_spent(
         standings.workflow,
         standings.state,
@@ -314,8 +314,8 @@ fn judge_each(standings: &Standings<'_>, seen: &mut SeenArtifact<'_>) {
     }
 }
 
-/// Judges all files by their common digest.
-fn judge_together<'f>(
+/// Counts all files by their common digest.
+fn count_together<'f>(
     workflow: &Workflow,
     state: &State,
     present: &Present<'_>,

@@ -4,8 +4,8 @@
 //! every text begins with `TODO`, which the schema is to refuse: a draft decides nothing.
 
 use super::derive::look;
+use super::evaluation::Evaluation;
 use super::expect::judged;
-use super::judge::Judge;
 use super::order::{current, refused};
 use super::{ExpectState, Facts, Stamp, State, unknown_artifact};
 use crate::workflow::{Artifact, Format, SchemaText, Workflow};
@@ -42,7 +42,7 @@ pub fn draft(
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let drafting = Drafting {
-        judge: Judge {
+        evaluation: Evaluation {
             workflow,
             state,
             facts,
@@ -66,28 +66,28 @@ pub fn draft(
         .ok_or_else(|| drafting.refused(artifact))?;
     Ok(DraftFile {
         artifact: artifact.name.clone(),
-        path: drafting.judge.path_of(&artifact.name),
+        path: drafting.evaluation.path_of(&artifact.name),
         text,
     })
 }
 
 /// The drafts of files of a task, with the writer and the time in the stamp.
 struct Drafting<'a> {
-    judge: Judge<'a>,
+    evaluation: Evaluation<'a>,
     stamp: &'a Stamp,
 }
 
 impl<'a> Drafting<'a> {
     /// The first file that is expected and missing, otherwise used up, preferably one of which a draft can be made.
     fn first_missing(&self) -> Result<&'a Artifact, Error> {
-        let decision = self.judge.decide_alone(Vec::new());
+        let decision = self.evaluation.decide_alone(Vec::new());
         for state in [ExpectState::Missing, ExpectState::Stale] {
             let mut first = None;
             for expected in &decision.expects {
                 if expected.state != state {
                     continue;
                 }
-                let Some(artifact) = self.judge.workflow.artifact(&expected.artifact) else {
+                let Some(artifact) = self.evaluation.workflow.artifact(&expected.artifact) else {
                     continue;
                 };
                 if artifact.schema.is_some() || artifact.example.is_some() {
@@ -99,14 +99,14 @@ impl<'a> Drafting<'a> {
                 return Ok(first);
             }
         }
-        let explain = Hint::run(&["orch", "suggest", self.judge.facts.task.as_str()]);
+        let explain = Hint::run(&["orch", "suggest", self.evaluation.facts.task.as_str()]);
         let message = format!("no file is missing: {}", decision.reason);
         Err(refused(Code::NothingToDraft, message, explain))
     }
 
     /// Why there is no draft of an artifact.
     fn refused(&self, artifact: &Artifact) -> Error {
-        let prompt = Hint::run(&["orch", "prompt", self.judge.facts.task.as_str()]);
+        let prompt = Hint::run(&["orch", "prompt", self.evaluation.facts.task.as_str()]);
         let message = match artifact.format {
             Format::Patch | Format::Junit => {
                 format!(
@@ -139,7 +139,7 @@ impl<'a> Drafting<'a> {
                 Some(format!("{value:#}\n"))
             }
             Format::Markdown => Some(unwritten_markdown(
-                &artifact.example_for(&self.judge.facts.task, None)?,
+                &artifact.example_for(&self.evaluation.facts.task, None)?,
             )),
             _ => None,
         }
@@ -150,7 +150,7 @@ impl<'a> Drafting<'a> {
             "name" => Some(Value::from(self.stamp.by.name.as_str())),
             "time" => Some(Value::from(self.stamp.at.to_string())),
             "of" => {
-                let of = judged(&self.judge, name).into_iter();
+                let of = judged(&self.evaluation, name).into_iter();
                 Some(
                     of.map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())))
                         .collect(),

@@ -3,8 +3,8 @@
 use super::apply::initial_state;
 use super::decision::UNSHALLOW;
 use super::derive::{SeenArtifact, look};
+use super::evaluation::{Evaluation, choice};
 use super::grounds::outdated_in_words;
-use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{
@@ -112,16 +112,16 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
         let is_expected = !phase.optional.contains(&seen.derived.name);
         diagnostics.extend(seen.not_counted(&facts.place, is_expected));
     }
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
         phase,
         seen: &seen,
     };
-    let decision = judge.decide(diagnostics);
+    let decision = evaluation.decide(diagnostics);
     debug_assert_eq!(
-        judge.yielded(),
+        evaluation.yielded(),
         decision.yielded(),
         "an audit would conclude something else"
     );
@@ -146,7 +146,7 @@ pub(super) fn yielded(
         return None;
     }
     let seen = look(workflow, state, &phase.id, facts);
-    Judge {
+    Evaluation {
         workflow,
         state,
         facts,
@@ -424,7 +424,7 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     ]
 }
 
-impl Judge<'_> {
+impl Evaluation<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let mut decision = self.decide_alone(diagnostics);
         let is_in_order =
@@ -536,7 +536,7 @@ impl Judge<'_> {
         }
         let fired = self.rules().try_rules(&scope, &mut decision);
         match fired {
-            Some(fired) => self.conclude(fired, &mut decision),
+            Some(fired) => self.apply_outcome(fired, &mut decision),
             None => expect::nothing_fired(self, &mut decision),
         }
         self.grounds().report_fallen(&mut decision);
@@ -817,7 +817,7 @@ impl Judge<'_> {
             .find(|path| self.facts.missing.contains(path))
     }
 
-    fn conclude(&self, fired: Fired<'_>, decision: &mut Decision) {
+    fn apply_outcome(&self, fired: Fired<'_>, decision: &mut Decision) {
         decision.rule = Some(fired.rule.id.clone());
         decision.reason = fired.reason;
         match fired.verdict {

@@ -1,7 +1,7 @@
 //! What has to be done next if no transition is due: which outputs, where, and why.
 
 use super::derive::SeenArtifact;
-use super::judge::{Judge, choice, confirming};
+use super::evaluation::{Evaluation, choice, confirming};
 use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
@@ -15,9 +15,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// No rule fired: names the outputs of the phase that are missing, invalid or stale.
-pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
-    of_phase(judge, decision);
-    let owner = judge.phase.owner;
+pub(super) fn nothing_fired(evaluation: &Evaluation<'_>, decision: &mut Decision) {
+    of_phase(evaluation, decision);
+    let owner = evaluation.phase.owner;
     let mut reasons = Vec::new();
     let invalid = listed(&decision.expects, ExpectState::Invalid);
     if !invalid.is_empty() {
@@ -35,14 +35,14 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if !missing.is_empty() {
         reasons.push(format!("{} missing", are(&missing)));
     }
-    let asked = judge
+    let asked = evaluation
         .rulings()
         .approvals()
         .filter(|approvals| !approvals.suffice());
     if let Some(approvals) = &asked {
         reasons.push(format!(
             "`{}` waits for people: {}",
-            judge.phase.id,
+            evaluation.phase.id,
             approvals.words()
         ));
     }
@@ -50,12 +50,12 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if is_closed {
         reasons.push(format!(
             "no rule of `{}` fires: {}",
-            judge.phase.id,
-            closest(judge, decision)
+            evaluation.phase.id,
+            closest(evaluation, decision)
         ));
     }
     if is_closed || !missing.is_empty() {
-        reasons.extend(idle_reports(judge));
+        reasons.extend(idle_reports(evaluation));
     }
     decision.reason = reasons.join("; ");
     let awaited: Vec<&str> = decision
@@ -76,8 +76,8 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
 const NAMED_RULES: usize = 2;
 
 /// The false part of the rules that are nearest to firing, in words.
-fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
-    let parts: Vec<String> = by_nearness(judge.workflow, decision)
+fn closest(evaluation: &Evaluation<'_>, decision: &Decision) -> String {
+    let parts: Vec<String> = by_nearness(evaluation.workflow, decision)
         .into_iter()
         .filter_map(|tried| {
             let part = tried.parts.iter().find(|part| part.result != Truth::True)?;
@@ -88,7 +88,7 @@ fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
         _ if parts.is_empty() => "the phase has no rules".to_owned(),
         None | Some(0) => parts.join("; "),
         Some(more) => {
-            let explain = command(&["orch", "explain", judge.facts.task.as_str()]);
+            let explain = command(&["orch", "explain", evaluation.facts.task.as_str()]);
             format!(
                 "{}; {more} more: {explain}",
                 parts[..NAMED_RULES].join("; ")
@@ -98,33 +98,40 @@ fn closest(judge: &Judge<'_>, decision: &Decision) -> String {
 }
 
 /// A rule waits: names what the phase still has to produce, and the reports that count for nothing.
-pub(super) fn rule_waits(judge: &Judge<'_>, decision: &mut Decision) {
-    of_phase(judge, decision);
+pub(super) fn rule_waits(evaluation: &Evaluation<'_>, decision: &mut Decision) {
+    of_phase(evaluation, decision);
     let mut reasons = vec![std::mem::take(&mut decision.reason)];
-    reasons.extend(idle_reports(judge));
+    reasons.extend(idle_reports(evaluation));
     decision.reason = reasons.join("; ");
 }
 
 /// Adds a verdict of the phase that somebody else has to give.
-pub(super) fn of_verdict(judge: &Judge<'_>, verdict: &ArtifactName, decision: &mut Decision) {
+pub(super) fn of_verdict(
+    evaluation: &Evaluation<'_>,
+    verdict: &ArtifactName,
+    decision: &mut Decision,
+) {
     let because = decision.reason.clone();
-    decision
-        .expects
-        .extend(expectation(judge, verdict, ExpectState::Unmet, because));
+    decision.expects.extend(expectation(
+        evaluation,
+        verdict,
+        ExpectState::Unmet,
+        because,
+    ));
 }
 
 /// Adds what the current phase still has to produce.
-pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
-    for artifact in &judge.phase.produces {
-        let Some(seen) = judge.seen_of(artifact) else {
+pub(super) fn of_phase(evaluation: &Evaluation<'_>, decision: &mut Decision) {
+    for artifact in &evaluation.phase.produces {
+        let Some(seen) = evaluation.seen_of(artifact) else {
             continue;
         };
-        let optional = judge.phase.optional.contains(artifact);
-        let Some(expected) = for_output(judge, seen, optional) else {
+        let optional = evaluation.phase.optional.contains(artifact);
+        let Some(expected) = for_output(evaluation, seen, optional) else {
             continue;
         };
         // If a set of files is used up, any of them may be the reason, so all are listed.
-        let is_set = seen.files.len() > 1 && judge.can_be_confirmed(artifact);
+        let is_set = seen.files.len() > 1 && evaluation.can_be_confirmed(artifact);
         let others = seen
             .files
             .iter()
@@ -139,7 +146,7 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
         decision.expects.extend(others);
     }
     if decision.expects.is_empty() {
-        decision.expects = unmet(judge, decision);
+        decision.expects = unmet(evaluation, decision);
     }
 }
 
@@ -159,10 +166,10 @@ fn are(expected: &[&Expectation]) -> String {
 }
 
 /// Why reports count for nothing that lie where the phase may produce them: no test ran, or nothing reads them there.
-fn idle_reports(judge: &Judge<'_>) -> Vec<String> {
-    let produces = &judge.phase.produces;
+fn idle_reports(evaluation: &Evaluation<'_>) -> Vec<String> {
+    let produces = &evaluation.phase.produces;
     let mut idle = Vec::new();
-    for seen in judge.seen {
+    for seen in evaluation.seen {
         if !produces.contains(&seen.derived.name) {
             continue;
         }
@@ -175,19 +182,23 @@ fn idle_reports(judge: &Judge<'_>) -> Vec<String> {
     }
     let mut produced = produces
         .iter()
-        .filter_map(|name| judge.workflow.artifact(name));
+        .filter_map(|name| evaluation.workflow.artifact(name));
     if produced.any(|artifact| artifact.format == Format::Junit) {
-        let found = judge.facts.diagnostics.iter();
+        let found = evaluation.facts.diagnostics.iter();
         let below = found.filter(|found| found.code == Code::ArtifactBelow);
         idle.extend(below.map(|found| found.message.clone()));
     }
     idle
 }
 
-fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Option<Expectation> {
+fn for_output(
+    evaluation: &Evaluation<'_>,
+    seen: &SeenArtifact<'_>,
+    optional: bool,
+) -> Option<Expectation> {
     let derived = &seen.derived;
     let (state, because) = if !derived.present {
-        (ExpectState::Missing, missing(judge, &derived.name))
+        (ExpectState::Missing, missing(evaluation, &derived.name))
     } else if !derived.fresh {
         (
             ExpectState::Stale,
@@ -207,12 +218,12 @@ fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Opt
     if optional && state != ExpectState::Invalid {
         return None;
     }
-    expectation(judge, &derived.name, state, because)
+    expectation(evaluation, &derived.name, state, because)
 }
 
 /// Why an output is absent; for code, which change is missing.
-fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
-    let artifact = judge.workflow.artifact(name);
+fn missing(evaluation: &Evaluation<'_>, name: &ArtifactName) -> String {
+    let artifact = evaluation.workflow.artifact(name);
     let Some((artifact, scope)) =
         artifact.and_then(|artifact| Some((artifact, artifact.tree.as_ref()?)))
     else {
@@ -220,7 +231,7 @@ fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
     };
     let unchanged = format!(
         "no commit has changed {scope} since `{}` was entered",
-        judge.phase.id
+        evaluation.phase.id
     );
     if artifact.paths.is_empty() {
         unchanged
@@ -230,7 +241,7 @@ fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
 }
 
 /// What has to be done about a need that does not hold.
-pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
+pub(super) fn for_need(evaluation: &Evaluation<'_>, need: &BrokenNeed) -> Option<Expectation> {
     let (state, because) = match &need.outdated {
         Some(why) => (ExpectState::Stale, why.clone()),
         None if need.missing => (ExpectState::Missing, "the phase needs it".to_owned()),
@@ -239,8 +250,8 @@ pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectati
             "the phase needs it, and it is invalid".to_owned(),
         ),
     };
-    let mut expected = expectation(judge, &need.artifact, state, because)?;
-    let is_pattern = judge
+    let mut expected = expectation(evaluation, &need.artifact, state, because)?;
+    let is_pattern = evaluation
         .workflow
         .artifact(&need.artifact)?
         .paths
@@ -252,22 +263,22 @@ pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectati
 }
 
 fn expectation(
-    judge: &Judge<'_>,
+    evaluation: &Evaluation<'_>,
     name: &ArtifactName,
     state: ExpectState,
     because: String,
 ) -> Option<Expectation> {
-    let artifact = judge.workflow.artifact(name)?;
-    let seen = judge.seen_of(name)?;
+    let artifact = evaluation.workflow.artifact(name)?;
+    let seen = evaluation.seen_of(name)?;
     Some(Expectation {
         artifact: name.clone(),
-        path: judge.path_of(name),
+        path: evaluation.path_of(name),
         format: artifact.format,
         schema: artifact.schema.as_ref().map(|schema| schema.name.clone()),
         state,
         because,
         of: if artifact.format.names_judged() {
-            judged(judge, name)
+            judged(evaluation, name)
         } else {
             BTreeMap::new()
         },
@@ -280,16 +291,19 @@ fn expectation(
 }
 
 /// The `of` map to copy: the needs of the phase that writes the artifact, as they are now.
-pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
-    let writer = if judge.phase.produces.contains(name) {
-        Some(judge.phase)
+pub(super) fn judged(
+    evaluation: &Evaluation<'_>,
+    name: &ArtifactName,
+) -> BTreeMap<ArtifactName, Digest> {
+    let writer = if evaluation.phase.produces.contains(name) {
+        Some(evaluation.phase)
     } else {
-        judge.workflow.producers(name).next()
+        evaluation.workflow.producers(name).next()
     };
     let needs = writer
         .map(|phase| phase.needs.as_slice())
         .unwrap_or_default();
-    judge
+    evaluation
         .seen
         .iter()
         .filter(|seen| needs.contains(&seen.derived.name) && seen.derived.name != *name)
@@ -298,12 +312,12 @@ pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<Artifac
 }
 
 /// Every output is ready, yet no rule fires: the rules require other content in one of them.
-fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
+fn unmet(evaluation: &Evaluation<'_>, decision: &Decision) -> Vec<Expectation> {
     let mut found: Vec<Expectation> = Vec::new();
-    for rule in judge
+    for rule in evaluation
         .workflow
-        .rules_from(&judge.phase.id)
-        .filter(|rule| leads_on(judge, rule))
+        .rules_from(&evaluation.phase.id)
+        .filter(|rule| leads_on(evaluation, rule))
     {
         let Some(tried) = decision.tried.iter().find(|tried| tried.rule == rule.id) else {
             continue;
@@ -313,20 +327,20 @@ fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
             .iter()
             .filter(|part| part.result == Truth::False)
         {
-            for name in judge
+            for name in evaluation
                 .phase
                 .produces
                 .iter()
                 .filter(|name| part_reads(part, name))
             {
                 let known = found.iter().any(|expected| expected.artifact == *name);
-                let present = judge
+                let present = evaluation
                     .seen
                     .iter()
                     .any(|seen| seen.derived.name == *name && seen.derived.present);
                 if !known && present {
                     let because = format!("`{}` does not hold{}", part.text, saw(&part.saw));
-                    found.extend(expectation(judge, name, ExpectState::Unmet, because));
+                    found.extend(expectation(evaluation, name, ExpectState::Unmet, because));
                 }
             }
         }
@@ -334,8 +348,8 @@ fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
     found
 }
 
-fn leads_on(judge: &Judge<'_>, rule: &Rule) -> bool {
-    matches!(&rule.outcome, Outcome::To(to) if judge.workflow.position(to) > judge.workflow.position(&judge.phase.id))
+fn leads_on(evaluation: &Evaluation<'_>, rule: &Rule) -> bool {
+    matches!(&rule.outcome, Outcome::To(to) if evaluation.workflow.position(to) > evaluation.workflow.position(&evaluation.phase.id))
 }
 
 fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
@@ -345,8 +359,8 @@ fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
 }
 
 /// The commands that are available now: those that advance the work first, orders against the rules last.
-pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
-    let task = judge.facts.task.as_str();
+pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
+    let task = evaluation.facts.task.as_str();
     if let Some(transition) = decision.transition().filter(|due| !due.by_human) {
         let effect = format!("move to `{}`", transition.to);
         decision
@@ -358,7 +372,8 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .grounds
         .iter()
         .find(|ground| ground.why_not.is_some());
-    if let Some(fallen) = fallen.filter(|_| judge.workflow.may_end_well(&judge.phase.id)) {
+    if let Some(fallen) = fallen.filter(|_| evaluation.workflow.may_end_well(&evaluation.phase.id))
+    {
         let argv = [
             "orch",
             "rollback",
@@ -372,8 +387,8 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         decision
             .options
             .push(choice("rollback", argv, Owner::Human, effect));
-        judge.ruling_options(decision);
-        if judge.waits_for_ruling(decision) {
+        evaluation.ruling_options(decision);
+        if evaluation.waits_for_ruling(decision) {
             let argv = ["orch", "approve", task, "--override", WHY];
             let effect = "approve although its evidence no longer stands";
             decision
@@ -382,16 +397,16 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         }
         return;
     }
-    if judge.waits_for_ruling(decision) {
-        judge.ruling_options(decision);
+    if evaluation.waits_for_ruling(decision) {
+        evaluation.ruling_options(decision);
         if !decision.options.is_empty() {
             return;
         }
     }
-    judge.prompt_option(decision);
+    evaluation.prompt_option(decision);
     if matches!(decision.verdict, Verdict::Wait { .. }) {
-        judge.ruling_options(decision);
-        judge.persons_prompt(decision);
+        evaluation.ruling_options(decision);
+        evaluation.persons_prompt(decision);
     }
     match decision.verdict.clone() {
         Verdict::Handover { held, .. } => {
@@ -424,10 +439,10 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
                     .push(choice("again", argv, Owner::Human, effect));
             }
         }
-        Verdict::Choose(actions) => judge.choose_options(&actions, decision),
+        Verdict::Choose(actions) => evaluation.choose_options(&actions, decision),
         Verdict::Wait { .. } => {
-            judge.signal_option(decision);
-            judge.ask_options(decision);
+            evaluation.signal_option(decision);
+            evaluation.ask_options(decision);
         }
         _ => {}
     }
@@ -436,15 +451,15 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .iter()
         .filter(|expected| expected.state == ExpectState::Stale)
         .map(|expected| expected.artifact.clone())
-        .filter(|artifact| judge.can_be_confirmed(artifact))
+        .filter(|artifact| evaluation.can_be_confirmed(artifact))
         .collect();
     stale.dedup();
     for artifact in stale {
         decision
             .options
-            .push(confirming(&judge.facts.task, &artifact));
+            .push(confirming(&evaluation.facts.task, &artifact));
     }
-    let Some(onward) = onward(judge.workflow, judge.phase) else {
+    let Some(onward) = onward(evaluation.workflow, evaluation.phase) else {
         return;
     };
     let is_offered = decision
@@ -466,7 +481,7 @@ fn value_at<'v>(values: &'v [(String, Value)], pointer: &str) -> Option<&'v Valu
     Some(value)
 }
 
-impl Judge<'_> {
+impl Evaluation<'_> {
     /// Whether a person has to decide, and not only may.
     fn waits_for_ruling(&self, decision: &Decision) -> bool {
         decision.transition().is_some() || self.phase.owner == Owner::Human

@@ -5,7 +5,7 @@
 
 use super::code_facts::{CodeBase, CodeHistory, UnknownCode};
 use super::derive::{SeenArtifact, last_recorded};
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
@@ -147,13 +147,13 @@ pub fn judged_before(workflow: &Workflow, state: &State, artifact: &Artifact) ->
 /// What a move to a good end rests on, and whether that still stands.
 #[derive(Clone, Copy)]
 pub(super) struct Grounds<'a> {
-    pub(super) judge: Judge<'a>,
+    pub(super) evaluation: Evaluation<'a>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluation<'a> {
     /// What a move to a good end rests on.
     pub(super) fn grounds(&self) -> Grounds<'a> {
-        Grounds { judge: *self }
+        Grounds { evaluation: *self }
     }
 }
 
@@ -161,33 +161,33 @@ impl Grounds<'_> {
     /// The verdicts and reports on which earlier phases were left, apart from waived ones and those that are gone; and code
     /// that none of them judged.
     pub(super) fn all(&self) -> Vec<Ground> {
-        if self.judge.facts.version == RecordVersion::First || self.judge.phase.terminal {
+        if self.evaluation.facts.version == RecordVersion::First || self.evaluation.phase.terminal {
             return Vec::new();
         }
         let before = self
-            .judge
+            .evaluation
             .workflow
-            .position(&self.judge.phase.id)
+            .position(&self.evaluation.phase.id)
             .unwrap_or_default();
         let mut grounds: Vec<Ground> = Vec::new();
-        for phase in &self.judge.workflow.phases[..before] {
-            let Some(actor) = self.judge.state.actor(&phase.id) else {
+        for phase in &self.evaluation.workflow.phases[..before] {
+            let Some(actor) = self.evaluation.state.actor(&phase.id) else {
                 continue;
             };
             for (artifact, judged) in judged_versions(
-                self.judge.workflow,
-                self.judge.state,
-                &self.judge.phase.id,
+                self.evaluation.workflow,
+                self.evaluation.state,
+                &self.evaluation.phase.id,
                 &phase.id,
             ) {
-                let seen = self.judge.seen_of(&artifact);
+                let seen = self.evaluation.seen_of(&artifact);
                 let Some(seen) = seen.filter(|seen| seen.derived.holds()) else {
                     continue;
                 };
                 let Some(digest) = seen.derived.digest else {
                     continue;
                 };
-                if self.judge.state.waived.contains_key(&artifact) {
+                if self.evaluation.state.waived.contains_key(&artifact) {
                     continue;
                 }
                 let is_as_left = actor.left_with.get(&artifact) == Some(&Some(digest));
@@ -207,7 +207,7 @@ impl Grounds<'_> {
                         self.replaced_stands(seen, name, *version)
                     };
                     ground.others.extend(standing.others);
-                    if self.judge.phase.is_held_to(name) {
+                    if self.evaluation.phase.is_held_to(name) {
                         ground.why_not = ground.why_not.or(standing.why_not);
                     } else {
                         ground.left_over = ground.left_over.or(standing.left_over);
@@ -216,7 +216,7 @@ impl Grounds<'_> {
                 grounds.push(ground);
             }
         }
-        for artifact in &self.judge.workflow.artifacts {
+        for artifact in &self.evaluation.workflow.artifacts {
             if !grounds
                 .iter()
                 .any(|ground| ground.judged.contains(&artifact.name))
@@ -231,25 +231,25 @@ impl Grounds<'_> {
     fn code_ground(&self, artifact: &Artifact) -> Option<Ground> {
         let name = &artifact.name;
         let recorded = recorded_code(
-            self.judge.workflow,
-            self.judge.state,
-            &self.judge.phase.id,
+            self.evaluation.workflow,
+            self.evaluation.state,
+            &self.evaluation.phase.id,
             artifact,
         )?;
-        let seen = self.judge.seen_of(name)?;
-        let is_exempt =
-            self.judge.state.waived.contains_key(name) || self.judge.phase.approvals.is_some();
+        let seen = self.evaluation.seen_of(name)?;
+        let is_exempt = self.evaluation.state.waived.contains_key(name)
+            || self.evaluation.phase.approvals.is_some();
         if seen.derived.tree.is_none() || is_exempt {
             return None;
         }
         let standing = self.code_stands(name, recorded, "is not as it was recorded");
-        let is_held = self.judge.phase.is_held_to(name);
+        let is_held = self.evaluation.phase.is_held_to(name);
         let made_in = self
-            .judge
+            .evaluation
             .workflow
             .producers(name)
-            .filter_map(|phase| self.judge.workflow.position(&phase.id));
-        let next = self.judge.workflow.phases.get(made_in.max()? + 1)?;
+            .filter_map(|phase| self.evaluation.workflow.position(&phase.id));
+        let next = self.evaluation.workflow.phases.get(made_in.max()? + 1)?;
         Some(Ground {
             phase: next.id.clone(),
             artifact: name.clone(),
@@ -263,7 +263,7 @@ impl Grounds<'_> {
 
     /// Whether a version that was judged is what is there.
     fn version_stands(&self, name: &ArtifactName, judged: Digest) -> JudgedStanding {
-        let Some(seen) = self.judge.seen_of(name) else {
+        let Some(seen) = self.evaluation.seen_of(name) else {
             return JudgedStanding::default();
         };
         if seen.derived.tree.is_some() {
@@ -276,7 +276,7 @@ impl Grounds<'_> {
             return JudgedStanding::fallen(format!("judged another version of `{name}`"));
         }
         if self
-            .judge
+            .evaluation
             .lost_evidence()
             .iter()
             .any(|(_, lost)| lost.artifact == *name)
@@ -288,8 +288,8 @@ impl Grounds<'_> {
 
     /// Whether code that was recorded stands; `what` says what happened to it if not.
     fn code_stands(&self, name: &ArtifactName, recorded: Digest, what: &str) -> JudgedStanding {
-        let present = self.judge.seen_of(name);
-        let Some(since) = self.judge.facts.code.since(name, recorded) else {
+        let present = self.evaluation.seen_of(name);
+        let Some(since) = self.evaluation.facts.code.since(name, recorded) else {
             return match present.is_some_and(|seen| seen.derived.digest == Some(recorded)) {
                 true => JudgedStanding::default(),
                 false => JudgedStanding::fallen(what.to_owned()),
@@ -336,7 +336,7 @@ impl Grounds<'_> {
             ));
         }
         let named = derived.of.iter().find(|(of, _)| {
-            self.judge
+            self.evaluation
                 .workflow
                 .artifact_named(of)
                 .is_some_and(|artifact| artifact.name == *name)
@@ -421,12 +421,12 @@ impl Grounds<'_> {
 
     /// The paths that the workflow says the plan names; `None` if they cannot be computed.
     fn planned_paths(&self) -> Option<PlannedPaths> {
-        let Some(guard) = &self.judge.workflow.names else {
+        let Some(guard) = &self.evaluation.workflow.names else {
             return Some(PlannedPaths::default());
         };
         // Whether an approval counts depends on what the plan names.
         if self
-            .judge
+            .evaluation
             .workflow
             .reads(guard)
             .iter()
@@ -434,7 +434,7 @@ impl Grounds<'_> {
         {
             return None;
         }
-        PlannedPaths::of(&guard.value(&self.judge.scope()).ok()?)
+        PlannedPaths::of(&guard.value(&self.evaluation.scope()).ok()?)
     }
 
     /// What keeps a move to a phase from resting on evidence that stands; nothing unless that is a good end.
@@ -447,7 +447,7 @@ impl Grounds<'_> {
             .into_iter()
             .filter(|ground| ground.why_not.is_some());
         let fallen = grounds.map(|ground| BrokenNeed {
-            path: self.judge.path_of(&ground.artifact),
+            path: self.evaluation.path_of(&ground.artifact),
             missing: false,
             recorded: Some(ground.digest),
             outdated: ground.why_not,
@@ -471,7 +471,7 @@ impl Grounds<'_> {
                 .flat_map(|ground| ground.judged.iter().cloned()),
         );
         let seen = self
-            .judge
+            .evaluation
             .seen
             .iter()
             .filter(|seen| names.contains(&seen.derived.name));
@@ -488,11 +488,11 @@ impl Grounds<'_> {
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.
     pub(super) fn base_of(&self, rests_on: &[RestsOn]) -> Option<CodeBase> {
         let rests_on_code = rests_on.iter().any(|one| {
-            let seen = self.judge.seen_of(&one.artifact);
+            let seen = self.evaluation.seen_of(&one.artifact);
             seen.is_some_and(|seen| seen.derived.tree.is_some())
         });
-        if rests_on_code || self.judge.phase.approvals.is_some() {
-            self.judge.facts.code.base.clone()
+        if rests_on_code || self.evaluation.phase.approvals.is_some() {
+            self.evaluation.facts.code.base.clone()
         } else {
             None
         }
@@ -510,10 +510,14 @@ impl Grounds<'_> {
         for ground in grounds {
             others.extend(&ground.others);
             let Some(why) = &ground.why_not else { continue };
-            let path = self.judge.path_of(&ground.artifact);
-            let place = self.judge.facts.place.place_of(&path);
+            let path = self.evaluation.path_of(&ground.artifact);
+            let place = self.evaluation.facts.place.place_of(&path);
             let message = format!("`{}` {why}", ground.artifact);
-            let finding = match self.judge.workflow.may_end_well(&self.judge.phase.id) {
+            let finding = match self
+                .evaluation
+                .workflow
+                .may_end_well(&self.evaluation.phase.id)
+            {
                 true => Diagnostic::warning(Code::EvidenceOutdated, message),
                 false => Diagnostic::note(Code::EvidenceOutdated, message),
             };
@@ -550,7 +554,10 @@ impl Grounds<'_> {
 
     /// Says first what does not stand, if a good end is next.
     pub(super) fn report_fallen(&self, decision: &mut Decision) {
-        if !self.judge.workflow.may_end_well(&self.judge.phase.id)
+        if !self
+            .evaluation
+            .workflow
+            .may_end_well(&self.evaluation.phase.id)
             || !matches!(decision.verdict, Verdict::Wait { .. })
         {
             return;
@@ -566,7 +573,7 @@ impl Grounds<'_> {
 
     /// The command that lets a phase judge again.
     fn back_to(&self, phase: &PhaseId) -> Hint {
-        let task = self.judge.facts.task.as_str();
+        let task = self.evaluation.facts.task.as_str();
         Hint::run(&[
             "orch",
             "rollback",

@@ -1,7 +1,7 @@
 //! Whether the verdict of a phase is by somebody else than those who wrote what it judges.
 
+use super::evaluation::Evaluation;
 use super::grounds::Grounds;
-use super::judge::Judge;
 use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
@@ -24,13 +24,13 @@ impl Grounds<'_> {
     /// What is wrong with the writers of the verdicts that lie there, in this phase and in earlier ones: what people
     /// are told whatever the settings require. That a writer is unknown is told only where it matters.
     pub(super) fn remarks_on_writers(&self) -> Vec<String> {
-        let is_required = self.judge.facts.inputs.require.independent;
+        let is_required = self.evaluation.facts.inputs.require.independent;
         let end = self
-            .judge
+            .evaluation
             .workflow
-            .position(&self.judge.phase.id)
+            .position(&self.evaluation.phase.id)
             .unwrap_or_default();
-        let phases = self.judge.workflow.phases.iter().take(end + 1);
+        let phases = self.evaluation.workflow.phases.iter().take(end + 1);
         let found = phases
             .filter(|phase| !phase.not_by.is_empty())
             .flat_map(|phase| self.dependences(phase));
@@ -43,19 +43,21 @@ impl Grounds<'_> {
     /// What keeps a task from leaving its phase by a transition that rests on a verdict; `None` if nothing does. The way
     /// back is always open.
     pub(super) fn dependence_of(&self, due: &Transition) -> Option<Dependence> {
-        let is_forward = self.judge.workflow.position(&due.to)
-            > self.judge.workflow.position(&self.judge.phase.id);
-        if !self.judge.facts.inputs.require.independent
+        let is_forward = self.evaluation.workflow.position(&due.to)
+            > self.evaluation.workflow.position(&self.evaluation.phase.id);
+        if !self.evaluation.facts.inputs.require.independent
             || !is_forward
-            || self.judge.phase.not_by.is_empty()
+            || self.evaluation.phase.not_by.is_empty()
         {
             return None;
         }
-        self.dependences(self.judge.phase).into_iter().find(|one| {
-            due.evidence
-                .iter()
-                .any(|named| named.artifact == one.verdict)
-        })
+        self.dependences(self.evaluation.phase)
+            .into_iter()
+            .find(|one| {
+                due.evidence
+                    .iter()
+                    .any(|named| named.artifact == one.verdict)
+            })
     }
 
     /// The verdicts of a phase that count, each with what is wrong with its writer.
@@ -63,7 +65,7 @@ impl Grounds<'_> {
         let produced: Vec<&Artifact> = phase
             .produces
             .iter()
-            .filter_map(|name| self.judge.workflow.artifact(name))
+            .filter_map(|name| self.evaluation.workflow.artifact(name))
             .collect();
         let has_verdict = produced.iter().any(|artifact| is_verdict(artifact));
         let mut found = Vec::new();
@@ -71,13 +73,13 @@ impl Grounds<'_> {
             if has_verdict && !is_verdict(artifact) {
                 continue;
             }
-            let Some(seen) = self.judge.seen_of(&artifact.name) else {
+            let Some(seen) = self.evaluation.seen_of(&artifact.name) else {
                 continue;
             };
             if seen.derived.ready() {
                 let files = seen.counting.iter();
                 found.extend(
-                    files.filter_map(|file| of_verdict(&self.judge, phase, artifact, file)),
+                    files.filter_map(|file| of_verdict(&self.evaluation, phase, artifact, file)),
                 );
             }
         }
@@ -87,7 +89,7 @@ impl Grounds<'_> {
     /// The known writers of an artifact.
     fn writers(&self, artifact: &ArtifactName) -> impl Iterator<Item = &FileWriter> {
         let seen = self
-            .judge
+            .evaluation
             .seen
             .iter()
             .filter(move |seen| seen.derived.name == *artifact);
@@ -116,8 +118,8 @@ impl Dependence {
     }
 
     /// The finding, with what to do.
-    pub(super) fn finding(&self, judge: &Judge<'_>) -> Diagnostic {
-        let task = judge.facts.task.as_str();
+    pub(super) fn finding(&self, evaluation: &Evaluation<'_>) -> Diagnostic {
+        let task = evaluation.facts.task.as_str();
         let approve = ["orch", "approve", task];
         let hint = if self.is_unknown {
             Hint::from("give it by ")
@@ -132,8 +134,8 @@ impl Dependence {
                 .text("; or a person decide: ")
                 .command(&approve)
         };
-        let place = judge.facts.place.place_of(&self.path);
-        Diagnostic::error(Code::NotIndependent, self.reason(&judge.facts.inputs))
+        let place = evaluation.facts.place.place_of(&self.path);
+        Diagnostic::error(Code::NotIndependent, self.reason(&evaluation.facts.inputs))
             .at(place)
             .hint(hint)
     }
@@ -141,7 +143,7 @@ impl Dependence {
 
 /// What is wrong with the writers of a file of a verdict.
 fn of_verdict(
-    judge: &Judge<'_>,
+    evaluation: &Evaluation<'_>,
     phase: &Phase,
     artifact: &Artifact,
     file: &FileFact,
@@ -170,7 +172,7 @@ fn of_verdict(
     }
     for judged in &phase.not_by {
         for writer in &file.writers {
-            if !judge
+            if !evaluation
                 .grounds()
                 .writers(judged)
                 .any(|other| other.is_same(writer))

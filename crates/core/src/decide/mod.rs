@@ -18,13 +18,13 @@ mod detailed;
 mod drafting;
 mod duty;
 mod evaluate;
+mod evaluation;
 mod expect;
 mod facts;
 mod grounds;
 mod import;
 mod independence;
 mod inputs;
-mod judge;
 mod merge;
 mod nearest_rule;
 mod not_enabled;
@@ -59,7 +59,9 @@ pub use activity::{
     accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
 };
 pub use apply::{Stamp, apply, initial_state};
-pub use circumstances::{Circumstances, Judgement, LastRun, Remembered, conclude, judge};
+pub use circumstances::{
+    Circumstances, CompleteDecision, LastRun, Remembered, complete, evaluate_here,
+};
 pub use code_facts::{
     ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode,
 };
@@ -105,10 +107,10 @@ pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailureCause, Job,
-    JudgedTask, Leftover, News, NextStep, Precondition, RecordOutcome, Recorder, RetryPolicy,
-    Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker, fingerprint,
-    next,
+    Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
+    FailureCause, Job, Leftover, News, NextStep, Precondition, RecordOutcome, Recorder,
+    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker,
+    fingerprint, next,
 };
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};

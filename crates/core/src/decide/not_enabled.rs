@@ -4,7 +4,7 @@
 //! of a guard that read files are skipped.
 
 use super::derive::look;
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::workflow::guard::GuardOutcome;
@@ -23,7 +23,7 @@ pub(super) fn not_enabled(
 ) -> Option<String> {
     let state = &*state.under_own_names(workflow);
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -38,7 +38,9 @@ pub(super) fn not_enabled(
     for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other))
     {
         let may = match other.when.holds(&scope).result {
-            Ok(true) => judge.rules().may_perform(other, &scope, &mut Vec::new()),
+            Ok(true) => evaluation
+                .rules()
+                .may_perform(other, &scope, &mut Vec::new()),
             otherwise => otherwise,
         };
         match may {

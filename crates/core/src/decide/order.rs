@@ -2,7 +2,7 @@
 //! transition like any other.
 
 use super::derive::{SeenArtifact, is_set_spent, look, seen_of};
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
 use crate::workflow::{Outcome, Phase, Workflow};
@@ -63,7 +63,7 @@ pub fn override_to(
         None => forward_target(workflow, &reachable, from)?,
     };
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -71,7 +71,7 @@ pub fn override_to(
         seen: &seen,
     };
     let mut waive = waived_by(workflow, facts.version, &seen, from, target);
-    for lost in judge.hinders(target) {
+    for lost in evaluation.hinders(target) {
         if !waive.contains(&lost.artifact) {
             waive.push(lost.artifact);
         }
@@ -82,11 +82,11 @@ pub fn override_to(
         Kind::Override,
         reason,
     );
-    let grounds = judge.grounds().rests_on_grounds(target);
+    let grounds = evaluation.grounds().rests_on_grounds(target);
     let mut names = rests_on(from, target);
     names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
-    transition.evidence = judge.evidence(&names);
-    transition.base = judge.grounds().base_of(&grounds);
+    transition.evidence = evaluation.evidence(&names);
+    transition.base = evaluation.grounds().base_of(&grounds);
     transition.rests_on = grounds;
     transition.waive = waive;
     Ok(transition)
@@ -113,7 +113,7 @@ pub fn rollback(
         ));
     }
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -123,7 +123,9 @@ pub fn rollback(
     let target = match to {
         Some(name) => named_phase(workflow, name)?,
         None => {
-            let last = judge.last_consistent().and_then(|id| workflow.phase(&id));
+            let last = evaluation
+                .last_consistent()
+                .and_then(|id| workflow.phase(&id));
             last.ok_or_else(|| match workflow.position(&from.id) {
                 Some(0) => {
                     let message = format!("`{}` is the first phase", from.id);
@@ -144,7 +146,7 @@ pub fn rollback(
             })?
         }
     };
-    back(&judge, target, Kind::Rollback, reason)
+    back(&evaluation, target, Kind::Rollback, reason)
 }
 
 /// A transition out of a terminal phase, by default to the phase that the task came from. Returns an error if
@@ -171,7 +173,7 @@ pub fn reopen(
         ));
     }
     let seen = look(workflow, state, &from.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -182,7 +184,7 @@ pub fn reopen(
         Some(name) => named_phase(workflow, name)?,
         None => left_phase(workflow, state, from)?,
     };
-    back(&judge, target, Kind::Reopen, reason)
+    back(&evaluation, target, Kind::Reopen, reason)
 }
 
 /// Confirms an unchanged artifact: its files are no longer used up or early. Returns an error if the artifact is
@@ -224,7 +226,7 @@ pub fn confirm(
             "if it should say something else, rewrite it",
         ));
     }
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
@@ -237,7 +239,7 @@ pub fn confirm(
         Kind::Confirm,
         reason,
     );
-    transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
+    transition.evidence = evaluation.evidence(std::slice::from_ref(&derived.name));
     let confirmed = match facts.version {
         RecordVersion::First => vec![digest],
         RecordVersion::Second | RecordVersion::Third => {
@@ -446,8 +448,13 @@ fn against_the_rules(facts: &Facts, to: &Phase) -> Hint {
 }
 
 /// A send-back ordered by a person. Returns an error unless the target is earlier and has its needs.
-fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Error> {
-    let workflow = judge.workflow;
+fn back(
+    evaluation: &Evaluation<'_>,
+    target: &Phase,
+    kind: Kind,
+    reason: &str,
+) -> Result<Transition, Error> {
+    let workflow = evaluation.workflow;
     if target.terminal {
         let message = format!(
             "`{}` is terminal; a task cannot be sent back to it",
@@ -460,16 +467,19 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
         ));
     }
     // A terminal phase may be left to any other phase, even to a later one in the document.
-    let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
+    let is_earlier = workflow.position(&target.id) < workflow.position(&evaluation.phase.id);
     if !is_earlier && kind != Kind::Reopen {
-        let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
+        let message = format!(
+            "`{}` is not earlier than `{}`",
+            target.id, evaluation.phase.id
+        );
         return Err(refused(
             Code::NotEarlier,
             message,
-            against_the_rules(judge.facts, target),
+            against_the_rules(evaluation.facts, target),
         ));
     }
-    let unmet = judge.broken_needs(&target.needs, &[]);
+    let unmet = evaluation.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
         let named: Vec<String> = unmet.iter().map(BrokenNeed::named).collect();
         let message = format!(
@@ -477,19 +487,19 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
             target.id,
             named.join(", ")
         );
-        let hint = match judge.last_consistent() {
+        let hint = match evaluation.last_consistent() {
             Some(last) => format!("the last phase whose needs hold is `{last}`"),
             None => "write the missing artifacts first".to_owned(),
         };
         return Err(refused(Code::UnmetNeeds, message, hint));
     }
     let mut transition = Transition::new(
-        Some(judge.phase.id.clone()),
+        Some(evaluation.phase.id.clone()),
         target.id.clone(),
         kind,
         reason,
     );
-    transition.evidence = judge.evidence(&rests_on(judge.phase, target));
+    transition.evidence = evaluation.evidence(&rests_on(evaluation.phase, target));
     Ok(transition)
 }
 

@@ -1,7 +1,7 @@
 //! The orders that a person may give at any time, whatever the rules suggest. Each is what the functions of
 //! [`super::order`] accept now, and a run what [`super::duty()`] says about it.
 
-use super::judge::{choice, confirming};
+use super::evaluation::{choice, confirming};
 use super::{
     Choice, Decision, Facts, PHASE, RunTurn, Runner, State, Transition, Verdict, WHY, duty, order,
 };

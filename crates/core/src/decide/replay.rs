@@ -6,7 +6,7 @@
 use super::approvals::said_again;
 use super::derive::look;
 use super::evaluate::yielded;
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
@@ -342,14 +342,14 @@ fn lost_evidence(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<Strin
         return Vec::new();
     };
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
         phase,
         seen: &seen,
     };
-    judge
+    evaluation
         .lost_evidence()
         .into_iter()
         .map(|(_, lost)| lost.path)

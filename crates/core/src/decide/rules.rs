@@ -1,6 +1,6 @@
 //! Tries the rules of a phase in document order and records what each one read and yields.
 
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{APPROVALS, Guard, Outcome, Owner, Phase, Rule, Signal};
@@ -17,13 +17,13 @@ pub(super) struct Fired<'w> {
 /// The rules of the phase.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
-    pub(super) judge: Judge<'a>,
+    pub(super) evaluation: Evaluation<'a>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluation<'a> {
     /// The rules of the phase.
     pub(super) fn rules(&self) -> Rules<'a> {
-        Rules { judge: *self }
+        Rules { evaluation: *self }
     }
 }
 
@@ -35,7 +35,11 @@ impl<'a> Rules<'a> {
         decision: &mut Decision,
     ) -> Option<Fired<'a>> {
         let mut fired = None;
-        for rule in self.judge.workflow.rules_from(&self.judge.phase.id) {
+        for rule in self
+            .evaluation
+            .workflow
+            .rules_from(&self.evaluation.phase.id)
+        {
             let held = rule.when.holds(scope);
             self.note_move(rule, &held, fired.as_ref(), decision);
             if rule.on.is_some() {
@@ -68,9 +72,9 @@ impl<'a> Rules<'a> {
     /// The same rule and verdict as [`Self::try_rules`] returns, without what explains them.
     pub(super) fn decisive(&self, scope: &dyn Scope) -> Option<Fired<'a>> {
         let mut rules = self
-            .judge
+            .evaluation
             .workflow
-            .rules_from(&self.judge.phase.id)
+            .rules_from(&self.evaluation.phase.id)
             .filter(|rule| rule.on.is_none());
         rules.find_map(|rule| {
             let may = match rule.when.result(scope) {
@@ -109,18 +113,20 @@ impl<'a> Rules<'a> {
         let Outcome::To(to) = &rule.outcome else {
             return true;
         };
-        if self.judge.workflow.position(to) <= self.judge.workflow.position(&self.judge.phase.id) {
+        if self.evaluation.workflow.position(to)
+            <= self.evaluation.workflow.position(&self.evaluation.phase.id)
+        {
             return true;
         }
         let Some(approvals) = self
-            .judge
+            .evaluation
             .rulings()
             .approvals()
             .filter(|approvals| !approvals.suffice())
         else {
             return true;
         };
-        let name = format!("{APPROVALS}.{}", self.judge.phase.id);
+        let name = format!("{APPROVALS}.{}", self.evaluation.phase.id);
         let saw = vec![
             (
                 format!("{name}.missing"),
@@ -148,10 +154,10 @@ impl<'a> Rules<'a> {
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
     ) -> Result<bool, Reason> {
-        let Some(action) = self.judge.workflow.action(name) else {
+        let Some(action) = self.evaluation.workflow.action(name) else {
             return Ok(false);
         };
-        if self.judge.state.tally(name).skipped {
+        if self.evaluation.state.tally(name).skipped {
             parts.push(GuardPart {
                 text: format!("!action.{name}.skipped"),
                 result: Truth::False,
@@ -192,7 +198,7 @@ impl<'a> Rules<'a> {
                 continue;
             }
             let Some((name, define)) = self
-                .judge
+                .evaluation
                 .workflow
                 .defines
                 .iter()
@@ -240,7 +246,7 @@ impl<'a> Rules<'a> {
                 let owner = if is_asked {
                     Owner::Human
                 } else {
-                    self.judge.phase.owner
+                    self.evaluation.phase.owner
                 };
                 Verdict::Wait {
                     what: what.clone(),
@@ -252,7 +258,7 @@ impl<'a> Rules<'a> {
                 offered
                     .retain(|action| self.is_available(action, scope, &mut Vec::new()) == Ok(true));
                 match self
-                    .judge
+                    .evaluation
                     .state
                     .run
                     .chosen
@@ -296,7 +302,7 @@ impl<'a> Rules<'a> {
                 };
             }
         };
-        let Some(target) = self.judge.workflow.phase(to) else {
+        let Some(target) = self.evaluation.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
             return Fired {
                 rule,
@@ -306,9 +312,9 @@ impl<'a> Rules<'a> {
                 reason,
             };
         };
-        let unmet = self.judge.hinders(target);
+        let unmet = self.evaluation.hinders(target);
         if !unmet.is_empty() {
-            let last_consistent = self.judge.last_consistent();
+            let last_consistent = self.evaluation.last_consistent();
             let verdict = Verdict::Inconsistent {
                 phase: to.clone(),
                 broken: unmet,
@@ -324,9 +330,9 @@ impl<'a> Rules<'a> {
                 reason,
             };
         }
-        let is_back =
-            self.judge.workflow.position(to) <= self.judge.workflow.position(&self.judge.phase.id);
-        let rests_on = self.judge.grounds().rests_on_grounds(target);
+        let is_back = self.evaluation.workflow.position(to)
+            <= self.evaluation.workflow.position(&self.evaluation.phase.id);
+        let rests_on = self.evaluation.grounds().rests_on_grounds(target);
         let kind = if is_back {
             Kind::Regress
         } else {
@@ -334,13 +340,15 @@ impl<'a> Rules<'a> {
         };
         let transition = Transition {
             rule: Some(rule.id.clone()),
-            evidence: self.judge.evidence(&self.rests_on(rule, target, &rests_on)),
+            evidence: self
+                .evaluation
+                .evidence(&self.rests_on(rule, target, &rests_on)),
             set,
-            base: self.judge.grounds().base_of(&rests_on),
+            base: self.evaluation.grounds().base_of(&rests_on),
             rests_on,
             by_human: rule.by_human,
             ..Transition::new(
-                Some(self.judge.phase.id.clone()),
+                Some(self.evaluation.phase.id.clone()),
                 to.clone(),
                 kind,
                 &rule.because,
@@ -370,21 +378,21 @@ impl<'a> Rules<'a> {
     /// attempt at the current phase allowed it for the phases after it, too.
     fn exhausted(&self, rule: &Rule, to: &PhaseId) -> Option<u32> {
         let target = self
-            .judge
+            .evaluation
             .workflow
             .phase(to)
             .filter(|target| !target.terminal)?;
         if rule.by_human || rule.on.is_some() {
             return None;
         }
-        let is_forward =
-            self.judge.workflow.position(to) > self.judge.workflow.position(&self.judge.phase.id);
-        let here = self.judge.state.attempt(&self.judge.phase.id);
-        if is_forward && here > self.judge.workflow.attempts_of(self.judge.phase) {
+        let is_forward = self.evaluation.workflow.position(to)
+            > self.evaluation.workflow.position(&self.evaluation.phase.id);
+        let here = self.evaluation.state.attempt(&self.evaluation.phase.id);
+        if is_forward && here > self.evaluation.workflow.attempts_of(self.evaluation.phase) {
             return None;
         }
-        let attempts = self.judge.state.attempt(&target.id);
-        if attempts >= self.judge.workflow.attempts_of(target) {
+        let attempts = self.evaluation.state.attempt(&target.id);
+        if attempts >= self.evaluation.workflow.attempts_of(target) {
             Some(attempts)
         } else {
             None
@@ -395,9 +403,9 @@ impl<'a> Rules<'a> {
     /// own phase, so that its rules decide nothing.
     pub(super) fn handover_besides(&self, scope: &dyn Scope) -> Option<String> {
         let mut rules = self
-            .judge
+            .evaluation
             .workflow
-            .rules_from(&self.judge.phase.id)
+            .rules_from(&self.evaluation.phase.id)
             .filter(|rule| rule.on.is_none());
         let rule = rules.find(|rule| rule.when.holds(scope).result == Ok(true))?;
         let Outcome::To(to) = &rule.outcome else {
@@ -411,7 +419,7 @@ impl<'a> Rules<'a> {
     /// next one, and at a good end what it rests on.
     fn rests_on(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self
-            .judge
+            .evaluation
             .phase
             .produces
             .iter()
@@ -420,13 +428,13 @@ impl<'a> Rules<'a> {
             .collect();
         names.extend(grounds.iter().map(|ground| ground.artifact.clone()));
         let read = self
-            .judge
+            .evaluation
             .seen
             .iter()
             .filter(|seen| self.reads(rule, seen.derived.name.as_str()));
         // Code is not committed with the step, so every step from a phase that needs code names it.
-        let code = self.judge.seen.iter().filter(|seen| {
-            seen.derived.tree.is_some() && self.judge.phase.needs.contains(&seen.derived.name)
+        let code = self.evaluation.seen.iter().filter(|seen| {
+            seen.derived.tree.is_some() && self.evaluation.phase.needs.contains(&seen.derived.name)
         });
         names.extend(read.chain(code).map(|seen| seen.derived.name.clone()));
         names
@@ -434,7 +442,7 @@ impl<'a> Rules<'a> {
 
     /// Whether the guard of a rule reads an artifact, directly or through a named expression.
     pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
-        self.judge
+        self.evaluation
             .workflow
             .reads(&rule.when)
             .iter()
@@ -460,8 +468,8 @@ impl<'a> Rules<'a> {
                 Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
             });
         let mut unmet: Vec<String> = false_parts.collect();
-        if let Some(target) = self.judge.workflow.phase(to) {
-            let hindered = self.judge.hinders(target);
+        if let Some(target) = self.evaluation.workflow.phase(to) {
+            let hindered = self.evaluation.hinders(target);
             unmet.extend(
                 hindered
                     .iter()

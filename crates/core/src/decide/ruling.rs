@@ -6,8 +6,8 @@
 //! files are verdicts: a person may write such an output whoever owns the phase.
 
 use super::derive::look;
+use super::evaluation::Evaluation;
 use super::grounds::outdated_in_words;
-use super::judge::Judge;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
 use super::standing::is_spent;
@@ -92,29 +92,29 @@ pub fn rule_on(
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
-    let judge = Judge {
+    let evaluation = Evaluation {
         workflow,
         state,
         facts,
         phase,
         seen: &seen,
     };
-    if let Some(approvals) = judge
+    if let Some(approvals) = evaluation
         .rulings()
         .approvals()
-        .filter(|_| !judge.due().is_some_and(|due| due.by_human))
+        .filter(|_| !evaluation.due().is_some_and(|due| due.by_human))
     {
         let is_enough = order.overrides && order.ruling == Ruling::Approve && approvals.suffice();
         return match order.reason.filter(|_| is_enough) {
             Some(reason) => override_to(workflow, state, facts, None, reason).map(Ruled::of),
-            None => judge.rulings().said_by(order, stamp),
+            None => evaluation.rulings().said_by(order, stamp),
         };
     }
-    let ruled = judge
+    let ruled = evaluation
         .rulings()
         .rule_on(order, stamp)
-        .or_else(|| judge.rulings().rolled_back(order));
-    ruled.ok_or_else(|| judge.rulings().nothing(order, stamp))
+        .or_else(|| evaluation.rulings().rolled_back(order));
+    ruled.ok_or_else(|| evaluation.rulings().nothing(order, stamp))
 }
 
 /// A transition that a verdict makes due, and the file with the verdict.
@@ -123,13 +123,13 @@ type Drafted = (Transition, Draft);
 /// What people decide: what they have said, and what an order of theirs would say.
 #[derive(Clone, Copy)]
 pub(super) struct Rulings<'a> {
-    pub(super) judge: Judge<'a>,
+    pub(super) evaluation: Evaluation<'a>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluation<'a> {
     /// What people decide.
     pub(super) fn rulings(&self) -> Rulings<'a> {
-        Rulings { judge: *self }
+        Rulings { evaluation: *self }
     }
 }
 
@@ -155,7 +155,12 @@ impl Rulings<'_> {
 
     fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
         let approval = self.approval(order, stamp);
-        let ruled = self.ruled(order, stamp, self.judge.due().as_ref(), approval.as_ref());
+        let ruled = self.ruled(
+            order,
+            stamp,
+            self.evaluation.due().as_ref(),
+            approval.as_ref(),
+        );
         let ruled = ruled.or_else(|| self.overridden(order, stamp));
         let (mut transition, draft) = ruled?;
         // A verdict that lies there already, byte for byte, needs not be written.
@@ -185,8 +190,8 @@ impl Rulings<'_> {
         let Hindered { to, draft, .. } = self.hindered(order, stamp)?;
         let to = Some(to.as_str());
         let transition = override_to(
-            self.judge.workflow,
-            self.judge.state,
+            self.evaluation.workflow,
+            self.evaluation.state,
             draft.facts.as_ref()?,
             to,
             reason,
@@ -200,8 +205,8 @@ impl Rulings<'_> {
         let reason = order.reason.filter(|_| order.ruling == Ruling::Reject)?;
         self.outputs().next()?;
         if self
-            .judge
-            .broken_needs(&self.judge.phase.needs, &[])
+            .evaluation
+            .broken_needs(&self.evaluation.phase.needs, &[])
             .is_empty()
         {
             return None;
@@ -209,9 +214,9 @@ impl Rulings<'_> {
         let objections = order.objections.iter().map(Objection::text);
         let reasons: Vec<&str> = std::iter::once(reason).chain(objections).collect();
         rollback(
-            self.judge.workflow,
-            self.judge.state,
-            self.judge.facts,
+            self.evaluation.workflow,
+            self.evaluation.state,
+            self.evaluation.facts,
             order.to,
             &reasons.join("; "),
         )
@@ -222,7 +227,7 @@ impl Rulings<'_> {
     /// Whether the file of a draft is there as it was drafted.
     fn holds(&self, draft: &Draft) -> bool {
         draft.facts.as_ref().is_some_and(|facts| {
-            digest_at(self.judge.facts, &draft.path) == digest_at(facts, &draft.path)
+            digest_at(self.evaluation.facts, &draft.path) == digest_at(facts, &draft.path)
         })
     }
 
@@ -235,7 +240,7 @@ impl Rulings<'_> {
         due: Option<&Transition>,
         approval: Option<&Drafted>,
     ) -> Option<(Transition, Option<Draft>)> {
-        if self.judge.phase.terminal {
+        if self.evaluation.phase.terminal {
             return None;
         }
         // Objections have to be written down, whatever lies there.
@@ -266,7 +271,7 @@ impl Rulings<'_> {
     /// phase, or it rests on a verdict of the phase.
     fn is_persons(&self, due: &Transition) -> bool {
         due.by_human
-            || self.judge.phase.owner == Owner::Human
+            || self.evaluation.phase.owner == Owner::Human
             || self
                 .outputs()
                 .any(|output| is_verdict(output) && self.rests_on_verdict(due, output))
@@ -274,21 +279,22 @@ impl Rulings<'_> {
 
     /// Whether a transition leaves the phase because of what a verdict says.
     fn rests_on_verdict(&self, due: &Transition, verdict: &Artifact) -> bool {
-        let mut rules = self.judge.workflow.rules.iter();
+        let mut rules = self.evaluation.workflow.rules.iter();
         let rule = rules.find(|rule| due.rule.as_ref() == Some(&rule.id));
-        due.to != self.judge.phase.id
-            && rule.is_some_and(|rule| self.judge.rules().reads(rule, verdict.name.as_str()))
+        due.to != self.evaluation.phase.id
+            && rule.is_some_and(|rule| self.evaluation.rules().reads(rule, verdict.name.as_str()))
     }
 
     fn leads_on(&self, to: &PhaseId) -> bool {
-        self.judge.workflow.position(to) > self.judge.workflow.position(&self.judge.phase.id)
+        self.evaluation.workflow.position(to)
+            > self.evaluation.workflow.position(&self.evaluation.phase.id)
     }
 
     /// The draft of an approval: by an example of the schema, or else, of a verdict, by the opposite of one.
     fn approval(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Drafted> {
         let order = RulingOrder { to: None, ..order };
-        first_drafted(&self.judge, order, stamp, Choices::OfExamples, true)
-            .or_else(|| first_drafted(&self.judge, order, stamp, Choices::Opposite, true))
+        first_drafted(&self.evaluation, order, stamp, Choices::OfExamples, true)
+            .or_else(|| first_drafted(&self.evaluation, order, stamp, Choices::Opposite, true))
     }
 
     /// The draft of a rejection. The way back that an example names first may be closed, because its phase lacks a need;
@@ -298,22 +304,24 @@ impl Rulings<'_> {
             let varied = self.drafted(order, stamp, Choices::Varied);
             return varied.into_iter().find(|(due, _)| due.to.as_str() == to);
         }
-        if let Some(first) = first_drafted(&self.judge, order, stamp, Choices::OfExamples, false) {
+        if let Some(first) =
+            first_drafted(&self.evaluation, order, stamp, Choices::OfExamples, false)
+        {
             return Some(first);
         }
         let closed = self
             .hindered(order, stamp)
-            .and_then(|hindered| self.judge.workflow.position(&hindered.to));
+            .and_then(|hindered| self.evaluation.workflow.position(&hindered.to));
         let Some(closed) = closed else {
-            return first_drafted(&self.judge, order, stamp, Choices::Opposite, false);
+            return first_drafted(&self.evaluation, order, stamp, Choices::Opposite, false);
         };
         let mut before = self.drafted(order, stamp, Choices::Varied);
-        before.retain(|(due, _)| self.judge.workflow.position(&due.to) < Some(closed));
+        before.retain(|(due, _)| self.evaluation.workflow.position(&due.to) < Some(closed));
         // If several lead there, the first.
         before
             .into_iter()
             .rev()
-            .max_by_key(|(due, _)| self.judge.workflow.position(&due.to))
+            .max_by_key(|(due, _)| self.evaluation.workflow.position(&due.to))
     }
 
     /// The drafts that make a transition due which a person may take by them. A verdict leads there with its objections
@@ -350,16 +358,16 @@ impl Rulings<'_> {
     /// The outputs of the phase that a person may write: the verdicts, and in a phase that a person owns all that have
     /// to be there.
     fn outputs(&self) -> impl Iterator<Item = &Artifact> {
-        let is_persons = self.judge.phase.owner == Owner::Human;
+        let is_persons = self.evaluation.phase.owner == Owner::Human;
 
         let artifacts = self
-            .judge
+            .evaluation
             .phase
             .produces
             .iter()
-            .filter_map(|name| self.judge.workflow.artifact(name));
+            .filter_map(|name| self.evaluation.workflow.artifact(name));
         artifacts.filter(move |artifact| {
-            let is_owed = is_persons && !self.judge.phase.optional.contains(&artifact.name);
+            let is_owed = is_persons && !self.evaluation.phase.optional.contains(&artifact.name);
             artifact.format == Format::Json && (is_owed || is_verdict(artifact))
         })
     }
@@ -373,7 +381,7 @@ impl Rulings<'_> {
     ) -> impl Iterator<Item = (&Artifact, Draft)> {
         let outputs = self
             .outputs()
-            .filter(|artifact| blank(&self.judge.path_of(&artifact.name)).is_none());
+            .filter(|artifact| blank(&self.evaluation.path_of(&artifact.name)).is_none());
         outputs.flat_map(move |artifact| {
             let schema = artifact
                 .schema
@@ -395,13 +403,13 @@ impl Rulings<'_> {
     }
 
     fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
-        let path = self.judge.path_of(&artifact.name);
+        let path = self.evaluation.path_of(&artifact.name);
         let text = text_of(&value);
         let writer = FileWriter {
             ordered: true,
             ..stamp.writer()
         };
-        let mut facts = self.judge.facts.clone();
+        let mut facts = self.evaluation.facts.clone();
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         let pattern = files
             .iter()
@@ -412,7 +420,13 @@ impl Rulings<'_> {
             pattern,
             is_tree: false,
             path: path.clone(),
-            digest: Some(self.judge.workflow.digest.format().blob(text.as_bytes())),
+            digest: Some(
+                self.evaluation
+                    .workflow
+                    .digest
+                    .format()
+                    .blob(text.as_bytes()),
+            ),
             data: Some(Arc::new(value)),
             problems: Vec::new(),
             writers: vec![writer],
@@ -424,19 +438,19 @@ impl Rulings<'_> {
         }
     }
 
-    /// What is concluded with a draft in its place.
-    fn on<T>(&self, draft: &Draft, conclude: impl Fn(&Judge<'_>) -> T) -> T {
-        let facts = draft.facts.as_ref().unwrap_or(self.judge.facts);
+    /// What holds with a draft in its place.
+    fn on<T>(&self, draft: &Draft, ask: impl Fn(&Evaluation<'_>) -> T) -> T {
+        let facts = draft.facts.as_ref().unwrap_or(self.evaluation.facts);
         let seen = look(
-            self.judge.workflow,
-            self.judge.state,
-            &self.judge.phase.id,
+            self.evaluation.workflow,
+            self.evaluation.state,
+            &self.evaluation.phase.id,
             facts,
         );
-        conclude(&Judge {
+        ask(&Evaluation {
             facts,
             seen: &seen,
-            ..self.judge
+            ..self.evaluation
         })
     }
 
@@ -450,9 +464,9 @@ impl Rulings<'_> {
         order: RulingOrder<'_>,
         stamp: &Stamp,
     ) -> Option<Value> {
-        let Judge {
+        let Evaluation {
             workflow, state, ..
-        } = self.judge;
+        } = self.evaluation;
         let mut stamp = stamp.clone();
         let mut value = self.filled(schema, choices.clone(), artifact, order, &stamp)?;
         loop {
@@ -522,7 +536,7 @@ impl Rulings<'_> {
 
     /// The digests of what a decision is made on: the needs of the phase.
     fn digests(&self, artifact: &ArtifactName) -> Value {
-        let of = super::expect::judged(&self.judge, artifact).into_iter();
+        let of = super::expect::judged(&self.evaluation, artifact).into_iter();
         Value::Object(
             of.map(|(name, digest)| (name.to_string(), digest.to_string().into()))
                 .collect(),
@@ -549,7 +563,7 @@ impl Rulings<'_> {
             let is_meant = self.leads_on(&to) == (order.ruling == Ruling::Approve)
                 && order
                     .to
-                    .is_none_or(|named| to.as_str() == named || to == self.judge.phase.id);
+                    .is_none_or(|named| to.as_str() == named || to == self.evaluation.phase.id);
             if is_meant {
                 return Some(Hindered {
                     to,
@@ -563,13 +577,13 @@ impl Rulings<'_> {
 
     /// Why nothing can be decided so.
     fn nothing(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
-        let task = self.judge.facts.task.as_str();
+        let task = self.evaluation.facts.task.as_str();
 
         if let Some(why) = self.contradicted(order, stamp) {
             let argv = ["orch", "reject", task, "--reason", WHY];
             return nothing_to(order, &why, Hint::run(&argv));
         }
-        let now = self.judge.decide_alone(Vec::new());
+        let now = self.evaluation.decide_alone(Vec::new());
         // A decision that would be taken in vain says more than the missing file.
         let hindered = self
             .hindered(order, stamp)
@@ -608,7 +622,7 @@ impl Rulings<'_> {
             return refused(Code::EvidenceOutdated, said, hint);
         }
         let back = if lacks_needs && order.ruling == Ruling::Reject {
-            self.judge.last_consistent()
+            self.evaluation.last_consistent()
         } else {
             None
         };
@@ -761,16 +775,16 @@ fn choices_of(schema: &Value, wanted: Choices) -> Vec<Map<String, Value>> {
 
 /// The first draft that leads on, or the first that leads back.
 fn first_drafted(
-    judge: &Judge<'_>,
+    evaluation: &Evaluation<'_>,
     order: RulingOrder<'_>,
     stamp: &Stamp,
     choices: Choices,
     on: bool,
 ) -> Option<Drafted> {
-    let drafted = judge.rulings().drafted(order, stamp, choices);
+    let drafted = evaluation.rulings().drafted(order, stamp, choices);
     drafted
         .into_iter()
-        .find(|(due, _)| judge.rulings().leads_on(&due.to) == on)
+        .find(|(due, _)| evaluation.rulings().leads_on(&due.to) == on)
 }
 
 #[cfg(test)]

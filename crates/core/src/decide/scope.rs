@@ -1,7 +1,7 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
 use super::derive::{SeenArtifact, file_value};
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::state_document::document;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
@@ -85,7 +85,7 @@ impl<'a> TaskScope<'a> {
         let said = phases.filter_map(|phase| {
             let (workflow, state, facts, seen) =
                 (self.workflow, self.state, self.observed, self.seen);
-            let approvals = Judge {
+            let approvals = Evaluation {
                 workflow,
                 state,
                 facts,
@@ -139,7 +139,7 @@ impl<'a> TaskScope<'a> {
             }
             _ => return Lookup::Missing { depth: 1 },
         };
-        settle(value, path, 2)
+        owned(value, path, 2)
     }
 
     /// The data of an artifact with one file; for several files it is null, and `all` contains them.
@@ -215,8 +215,8 @@ impl Scope for TaskScope<'_> {
             "phase" => return follow(&self.phase, path, 1),
             "attempt" => return follow(&self.attempt, path, 1),
             "task" => return follow(&self.task, path, 1),
-            "run" => return settle(self.run(), path, 1),
-            "action" => return settle(self.actions(), path, 1),
+            "run" => return owned(self.run(), path, 1),
+            "action" => return owned(self.actions(), path, 1),
             _ => {}
         }
         if let Some(seen) = self
@@ -234,9 +234,7 @@ impl Scope for TaskScope<'_> {
         else {
             // A name of the workflow's own comes first: it may be older.
             return match root.as_str() {
-                APPROVALS if self.workflow.asks_for_approvals() => {
-                    settle(self.approvals(), path, 1)
-                }
+                APPROVALS if self.workflow.asks_for_approvals() => owned(self.approvals(), path, 1),
                 _ => Lookup::Missing { depth: 0 },
             };
         };
@@ -292,18 +290,18 @@ impl Scope for FactScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
         match path.first().map(String::as_str) {
             Some("data") => follow(self.only.unwrap_or(&Value::Null), path, 1),
-            Some("all") => settle(
+            Some("all") => owned(
                 self.files.iter().map(|file| file_value(file)).collect(),
                 path,
                 1,
             ),
-            Some("count") => settle(Value::from(self.files.len()), path, 1),
+            Some("count") => owned(Value::from(self.files.len()), path, 1),
             Some("path") => {
                 let first = self
                     .files
                     .first()
                     .map_or(Value::Null, |file| Value::from(file.path.as_str()));
-                settle(first, path, 1)
+                owned(first, path, 1)
             }
             _ => Lookup::Missing { depth: 0 },
         }
@@ -348,7 +346,7 @@ fn problems(seen: &SeenArtifact<'_>) -> Value {
 }
 
 /// A computed value, followed along the rest of a path.
-fn settle(value: Value, path: &[String], start: usize) -> Lookup<'static> {
+fn owned(value: Value, path: &[String], start: usize) -> Lookup<'static> {
     match follow(&value, path, start) {
         Lookup::Found(found) => Lookup::Found(Cow::Owned(found.into_owned())),
         Lookup::Missing { depth } => Lookup::Missing { depth },

@@ -1,7 +1,7 @@
 //! Why a task was sent back to its phase: the reason of the step, and what the verdict behind it objects to.
 
 use super::derive::SeenArtifact;
-use super::judge::Judge;
+use super::evaluation::Evaluation;
 use super::scope::TaskScope;
 use super::{FileFact, HistoryEntry, Kind};
 use orch_base::{ArtifactName, PhaseId, pointer};
@@ -43,7 +43,7 @@ pub struct QuotedIssue {
     pub value: Value,
 }
 
-impl Judge<'_> {
+impl Evaluation<'_> {
     /// The step that sent the task back to its phase; `None` if it came forward, or if the state no longer
     /// holds the step.
     pub(super) fn sent_back(&self, scope: &TaskScope<'_>) -> Option<SendBack> {

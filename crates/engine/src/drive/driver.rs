@@ -13,8 +13,8 @@ use crate::run::{
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use orch_base::{Class, Code, Diagnostic, Hint, Period, Reason, RepoPath, Timestamp};
 use orch_core::decide::{
-    ActorKind, Blocker, Ending, ExecutorExit, ExecutorTrace, HistoryEntry, JudgedTask, Mode, News,
-    Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
+    ActorKind, Blocker, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace, HistoryEntry, Mode,
+    News, Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
 use orch_git::SideWork;
 use std::sync::Arc;
@@ -239,7 +239,7 @@ impl Drive<'_> {
     fn carry_out(&mut self, effect: RunEffect, report: &mut Reporter<'_>) -> RunEffect {
         match effect {
             RunEffect::LookBack => self.look_back(report),
-            RunEffect::Judge => self.judge(report),
+            RunEffect::Evaluate => self.evaluate(report),
             RunEffect::Record(command) => self.record(command, report),
             RunEffect::Perform => {
                 self.worked_from = self
@@ -319,14 +319,14 @@ impl Drive<'_> {
         None
     }
 
-    fn judge(&mut self, report: &mut Reporter<'_>) -> RunEffect {
+    fn evaluate(&mut self, report: &mut Reporter<'_>) -> RunEffect {
         let sight = match self
             .sight
             .take()
             .map_or_else(|| self.writer.workspace.look(self.task), Ok)
         {
             Ok(sight) => own(sight),
-            Err(error) => return self.block(RunEffect::Judge, error, report),
+            Err(error) => return self.block(RunEffect::Evaluate, error, report),
         };
         self.report_decided(&sight, report);
         let sight = match self.completed(sight, report) {
@@ -336,14 +336,14 @@ impl Drive<'_> {
                     retry: RetryPolicy::Never(Ending::Waiting),
                     why,
                 };
-                return self.step(RunEvent::Blocked(RunEffect::Judge, blocker), report);
+                return self.step(RunEvent::Blocked(RunEffect::Evaluate, blocker), report);
             }
-            Err(error) => return self.block(RunEffect::Judge, error, report),
+            Err(error) => return self.block(RunEffect::Evaluate, error, report),
         };
         let has = |agent: &str| command_for(self.writer, [agent], self.options).is_some();
         let effect = match case(&sight, &has) {
-            Ok(case) => self.step(RunEvent::Judged(&case), report),
-            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), report),
+            Ok(case) => self.step(RunEvent::Evaluated(&case), report),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Evaluate, blocker), report),
         };
         self.compiled = Arc::clone(&sight.compiled);
         self.sight = Some(sight);
@@ -582,7 +582,7 @@ pub(super) fn own(sight: Sight) -> Sight {
 pub(super) fn case<'a>(
     sight: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
-) -> Result<JudgedTask<'a>, Blocker> {
+) -> Result<EvaluatedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker {
         retry: RetryPolicy::Never(ending),
         why,
@@ -591,7 +591,7 @@ pub(super) fn case<'a>(
         return Err(never(Ending::Waiting, error.to_string()));
     }
     match &sight.recorded {
-        Recorded::Known(state) => Ok(JudgedTask {
+        Recorded::Known(state) => Ok(EvaluatedTask {
             workflow: sight.workflow(),
             state,
             facts: &sight.observed.facts,

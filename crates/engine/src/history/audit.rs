@@ -170,7 +170,7 @@ impl Replaying<'_> {
         }
         changes
             .iter_mut()
-            .for_each(|change| elsewhere.settle(&mut change.proof));
+            .for_each(|change| elsewhere.replace_unverifiable(&mut change.proof));
         verify(store, &mut changes)?;
         let has_evidence = |change: &Audited| {
             change
@@ -450,7 +450,7 @@ impl Elsewhere {
     }
 
     /// Replaces unverifiable steps by their proof on another branch.
-    fn settle(&self, proof: &mut Proof) {
+    fn replace_unverifiable(&self, proof: &mut Proof) {
         if proof.standing != Standing::Unverifiable {
             return;
         }

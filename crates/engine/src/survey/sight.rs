@@ -10,8 +10,8 @@ use super::{Error, Reader, TaskRef, UsableWorkflow};
 use crate::run::RunFiles;
 use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use orch_core::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, OwnFile, PersonOrder, Recorded,
-    Remembered, Runner, STALE_STATE, Settled, State, Step, conclude, evaluate, judge,
+    Circumstances, CompleteDecision, Decision, Ending, LastRun, OwnFile, PersonOrder, Recorded,
+    Remembered, Runner, STALE_STATE, Settled, State, Step, complete, evaluate, evaluate_here,
     person_orders,
 };
 use orch_core::workflow::Workflow;
@@ -336,7 +336,7 @@ impl Look<'_> {
         let reading = self.reader.snapshot_at(self.commit(), |snapshot| {
             snapshot.observe_listed(task, entries, log_end)
         })?;
-        let sight = self.conclude(task, reading, now, self.reader.reads_work_dir())?;
+        let sight = self.evaluate(task, reading, now, self.reader.reads_work_dir())?;
         sight.trace();
         Ok(sight)
     }
@@ -349,11 +349,11 @@ impl Look<'_> {
     ) -> Result<Sight, Error> {
         let now = super::caller::present();
         let reading = snapshot.observe(task, u64::MAX)?;
-        Look::among(reader, None).conclude(task, reading, now, false)
+        Look::among(reader, None).evaluate(task, reading, now, false)
     }
 
     /// Evaluates what was read.
-    fn conclude(
+    fn evaluate(
         &self,
         task: &TaskRef,
         reading: Reading,
@@ -401,13 +401,13 @@ impl Look<'_> {
             self.reader
                 .ignored_files((task, &observed), self.commit(), &basis)
         };
-        let (Judgement { decision, runner }, fault) = self.under_circumstances(
+        let (CompleteDecision { decision, runner }, fault) = self.under_circumstances(
             (untracked, !is_present),
             (task, &recorded),
             (&last_run, &basis),
             ignored,
             |circumstances| {
-                judge(
+                evaluate_here(
                     &compiled.workflow,
                     &recorded,
                     &observed.facts,
@@ -452,13 +452,13 @@ impl Look<'_> {
         let ignored =
             || reader.ignored_files((&before.task, &before.observed), look.commit(), &basis);
         let around = (&before.last_run, &basis);
-        let (Judgement { decision, runner }, _) = look.under_circumstances(
+        let (CompleteDecision { decision, runner }, _) = look.under_circumstances(
             (false, false),
             (&before.task, &recorded),
             around,
             ignored,
             |circumstances| {
-                conclude(
+                complete(
                     before.workflow(),
                     &recorded,
                     &facts,
@@ -542,8 +542,8 @@ impl Look<'_> {
         (task, recorded): (&TaskRef, &Recorded),
         (last_run, basis): (&LastRun, &LookBasis),
         ignored: impl Fn() -> Result<Vec<Diagnostic>, Error>,
-        sight: impl FnOnce(&Circumstances<'_>) -> Judgement,
-    ) -> (Judgement, Option<Error>) {
+        sight: impl FnOnce(&Circumstances<'_>) -> CompleteDecision,
+    ) -> (CompleteDecision, Option<Error>) {
         let fault: RefCell<Option<Error>> = RefCell::default();
         let remembered = |path: &RepoPath, blob: Digest| {
             basis.note_history();

@@ -8,7 +8,7 @@
 mod chart;
 mod columns;
 mod frame;
-mod order;
+mod order_form;
 mod overview;
 mod task;
 #[cfg(test)]
@@ -19,7 +19,7 @@ pub use frame::{
     ASSETS, file_end, file_start, file_task, served_board, served_cards, served_overview,
     served_problem, served_task, sign_in,
 };
-pub use order::{InputForm, OrderForm, OrderInput};
+pub use order_form::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
 use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};

@@ -1,6 +1,6 @@
 //! The input and the output of the run machine.
 
-use super::{ControlRequest, Ending, ExecutorTrace, JudgedTask, RunCommand, Work};
+use super::{ControlRequest, Ending, EvaluatedTask, ExecutorTrace, RunCommand, Work};
 use crate::decide::{ActionResult, State};
 use orch_base::{Period, Reason};
 
@@ -18,8 +18,8 @@ pub struct Tick {
 pub enum RunEffect {
     /// Check what an earlier process left of the work: [`RunEvent::Found`].
     LookBack,
-    /// Evaluate the task: [`RunEvent::Judged`].
-    Judge,
+    /// Evaluate the task: [`RunEvent::Evaluated`].
+    Evaluate,
     /// Record something: [`RunEvent::Recorded`].
     Record(RunCommand),
     /// Start an executor for the work: [`RunEvent::Performed`].
@@ -39,7 +39,7 @@ pub enum RunEvent<'a> {
     /// This is what an earlier process left.
     Found(Leftover, &'a State),
     /// The task was evaluated.
-    Judged(&'a JudgedTask<'a>),
+    Evaluated(&'a EvaluatedTask<'a>),
     /// Something was recorded or refused.
     Recorded(RunCommand, RecordOutcome),
     /// An executor exited.

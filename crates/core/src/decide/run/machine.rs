@@ -3,9 +3,9 @@
 use super::precondition::goal;
 use super::proposal::{PersonsFiles, awaited, persons_files};
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailedAction,
-    FailureCause, Job, JudgedTask, Leftover, News, NextStep, RecordOutcome, RetryPolicy, Returned,
-    RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
+    FailedAction, FailureCause, Job, Leftover, News, NextStep, RecordOutcome, RetryPolicy,
+    Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
 };
 use crate::decide::{ActionResult, Mode, State};
 use orch_base::{ArtifactName, Digest, Period, Reason};
@@ -116,7 +116,7 @@ impl RunMachine {
             RunEvent::Begun if self.doing.is_some() => RunEffect::LookBack,
             RunEvent::Begun => self.go_on(now),
             RunEvent::Found(left, state) => self.found(now, left, state),
-            RunEvent::Judged(case) => self.judged(now, case),
+            RunEvent::Evaluated(case) => self.evaluated(now, case),
             RunEvent::Recorded(command, noted) => self.recorded(now, command, noted),
             RunEvent::Performed(tried) => self.performed(now, tried),
             RunEvent::Waited(effect) => match &now.request {
@@ -139,13 +139,13 @@ impl RunMachine {
             return self.end_on_request(request);
         }
         if self.begun {
-            return RunEffect::Judge;
+            return RunEffect::Evaluate;
         }
         self.begun = true;
         RunEffect::Record(RunCommand::Start)
     }
 
-    fn judged(&mut self, now: &Tick, case: &JudgedTask<'_>) -> RunEffect {
+    fn evaluated(&mut self, now: &Tick, case: &EvaluatedTask<'_>) -> RunEffect {
         self.look_for_proposals(case);
         self.look_for_progress(case);
         if let Some(request) = &now.request {
@@ -180,7 +180,7 @@ impl RunMachine {
                 self.waited = Some(self.usage.turns);
                 self.unsaved = true;
                 let rest = self.budget.rest(self.usage.time).unwrap_or(work.wait);
-                RunEffect::Wait(work.wait.min(rest), Box::new(RunEffect::Judge))
+                RunEffect::Wait(work.wait.min(rest), Box::new(RunEffect::Evaluate))
             }
             NextStep::Perform(work) => {
                 self.begin();
@@ -195,7 +195,7 @@ impl RunMachine {
     /// Decides whether the agent's last work succeeded. It succeeded if its files changed the goal, however
     /// it exited. It failed if the goal is the same and it exited badly or changed any file. If it exited
     /// well and changed nothing, it is not tried again, because that would repeat the same work.
-    fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
+    fn look_for_progress(&mut self, case: &EvaluatedTask<'_>) {
         let Some(PendingWork {
             mut work,
             goal: before,
@@ -221,7 +221,7 @@ impl RunMachine {
     }
 
     /// Notes which outputs of phases that a person owns have changed while the executor worked.
-    fn look_for_proposals(&mut self, case: &JudgedTask<'_>) {
+    fn look_for_proposals(&mut self, case: &EvaluatedTask<'_>) {
         let Some(before) = self.persons.take() else {
             return;
         };
@@ -359,7 +359,7 @@ impl RunMachine {
             (RunCommand::Answer(answer), None) => {
                 self.usage
                     .see(Worker::Question(answer.ask), answer.fingerprint);
-                RunEffect::Judge
+                RunEffect::Evaluate
             }
             (RunCommand::Answer(_), Some(why)) => self.end(
                 Ending::Waiting,
@@ -370,13 +370,13 @@ impl RunMachine {
                     .forgive(&Worker::Action(failed.action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
-                RunEffect::Judge
+                RunEffect::Evaluate
             }
             // Someone may have moved the task meanwhile; only a second refusal counts.
             (RunCommand::GiveUp(_), Some(_))
                 if self.refused.replace(self.usage.turns) != Some(self.usage.turns) =>
             {
-                RunEffect::Judge
+                RunEffect::Evaluate
             }
             (RunCommand::GiveUp(FailedAction { action, .. }), Some(why)) => self.end(
                 Ending::Error,
@@ -392,7 +392,7 @@ impl RunMachine {
                 _ if command == RunCommand::Start => {
                     RunEffect::Record(RunCommand::Begin(self.mode))
                 }
-                _ => RunEffect::Judge,
+                _ => RunEffect::Evaluate,
             },
         }
     }

@@ -47,8 +47,8 @@ impl RunMachine {
             RunEffect::Record(RunCommand::End(_)) => 2,
             RunEffect::Record(_) => 3,
             RunEffect::Perform => 4,
-            RunEffect::Judge if self.waited == Some(self.usage.turns) => 5,
-            RunEffect::Judge => 7,
+            RunEffect::Evaluate if self.waited == Some(self.usage.turns) => 5,
+            RunEffect::Evaluate => 7,
             RunEffect::LookBack => 8,
             RunEffect::Wait(_, following) => 1 + self.rank(following),
         }

@@ -23,6 +23,6 @@ pub use event::{
     RunEvent, Tick,
 };
 pub use machine::RunMachine;
-pub use next::{DefaultAnswer, FailedAction, Job, JudgedTask, NextStep, Work, next};
+pub use next::{DefaultAnswer, EvaluatedTask, FailedAction, Job, NextStep, Work, next};
 pub use precondition::{Precondition, fingerprint};
 pub use usage::{Budget, Usage, Worker};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// A task as evaluated.
 #[derive(Clone, Copy)]
-pub struct JudgedTask<'a> {
+pub struct EvaluatedTask<'a> {
     /// The workflow that decided.
     pub workflow: &'a Workflow,
     /// The recorded state.
@@ -119,7 +119,7 @@ impl Work {
 
 /// Decides the next step.
 #[must_use]
-pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
+pub fn next(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
     let decision = case.decision;
 
     match duty(case.workflow, decision, None).turn {
@@ -153,7 +153,7 @@ pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -
 
 /// Tries an action, gives it up, or does not start it.
 fn act(
-    case: &JudgedTask<'_>,
+    case: &EvaluatedTask<'_>,
     usage: &Usage,
     budget: &Budget,
     action: &ActionName,
@@ -191,7 +191,7 @@ fn act(
 }
 
 /// Performs work, unless it was done on the same fingerprint or a limit is reached.
-fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
+fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
     let workflow = case.workflow;
     let state = case.state;
     let action = match &job {
@@ -263,7 +263,7 @@ fn tries(workflow: &Workflow, action: Option<&ActionName>) -> u32 {
 }
 
 /// The question that is asked, with its default answer, if the run does not ask people.
-fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
+fn by_default(case: &EvaluatedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
     let rule = case
         .workflow
         .rules
@@ -283,7 +283,7 @@ fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>
 }
 
 fn answer_or_wait(
-    case: &JudgedTask<'_>,
+    case: &EvaluatedTask<'_>,
     usage: &Usage,
     budget: &Budget,
     ask: String,

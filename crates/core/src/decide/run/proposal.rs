@@ -1,6 +1,6 @@
 //! What executors write in phases that a person owns: a proposal, and not the person's word.
 
-use super::JudgedTask;
+use super::EvaluatedTask;
 use crate::decide::{Facts, Transition};
 use crate::workflow::{Owner, Workflow};
 use orch_base::{ArtifactName, Digest};
@@ -43,7 +43,7 @@ pub(super) fn rests_on_proposal(
 }
 
 /// The proposal that a person has to take or to refuse before the due transition, in words.
-pub(super) fn awaited(case: &JudgedTask<'_>, proposed: &[ArtifactName]) -> Option<String> {
+pub(super) fn awaited(case: &EvaluatedTask<'_>, proposed: &[ArtifactName]) -> Option<String> {
     let due = case
         .decision
         .transition()

@@ -8,7 +8,7 @@ use orch_base::{ArtifactName, Digest, Patterns, PhaseId, TaskId};
 
 /// Everything that evaluating one task reads.
 #[derive(Clone, Copy)]
-pub(super) struct Judge<'a> {
+pub(super) struct Evaluation<'a> {
     pub workflow: &'a Workflow,
     pub state: &'a State,
     pub facts: &'a Facts,
@@ -16,7 +16,7 @@ pub(super) struct Judge<'a> {
     pub seen: &'a [SeenArtifact<'a>],
 }
 
-impl Judge<'_> {
+impl Evaluation<'_> {
     /// What was seen of an artifact.
     pub(super) fn seen_of(&self, artifact: &ArtifactName) -> Option<&SeenArtifact<'_>> {
         seen_of(self.seen, artifact)
@@ -237,19 +237,26 @@ fn concrete_part(part: &str, wildcard: &str) -> String {
 
 /// The paths of an artifact that does not hold, each with the digest that the record has of it.
 fn broken_files(
-    judge: &Judge<'_>,
+    evaluation: &Evaluation<'_>,
     artifact: &ArtifactName,
     missing: bool,
 ) -> Vec<(String, Option<Digest>)> {
-    let recorded = last_recorded(judge.workflow, judge.state, &judge.phase.id, artifact);
-    let declared = judge.workflow.artifact(artifact).filter(|_| missing);
+    let recorded = last_recorded(
+        evaluation.workflow,
+        evaluation.state,
+        &evaluation.phase.id,
+        artifact,
+    );
+    let declared = evaluation.workflow.artifact(artifact).filter(|_| missing);
     let (Some(recorded), Some(declared)) = (recorded, declared) else {
-        return vec![(judge.path_of(artifact), recorded)];
+        return vec![(evaluation.path_of(artifact), recorded)];
     };
-    let files = recorded_files(judge.state, declared, recorded);
+    let files = recorded_files(evaluation.state, declared, recorded);
     if files.is_empty() {
         let pattern = declared.paths.first().filter(|_| declared.is_glob());
-        let path = pattern.cloned().unwrap_or_else(|| judge.path_of(artifact));
+        let path = pattern
+            .cloned()
+            .unwrap_or_else(|| evaluation.path_of(artifact));
         return vec![(path, Some(recorded))];
     }
     files

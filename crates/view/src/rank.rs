@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 
 /// The place of a task among others. A task that never moved comes after those that did.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TaskOrder(Urgency, Reverse<bool>, Option<Timestamp>, TaskId);
+pub struct TaskRank(Urgency, Reverse<bool>, Option<Timestamp>, TaskId);
 
-impl TaskOrder {
+impl TaskRank {
     /// The place of a task that could not be evaluated.
     #[must_use]
     pub fn of_unread(task: &TaskId) -> Self {
@@ -31,7 +31,7 @@ impl TaskOrder {
 }
 
 #[cfg(feature = "board")]
-impl TaskOrder {
+impl TaskRank {
     /// How urgent the task is; the most urgent is 0.
     pub(super) fn urgency(&self) -> u8 {
         self.0 as u8
@@ -40,5 +40,5 @@ impl TaskOrder {
 
 /// Sorts tasks in the order of suggestions.
 pub fn sort(subjects: &mut [&Subject<'_>]) {
-    subjects.sort_by_cached_key(|subject| TaskOrder::of(subject));
+    subjects.sort_by_cached_key(|subject| TaskRank::of(subject));
 }
