@@ -157,7 +157,9 @@ impl Ids {
         let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         let mixed =
             word.contains(|c: char| c.is_ascii_digit()) && word.contains(char::is_alphabetic);
-        if word.len() < 7 || !mixed || !word.chars().all(hexadecimal) {
+        // Of an id of ten digits, none may be a letter. This number is none.
+        let is_id = mixed || (word.len() == 10 && word != u32::MAX.to_string());
+        if word.len() < 7 || !is_id || !word.chars().all(hexadecimal) {
             return word.to_owned();
         }
         let count = self.0.len() + 1;
