@@ -242,3 +242,27 @@ fn only_a_step_back_is_a_send_back() {
         (Some("check"), None)
     );
 }
+
+#[test]
+fn what_a_phase_was_left_with_is_used_up_and_what_was_written_since_counts() {
+    let mut world = World::new(Arc::new(compiled("reviewed", REVIEWED)));
+    world.write("plan.json", json!({"n": 1}).to_string());
+    world.settle();
+    let left_with = world.digest("plan").expect("a plan");
+    world.write("plan.json", json!({"n": 2}).to_string());
+    let newer = world.digest("plan").expect("a plan");
+    // The review is of the newer one. What the phase was left with is used up all the same.
+    let of = json!({"plan": newer.to_string()});
+    let refused = json!({"issues": ["no"], "of": of}).to_string();
+    world.write("review/a.json", refused);
+    world.write("measures.json", json!({"issues": []}).to_string());
+    world.settle();
+    let state = world.known();
+    let used_up: Vec<_> = state.actors["write"].spent.values().flatten().collect();
+    assert_eq!(used_up, [&left_with]);
+    // The newer one counts, as a fix that is already written does, and waits for another review.
+    assert_eq!(state.phase.as_deref(), Some("check"));
+    let check = PhaseId::new("check").expect("a phase");
+    assert_eq!(state.attempt(&check), 2);
+    assert_eq!(world.decide().transition(), None);
+}
