@@ -305,7 +305,7 @@ impl Loops<'_> {
             .state
             .service
             .execute(&self.caller, &words, self.waited);
-        self.state.service.tell(&executed.printed);
+        self.state.service.report(&executed.printed);
         match executed.error {
             Some(error) => Err(error),
             None => Ok(serde_json::from_str(&executed.printed).unwrap_or_default()),
@@ -672,7 +672,7 @@ pub(super) fn found(data: &Value) -> LoopAnswer {
 /// What is said of a loop that has this status after an order. A pause and a stop are not waited for: an action may take
 /// long.
 fn outcome(order: &str, status: &str) -> (StatusCode, String) {
-    let told = match (order, status) {
+    let text = match (order, status) {
         ("start", _) => "Loop started",
         ("resume", _) => "Loop resumed",
         ("pause", "running") => "The loop pauses as soon as its action has ended",
@@ -689,7 +689,7 @@ fn outcome(order: &str, status: &str) -> (StatusCode, String) {
         } else {
             StatusCode::OK
         },
-        told.to_owned(),
+        text.to_owned(),
     )
 }
 

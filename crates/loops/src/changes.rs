@@ -45,7 +45,7 @@ impl LoopNews {
     }
 
     /// Tells whoever listens.
-    pub(super) fn tell(&self, message: &Value) {
+    pub(super) fn publish(&self, message: &Value) {
         // Without a client that listens there is nobody to tell.
         let _ = self.send.send(message.to_string());
     }
@@ -142,7 +142,7 @@ mod tests {
     fn what_differs_is_told_and_nothing_else() {
         let (a, b) = (task("a", 0, "x"), task("b", 1, "y"));
         let both = one("paused", &[a.clone(), b.clone()]);
-        let told = |before: &KnownLoops, now: &KnownLoops| -> Vec<String> {
+        let shown = |before: &KnownLoops, now: &KnownLoops| -> Vec<String> {
             let short = |message: Value| {
                 let about = if message["task_id"].is_null() {
                     &message["status"]
@@ -154,30 +154,30 @@ mod tests {
             changes(before, now).into_iter().map(short).collect()
         };
         let none = KnownLoops::new();
-        assert_eq!(told(&both, &both), [""; 0]);
+        assert_eq!(shown(&both, &both), [""; 0]);
         assert_eq!(
-            told(&none, &one("created", &[])),
+            shown(&none, &one("created", &[])),
             ["LOOP_STATE_UPDATE \"created\""]
         );
-        assert_eq!(told(&both, &none), ["LOOP_DELETED null"]);
+        assert_eq!(shown(&both, &none), ["LOOP_DELETED null"]);
         assert_eq!(
-            told(&one("created", &[]), &one("running", &[])),
+            shown(&one("created", &[]), &one("running", &[])),
             ["LOOP_STATE_UPDATE \"running\""]
         );
         assert_eq!(
-            told(&one("paused", std::slice::from_ref(&a)), &both),
+            shown(&one("paused", std::slice::from_ref(&a)), &both),
             ["TASK_ADDED \"b\""]
         );
         assert_eq!(
-            told(&both, &one("paused", &[task("b", 0, "y")])),
+            shown(&both, &one("paused", &[task("b", 0, "y")])),
             ["TASK_DELETED \"a\""]
         );
         assert_eq!(
-            told(&both, &one("paused", &[a, task("b", 1, "z")])),
+            shown(&both, &one("paused", &[a, task("b", 1, "z")])),
             ["TASK_UPDATED \"b\""]
         );
         assert_eq!(
-            told(
+            shown(
                 &both,
                 &one("paused", &[task("b", 0, "y"), task("a", 1, "x")])
             ),

@@ -63,9 +63,9 @@ impl Loops<'_> {
         }
         let clock = self.caller.clock;
         generations.begin(id, clock.now(), json!({"tool": tool, "count": count}));
-        news.tell(&progress(id, "analyzing", "Analyzing the loop"));
+        news.publish(&progress(id, "analyzing", "Analyzing the loop"));
         let ended = generations.clone();
-        let told = news.clone();
+        let published = news.clone();
         let events = service.events.clone();
         let (runner, name) = (service.runner.clone(), id.to_owned());
         let started = service.runs.start_without_run(
@@ -76,7 +76,7 @@ impl Loops<'_> {
             move |executed| {
                 events.publish_transitions(clock.now(), &executed.printed);
                 let tasks = added(&*runner, &name, &executed.printed);
-                told.tell(&complete(&name, executed, &tasks));
+                published.publish(&complete(&name, executed, &tasks));
                 ended.end(&name, clock.now(), executed, tasks);
             },
         );
@@ -107,7 +107,7 @@ impl Loops<'_> {
             news,
         } = self.state;
         let id = view.id.as_str();
-        news.tell(&progress(id, "stopping", "Stopping the generation"));
+        news.publish(&progress(id, "stopping", "Stopping the generation"));
         let until = Instant::now() + PATIENCE;
         let has_ended = service.runs.end_one(id, PATIENCE);
         // What it has done is noted a moment after it has ended.

@@ -66,7 +66,7 @@ impl Generations {
     /// It has ended: its command has done this, and these tasks were added.
     pub(super) fn end(&self, id: &str, at: Timestamp, executed: &Executed, tasks: Vec<Value>) {
         if let Some(one) = locked(&self.0).get_mut(id) {
-            let error = executed.error.as_ref().map(told);
+            let error = executed.error.as_ref().map(error_document);
             one.end = Some(GenerationEnd {
                 at,
                 tasks,
@@ -105,10 +105,10 @@ impl Generations {
     }
 
     /// Tells who listens to `news` that executors still work.
-    pub(super) fn tell_progress(&self, news: &LoopNews) {
+    pub(super) fn publish_progress(&self, news: &LoopNews) {
         for (id, one) in locked(&self.0).iter().filter(|(_, one)| one.end.is_none()) {
             let message = format!("Generating tasks for {} s", one.begun.elapsed().as_secs());
-            news.tell(&progress(id, "generating", &message));
+            news.publish(&progress(id, "generating", &message));
         }
     }
 }
@@ -129,14 +129,14 @@ fn was_stopped(executed: &Executed) -> bool {
 
 /// The message about its end.
 pub(super) fn complete(id: &str, executed: &Executed, tasks: &[Value]) -> Value {
-    let error = executed.error.as_ref().map(told);
+    let error = executed.error.as_ref().map(error_document);
     let payload = json!({
         "success": error.is_none(), "stopped": was_stopped(executed), "total": tasks.len(), "imported": tasks.len(), "tasks": tasks, "error": error,
     });
     json!({"type": "LOOP_TASK_GENERATION_COMPLETE", "loop_id": id, "payload": payload})
 }
 
-fn told(error: &Error) -> Value {
+fn error_document(error: &Error) -> Value {
     let status = status_of(error.code()).as_u16();
     Advice::from(error.hint()).within(json!({
         "message": error.to_string(), "code": error.code().as_str(), "status": status,

@@ -41,7 +41,7 @@ pub(super) async fn listen(
     match hear(&state).await {
         Ok(heard) => upgrade
             .max_message_size(MESSAGE)
-            .on_upgrade(move |socket| tell(socket, state, heard, place)),
+            .on_upgrade(move |socket| follow(socket, state, heard, place)),
         Err(error) => problem(error),
     }
 }
@@ -68,7 +68,7 @@ async fn hear(state: &Arc<LoopState>) -> Result<Receiver<String>, Error> {
 }
 
 /// Tells one client until it is gone or the server ends.
-async fn tell(
+async fn follow(
     mut socket: WebSocket,
     state: Arc<LoopState>,
     mut heard: Receiver<String>,
@@ -110,14 +110,14 @@ async fn compare(state: Arc<LoopState>, mut before: KnownLoops) {
                 return;
             }
         }
-        state.generations.tell_progress(&state.news);
+        state.generations.publish_progress(&state.news);
         sleep(QUIET).await;
         // What cannot be read now is compared later.
         let Ok(now) = read(&state).await else {
             continue;
         };
         for message in changes(&before, &now) {
-            state.news.tell(&message);
+            state.news.publish(&message);
         }
         before = now;
     }

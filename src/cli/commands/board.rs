@@ -78,11 +78,11 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     // Another process may have created a file there meanwhile.
     refuse_unlike_a_page(args, &target)?;
     durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())?;
-    let told = counted(gathered.status.tasks.len(), "task");
+    let tasks = counted(gathered.status.tasks.len(), "task");
     report::text(
         context,
         ui,
-        &format!("wrote {told} to {}\n", args.html.display()),
+        &format!("wrote {tasks} to {}\n", args.html.display()),
     )?;
     Ok(exit)
 }

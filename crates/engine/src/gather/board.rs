@@ -112,7 +112,7 @@ pub fn board(
     pages: WantedPages,
 ) -> Result<GatheredTasks, Error> {
     let is_agent = caller.kind == ActorKind::Agent;
-    let told = |reader: &Reader, sight: &Sight| {
+    let card = |reader: &Reader, sight: &Sight| {
         let subject = reader.subject(sight);
         let has_page = match pages {
             WantedPages::None => false,
@@ -151,7 +151,7 @@ pub fn board(
             detail: None,
         }
     };
-    let (looked, mut problems) = answers_of_each(workspace, tasks, told, failed);
+    let (looked, mut problems) = answers_of_each(workspace, tasks, card, failed);
     problems.extend(misnamed);
     problems.extend(workspace.reader().outside_git());
     let detailed: Vec<TaskRef> = looked

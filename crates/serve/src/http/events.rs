@@ -172,7 +172,7 @@ impl Events {
         tokio::spawn(async move {
             let mut at = None;
             tokio::select! {
-                () = events.tell(last, heard, &send, &mut at) => return,
+                () = events.send_on(last, heard, &send, &mut at) => return,
                 _ = end.wait_for(|is_ended| *is_ended) => {}
             }
             let Some(mut at) = at else { return };
@@ -190,12 +190,12 @@ impl Events {
     /// Tells one client until it is gone. A client that reads too slowly holds nothing but its place: if events that it
     /// has not read are dropped, it is told to begin again. `told_to` is the number of the last event that it was told;
     /// `None` before it was told anything.
-    async fn tell(
+    async fn send_on(
         &self,
         last: Option<String>,
         mut heard: watch::Receiver<u64>,
         send: &mpsc::Sender<Bytes>,
-        told_to: &mut Option<u64>,
+        sent_to: &mut Option<u64>,
     ) {
         let newest = *heard.borrow_and_update();
         let known = last.as_deref().and_then(|id| self.number(id));
@@ -222,9 +222,9 @@ impl Events {
         {
             return;
         }
-        let mut told = None::<Instant>;
+        let mut sent_at = None::<Instant>;
         loop {
-            *told_to = Some(at);
+            *sent_to = Some(at);
             match self.after(at) {
                 Some(frames) if !frames.is_empty() => {
                     let next = at + frames.len() as u64;
@@ -232,7 +232,7 @@ impl Events {
                         return;
                     }
                     at = next;
-                    told = Some(Instant::now());
+                    sent_at = Some(Instant::now());
                     continue;
                 }
                 Some(_) => {}
@@ -247,7 +247,7 @@ impl Events {
             tokio::select! {
                 changed = heard.changed() => match changed {
                     Ok(()) => {
-                        let is_storm = told.is_some_and(|told| told.elapsed() < STORM);
+                        let is_storm = sent_at.is_some_and(|sent_at| sent_at.elapsed() < STORM);
                         sleep(if is_storm { GATHERING_MORE } else { GATHERING }).await;
                     }
                     Err(_) => return,
@@ -328,9 +328,11 @@ mod tests {
             runtime.block_on(async {
                 let (send, mut receive) = mpsc::channel(1);
                 let name = if last.is_none() { "ready" } else { "reset" };
-                let (teller, heard, last) = (events.clone(), events.heard(), last.clone());
-                let told =
-                    tokio::spawn(async move { teller.tell(last, heard, &send, &mut None).await });
+                let (sender, heard, last) = (events.clone(), events.heard(), last.clone());
+                let sending =
+                    tokio::spawn(
+                        async move { sender.send_on(last, heard, &send, &mut None).await },
+                    );
                 events.add("gone", "1");
                 tokio::task::yield_now().await;
                 assert!(receive.try_recv().is_err(), "nothing is said before");
@@ -341,7 +343,7 @@ mod tests {
                     "{first:?}"
                 );
                 drop(receive);
-                told.await.expect("it ends");
+                sending.await.expect("it ends");
             });
         }
     }

@@ -35,14 +35,14 @@ impl LiveWatch {
         let handle = watch.handle();
         let (events, clock) = (events.clone(), caller.clock);
         let published = events.clone();
-        let tell = move |happening| published.publish(&EventView::new(clock.now(), happening));
+        let publish = move |happening| published.publish(&EventView::new(clock.now(), happening));
         let (goes_on, ended) = channel();
         let caller = caller.clone();
         thread::spawn(move || {
             let _goes_on: Sender<()> = goes_on;
-            let told = tell.clone();
+            let publish_finding = publish.clone();
             let report: FaultSink = Arc::new(move |finding| {
-                told(Happening::Finding {
+                publish_finding(Happening::Finding {
                     finding: Box::new(Finding::of(&finding)),
                 })
             });
@@ -53,13 +53,13 @@ impl LiveWatch {
                 if matches!(effect, WatchEffect::Ready) {
                     events.begin();
                 }
-                happenings(workspace, effect).into_iter().for_each(&tell);
+                happenings(workspace, effect).into_iter().for_each(&publish);
                 Ok(())
             };
             let ended = watch.run(&mut hear);
             if let Err(error) = ended {
                 tracing::warn!(error = error.logged(), "the watch of the server has ended");
-                tell(Happening::Stopped {
+                publish(Happening::Stopped {
                     reason: error.to_string(),
                 });
             }
@@ -89,14 +89,14 @@ impl RunNews {
     }
 
     /// Waits until events tell how runs stand now, at most for `patience`.
-    pub(super) fn tell(&self, patience: Duration) {
+    pub(super) fn await_news(&self, patience: Duration) {
         let _ = self.ask().recv_timeout(patience);
     }
 
     fn ask(&self) -> Receiver<()> {
-        let (told, looked) = channel();
+        let (reply, looked) = channel();
         // Without the thread nobody listens any more.
-        let _ = self.0.send(told);
+        let _ = self.0.send(reply);
         looked
     }
 
@@ -111,11 +111,11 @@ impl RunNews {
         thread::spawn(move || {
             let mut known = runs(&open).unwrap_or_default();
             loop {
-                let _told = match asked.recv_timeout(EVERY) {
+                let _reply = match asked.recv_timeout(EVERY) {
                     Err(RecvTimeoutError::Disconnected) => return,
                     Err(RecvTimeoutError::Timeout) if !events.is_heard() => continue,
                     Err(RecvTimeoutError::Timeout) => None,
-                    Ok(told) => Some(told),
+                    Ok(reply) => Some(reply),
                 };
                 // What cannot be read now is looked at later.
                 let Ok(now) = runs(&open) else { continue };

@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// The path, what is known, and what is asked for.
-    fn told(line: &str) -> String {
+    fn shown(line: &str) -> String {
         order(line).map_or("none".to_owned(), |order| {
             let asked: Vec<&str> = order
                 .inputs
@@ -301,7 +301,7 @@ mod tests {
             ("git restore -s abc -- tasks/t/plan.json", "none"),
             ("orch next t --no-such WHY", "none"),
         ] {
-            assert_eq!(told(line), expected, "{line}");
+            assert_eq!(shown(line), expected, "{line}");
         }
     }
 

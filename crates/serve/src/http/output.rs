@@ -43,7 +43,7 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
     let mut place = last.and_then(LogPlace::parse).unwrap_or_default();
     let (send, receive) = channel(1);
     tokio::spawn(async move {
-        let mut told = Instant::now();
+        let mut last_sent = Instant::now();
         let mut until = None;
         loop {
             let is_last = *end.borrow_and_update();
@@ -71,7 +71,7 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
                 NextOutput::End(state) => {
                     Some(event(&place, "end", &json!({"state": state}).to_string()))
                 }
-                NextOutput::Nothing if told.elapsed() > HEARTBEAT => Some(heartbeat()),
+                NextOutput::Nothing if last_sent.elapsed() > HEARTBEAT => Some(heartbeat()),
                 NextOutput::Nothing => None,
             };
             match event {
@@ -79,7 +79,7 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
                     if deliver(&send, event).await.is_err() || is_end {
                         return;
                     }
-                    told = Instant::now();
+                    last_sent = Instant::now();
                 }
                 None if is_last => return,
                 None => {

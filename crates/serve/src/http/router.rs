@@ -82,12 +82,12 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 /// The protocol for agents, at [`MCP`]. Whoever asks acts as an agent there.
 #[cfg(feature = "mcp")]
 fn agents(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let told = Arc::clone(service);
+    let reported = Arc::clone(service);
     let service = mcp::http(
         service.runner.clone(),
         Arc::clone(&service.queue),
         BODY,
-        move |printed| told.tell(printed),
+        move |printed| reported.report(printed),
         |extensions| match named(extensions.get::<Parts>()?).ok()? {
             Asker::Agent(name) => name,
             Asker::Person | Asker::Anyone => None,

@@ -97,7 +97,7 @@ impl Service {
     /// `patience`.
     pub(super) fn end(&self, patience: Duration) {
         self.runs.end(patience);
-        self.news.tell(patience);
+        self.news.await_news(patience);
         self.streams_end.send_replace(true);
     }
 
@@ -238,7 +238,7 @@ async fn respond(
             return Err(error);
         }
         if route.writes {
-            service.tell(&printed);
+            service.report(&printed);
         }
         let mut response = if let Some(list) = route.pages {
             paged(&printed, list, &page, &parts.uri)
@@ -260,7 +260,7 @@ async fn respond(
 
 impl Service {
     /// Tells those who listen which transitions an order has applied. The watch tells of its own.
-    pub fn tell(&self, printed: &str) {
+    pub fn report(&self, printed: &str) {
         self.events
             .publish_transitions(self.runner.caller().clock.now(), printed);
     }

@@ -34,7 +34,7 @@ struct DrivenRuns {
     /// How to end the run of each task.
     runs: BTreeMap<String, Interruption>,
     /// How many runs have ended whose notifications are still sent.
-    telling: usize,
+    reporting: usize,
     /// Whether the server ends, so that no run begins.
     is_ending: bool,
 }
@@ -158,13 +158,13 @@ impl StartedRuns {
             {
                 let mut driven = locked(&runs.0.driven);
                 driven.runs.remove(&name);
-                driven.telling += 1;
+                driven.reporting += 1;
             }
             runs.0.ended.notify_all();
             ended(&executed);
             *locked(&left.0) = Some(executed);
             later.finish();
-            locked(&runs.0.driven).telling -= 1;
+            locked(&runs.0.driven).reporting -= 1;
             runs.0.ended.notify_all();
         });
         Ok(result)
@@ -194,7 +194,7 @@ impl StartedRuns {
         let until = Instant::now() + patience;
         let mut driven = locked(&self.0.driven);
         driven.is_ending = true;
-        while (!driven.runs.is_empty() || driven.telling > 0) && Instant::now() < until {
+        while (!driven.runs.is_empty() || driven.reporting > 0) && Instant::now() < until {
             for interruption in driven.runs.values() {
                 let _has_heard = interruption.interrupt();
             }

@@ -12,18 +12,18 @@ use std::time::Duration;
 pub(super) struct Agent {
     runner: Arc<dyn CommandRunner>,
     /// Is told what a command has printed.
-    told: Arc<dyn Fn(&str) + Send + Sync>,
+    report: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Agent {
-    /// An agent whose commands `runner` executes. `told` is told what a command has printed.
+    /// An agent whose commands `runner` executes. `report` gets what a command has printed.
     pub(super) fn by(
         runner: Arc<dyn CommandRunner>,
-        told: impl Fn(&str) + Send + Sync + 'static,
+        report: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
         Self {
             runner,
-            told: Arc::new(told),
+            report: Arc::new(report),
         }
     }
 
@@ -45,7 +45,7 @@ impl Agent {
             .runner
             .execute(self.runner.agent(client), words, terms)
             .printed;
-        (self.told)(&printed);
+        (self.report)(&printed);
         printed
     }
 

@@ -11,17 +11,17 @@ use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 
 /// Answers requests of agents with bodies of at most `most` bytes until `stop` is true. They wait in `queue`, with what
-/// others want. `told` is told what a command has printed, and `named` is the name that a client has given with its
+/// others want. `report` gets what a command has printed, and `named` is the name that a client has given with its
 /// request. Whoever may ask has been asked before, so names of hosts are not.
 pub(crate) fn http(
     runner: Arc<dyn CommandRunner>,
     queue: Arc<WorkQueue>,
     most: usize,
-    told: impl Fn(&str) + Send + Sync + 'static,
+    report: impl Fn(&str) + Send + Sync + 'static,
     named: fn(&Extensions) -> Option<String>,
     mut stop: Receiver<bool>,
 ) -> StreamableHttpService<OrchServer, NeverSessionManager> {
-    let server = OrchServer::new(Agent::by(runner, told), queue);
+    let server = OrchServer::new(Agent::by(runner, report), queue);
     // A client keeps no session, so one that never comes back leaves nothing behind.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -20,7 +20,7 @@ impl ResourceKind {
     const ALL: [Self; 4] = [Self::Task, Self::Workflow, Self::Schema, Self::Instructions];
 
     /// The beginning of its URIs, its media type, and what it is.
-    fn told(self) -> (&'static str, &'static str, &'static str) {
+    fn row(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Task => (
                 "orch://task/",
@@ -42,14 +42,14 @@ impl ResourceKind {
     }
 
     fn uri(self, name: &str) -> String {
-        format!("{}{}", self.told().0, utf8_percent_encode(name, uri::PATH))
+        format!("{}{}", self.row().0, utf8_percent_encode(name, uri::PATH))
     }
 
     /// The kind and the name that a URI means.
     fn of(uri: &str) -> Option<(Self, String)> {
         let (kind, name) = Self::ALL
             .iter()
-            .find_map(|kind| Some((*kind, uri.strip_prefix(kind.told().0)?)))?;
+            .find_map(|kind| Some((*kind, uri.strip_prefix(kind.row().0)?)))?;
         let name = percent_decode_str(name).decode_utf8().ok()?;
         (!name.is_empty()).then(|| (kind, name.into_owned()))
     }
@@ -105,13 +105,13 @@ pub(super) fn read(agent: &Agent, uri: &str) -> Option<(String, &'static str)> {
         ResourceKind::Schema => workspace.settings().system().schema(&name)?.to_owned(),
         ResourceKind::Instructions => workspace.settings().system().agent(&name)?.to_owned(),
     };
-    Some((text, kind.told().1))
+    Some((text, kind.row().1))
 }
 
 /// All resources, by kind and name.
 pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
     let of = |kind: ResourceKind| {
-        let (_, media, _) = kind.told();
+        let (_, media, _) = kind.row();
         let names = kind.names(workspace).into_iter();
         names.map(move |name| Resource::new(kind.uri(&name), name).with_mime_type(media))
     };
@@ -121,7 +121,7 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
 /// The form of the URIs of each kind. A task that is not listed, such as an archived one, can be read as well.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let of = |kind: ResourceKind| {
-        let (beginning, media, about) = kind.told();
+        let (beginning, media, about) = kind.row();
         let name = beginning
             .trim_start_matches("orch://")
             .trim_end_matches('/');

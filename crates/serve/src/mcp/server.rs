@@ -281,7 +281,7 @@ impl ServerHandler for OrchServer {
                 return;
             };
             loop {
-                let told = match heard.recv().await {
+                let sent = match heard.recv().await {
                     Ok(ResourceChange::List) => context.peer.notify_resource_list_changed().await,
                     Ok(ResourceChange::Text(uri)) if locked(&server.subscribed).contains(&uri) => {
                         let changed = ResourceUpdatedNotificationParam::new(uri);
@@ -290,7 +290,7 @@ impl ServerHandler for OrchServer {
                     Ok(ResourceChange::Text(_)) | Err(RecvError::Lagged(_)) => Ok(()),
                     Err(RecvError::Closed) => return,
                 };
-                if told.is_err() {
+                if sent.is_err() {
                     return;
                 }
             }
@@ -320,9 +320,9 @@ impl ServerHandler for OrchServer {
             news.hear()
         });
         let (mut heard, mut ended) = (begun.await?, self.ended.subscribe());
-        let tell = async {
+        let sending = async {
             loop {
-                let told = match heard.recv().await {
+                let sent = match heard.recv().await {
                     Ok(ResourceChange::List) if hears_list => {
                         context.sink().notify_resource_list_changed().await
                     }
@@ -332,14 +332,14 @@ impl ServerHandler for OrchServer {
                     Ok(_) | Err(RecvError::Lagged(_)) => Ok(()),
                     Err(RecvError::Closed) => break,
                 };
-                if told.is_err() {
+                if sent.is_err() {
                     break;
                 }
             }
         };
         // A notification that is being sent when the input ends would never be reported as sent.
         tokio::select! {
-            () = tell => {}
+            () = sending => {}
             () = context.cancelled() => {}
             _ = ended.wait_for(|has_ended| *has_ended) => {}
         }
