@@ -602,8 +602,8 @@ because = "it is time"
         assert_eq!(
             found,
             [
-                "w.md:14:25 in its definition, write `double(a) / double(b)` for `a / b`",
-                "w.md:14:40 write `double(junit.data.failures) / double(junit.data.tests)`",
+                "w.md:14:24 in its definition, write `double(a) / double(b)` for `a / b`",
+                "w.md:14:39 write `double(junit.data.failures) / double(junit.data.tests)`",
             ]
         );
     }

@@ -195,7 +195,7 @@ mod tests {
                 "{\"$defs\": {\"step\": {}},\n\"items\": {\"$ref\": \"#/$defs/stp\"}, \"not\": {\"$ref\": \"other.json\"}}",
                 &[
                     "2:19 schema-invalid `#/$defs/stp` is no part of the schema (did you mean `#/$defs/step`?)",
-                    "2:52 schema-remote-ref the schema refers to another document: `other.json` (orch never fetches schemas; copy the definition into `$defs`)",
+                    "2:51 schema-remote-ref the schema refers to another document: `other.json` (orch never fetches schemas; copy the definition into `$defs`)",
                 ],
             ),
             (
