@@ -30,6 +30,7 @@ mod mcp;
 mod merge;
 mod model;
 mod mutated;
+mod neighbours;
 mod notify;
 mod observed;
 mod odd;

@@ -24,7 +24,12 @@ pub struct Running {
 impl Running {
     /// Starts a watch and waits until it watches.
     pub fn start(world: &World) -> Self {
-        let mut child = world.orch_spawn(&["watch", "--json"]);
+        Self::start_at(world, ".")
+    }
+
+    /// The same in another directory.
+    pub fn start_at(world: &World, directory: &str) -> Self {
+        let mut child = world.orch_spawn(&["-C", directory, "watch", "--json"]);
         let stdout = child.stdout.take().expect("piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -38,6 +43,19 @@ impl Running {
         let first = running.lines.recv().expect("it says that it watches");
         assert!(first.contains("\"started\""), "{first}");
         running
+    }
+
+    /// Waits until it ends by itself; returns the exit code and what it printed since.
+    pub fn ended(mut self) -> (Option<i32>, Vec<String>) {
+        let mut status = None;
+        eventually("it ends", || {
+            status = self.child.try_wait().expect("waited for");
+            status.is_some()
+        });
+        (
+            status.and_then(|status| status.code()),
+            self.lines.iter().collect(),
+        )
     }
 
     /// Interrupts it as Ctrl-C does; returns the exit code and what it printed since.

@@ -1,5 +1,6 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
+use super::git::git_opens;
 use super::{Error, IndexGate, durable};
 use crate::error::libgit2;
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
@@ -9,7 +10,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
 /// The git environment variables, read once at the start of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -234,7 +235,14 @@ impl Environment {
             .map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
         prepare_library();
-        let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
+        let open = || Repository::open_ext(path, flags, std::iter::empty::<&OsStr>());
+        let opened = match open() {
+            Err(error) if error.code() == ErrorCode::Owner && git_opens(path) => {
+                without_owners(open)
+            }
+            opened => opened,
+        };
+        let repo = match opened {
             Ok(repo) => repo,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(super::error::opening(path, error)),
@@ -275,6 +283,24 @@ pub(super) fn prepare_library() {
             tracing::warn!(%error, "cannot set the options of libgit2");
         }
     });
+}
+
+/// Opens a repository of another user that git trusts. libgit2 reads less of `safe.directory` than git: no `DIR/*`, and
+/// nothing that the command line says.
+#[expect(unsafe_code, reason = "libgit2 keeps this option in a static variable")]
+pub(super) fn without_owners(
+    open: impl Fn() -> Result<Repository, git2::Error>,
+) -> Result<Repository, git2::Error> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: libgit2 reads the variable, an integer, only while it opens a repository. Another thread that opens one
+    // meanwhile opens this one again.
+    unsafe {
+        git2::opts::set_verify_owner_validation(false)?;
+        let opened = open();
+        git2::opts::set_verify_owner_validation(true)?;
+        opened
+    }
 }
 
 /// Why a `.git` cannot be opened. Opens no file whose kind is not known, because it may be a FIFO.

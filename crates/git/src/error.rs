@@ -100,6 +100,17 @@ pub(super) fn no_identity() -> Error {
     Error::new(Code::NoIdentity, "git does not know who you are").with_hint(name_yourself())
 }
 
+/// git cannot read the date in this variable.
+pub(super) fn unreadable_date(variable: &str, date: &str) -> Error {
+    let hint =
+        format!("unset {variable}, or write it as `2026-01-31T12:00:00+01:00` or `@SECONDS +0100`");
+    Error::new(
+        Code::GitEnvironment,
+        format!("{variable}: git cannot read the date `{date}`"),
+    )
+    .with_hint(hint)
+}
+
 /// The commands that give git an identity for commits.
 pub(super) fn name_yourself() -> Hint {
     Hint::run(&["git", "config", "user.name", "NAME"]).and(&["git", "config", "user.email", "MAIL"])

@@ -2,12 +2,15 @@
 
 use super::Objects;
 use super::error::GitFault;
+use super::git_processes::end_with_descendants;
 use orch_base::{Code, Digest, Error};
 use orch_files::unnamed_file;
+use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// The `git` command, run in the work tree of a repository.
 #[derive(Clone, Copy)]
@@ -23,6 +26,53 @@ impl GitProgram<'_> {
         let mut command = self.command(arguments);
         ignore_other_index(&mut command);
         answer(command, arguments, input)
+    }
+
+    /// Like [`Self::git`], but ends git and all that it has started if that takes longer.
+    pub(super) fn git_within(
+        &self,
+        limit: Duration,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitFault> {
+        let name = subcommand(arguments);
+        let fail = |error: io::Error| failed(name, error.to_string());
+        // Not pipes: what git has started may hold them open.
+        let (Some(stdout), Some(stderr)) = (unnamed_file(), unnamed_file()) else {
+            return self.git(arguments, input);
+        };
+        let mut command = self.command(arguments);
+        ignore_other_index(&mut command);
+        command.stdout(stdout.try_clone().map_err(fail)?);
+        command.stderr(stderr.try_clone().map_err(fail)?);
+        let mut process = spawn(command, arguments)?;
+        // The pipe is closed at the end of the statement.
+        let given = process
+            .stdin
+            .take()
+            .map_or(Ok(()), |mut stdin| stdin.write_all(input));
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = process.try_wait().map_err(fail)? {
+                break status;
+            }
+            let passed = begun.elapsed();
+            if passed >= limit {
+                end_with_descendants(&mut process).map_err(fail)?;
+                let message = format!("it did not end within {} s", limit.as_secs());
+                return Err(failed(name, message));
+            }
+            // Short steps at first, because most programs end soon.
+            thread::sleep((passed / 4).clamp(Duration::from_millis(1), Duration::from_millis(50)));
+        };
+        if status.success() {
+            return given.and_then(|()| written(stdout)).map_err(fail);
+        }
+        let message = written(stderr).map_err(fail)?;
+        Err(failed(
+            name,
+            String::from_utf8_lossy(&message).trim().to_owned(),
+        ))
     }
 
     /// Runs a `git` command that writes another index than that of the work tree. Returns an error if it cannot be
@@ -93,6 +143,19 @@ pub fn git_version() -> Result<String, Error> {
     Ok(told.trim().trim_start_matches("git version ").to_owned())
 }
 
+/// Whether git opens the repository around a directory, which it refuses to do if that belongs to somebody else and no
+/// `safe.directory` names it.
+pub(super) fn git_opens(directory: &Path) -> bool {
+    let mut command = program();
+    command
+        .args(["rev-parse", "--git-dir"])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// The pager that git would use in a directory: `GIT_PAGER`, `core.pager`, `PAGER`, or what git was built with. `None`
 /// if git does not say.
 #[must_use]
@@ -135,17 +198,19 @@ fn ignore_other_index(command: &mut Command) {
 /// reports a failing write to a file. The file is one in memory, where the system has that.
 fn answer(mut command: Command, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
     let name = subcommand(arguments);
-    let Some(mut file) = unnamed_file() else {
+    let Some(file) = unnamed_file() else {
         return finish_git(name, spawn(command, arguments)?, input);
     };
     let fail = |error: io::Error| failed(name, error.to_string());
     command.stdout(file.try_clone().map_err(fail)?);
     finish_git(name, spawn(command, arguments)?, input)?;
-    let mut written = Vec::new();
-    file.rewind()
-        .and_then(|()| file.read_to_end(&mut written))
-        .map_err(fail)?;
-    Ok(written)
+    written(file).map_err(fail)
+}
+
+/// What was written to a file.
+fn written(mut file: File) -> io::Result<Vec<u8>> {
+    file.rewind()?;
+    read_all(file)
 }
 
 /// Writes the input of a git process, waits for its end, and returns its stdout.

@@ -4,10 +4,12 @@ use super::error::commit_open;
 use super::lock::IndexLock;
 use super::side_work::SideWork;
 use super::{Error, Index, Transactions};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::{Arc, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -152,6 +154,31 @@ fn parent_of(process: &Path) -> Option<PathBuf> {
         .find_map(|line| line.strip_prefix("PPid:"))?
         .trim();
     (parent != "0").then(|| Path::new("/proc").join(parent))
+}
+
+/// Ends a process of ours at once, and those that it has started, as far as the system tells.
+pub(super) fn end_with_descendants(process: &mut Child) -> io::Result<()> {
+    let mut found = vec![Path::new("/proc").join(process.id().to_string())];
+    let others: Vec<(PathBuf, PathBuf)> = processes()
+        .filter_map(|one| Some((parent_of(&one)?, one)))
+        .collect();
+    let mut at = 0;
+    while let Some(parent) = found.get(at).cloned() {
+        let children = others.iter().filter(|(above, _)| *above == parent);
+        found.extend(children.map(|(_, child)| child.clone()));
+        at += 1;
+    }
+    process.kill()?;
+    for descendant in found.iter().skip(1) {
+        let id = descendant
+            .file_name()
+            .and_then(|name| name.to_str()?.parse().ok());
+        if let Some(id) = id.and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process(id, Signal::KILL);
+        }
+    }
+    process.wait().map(drop)
 }
 
 /// Whether these words of a git command are those of a `git commit`, and it amends.

@@ -1,6 +1,6 @@
 //! The directories and files of a repository; see gitrepository-layout(5).
 
-use super::environment::{prepare_library, settings};
+use super::environment::{prepare_library, settings, without_owners};
 use super::error::{bare, libgit2};
 use super::{Error, Objects, durable};
 use git2::Repository;
@@ -113,7 +113,8 @@ impl<'s> Layout<'s> {
         if self.objects.repo.is_worktree() {
             prepare_library();
             let directory = self.objects.repo.commondir();
-            match Repository::open(directory) {
+            // This repository is open, so git trusts it.
+            match without_owners(|| Repository::open(directory)) {
                 // A bare repository has no work tree of its own.
                 Ok(main) => found.extend(
                     main.workdir()

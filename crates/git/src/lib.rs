@@ -102,8 +102,9 @@ use differences::Differences;
 use git::GitProgram;
 use git2::{Oid, Repository};
 use listing::Listing;
+use ref_tables::RefTables;
 use references::RefStorage;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -113,6 +114,8 @@ use std::time::Duration;
 pub struct Store {
     objects: Objects,
     references: RefStorage,
+    /// Where the references are since `git refs migrate`.
+    migrated: OnceCell<RefStorage>,
     root: PathBuf,
     options: StoreOptions,
     filters: clean::FilterState,
@@ -234,6 +237,7 @@ impl Store {
         let store = Self {
             objects: Objects::of(repo, environment.clone()),
             references,
+            migrated: OnceCell::new(),
             root,
             options: StoreOptions::default(),
             filters: clean::FilterState::default(),
@@ -311,9 +315,15 @@ impl Store {
     /// Its references.
     #[must_use]
     pub fn refs(&self) -> Refs<'_> {
+        let references = if self.references.is_migrated(&self.objects.repo) {
+            self.migrated
+                .get_or_init(|| RefStorage::Tables(RefTables::of(&self.objects.repo)))
+        } else {
+            &self.references
+        };
         Refs {
             objects: &self.objects,
-            references: &self.references,
+            references,
             git: self.git(),
             layout: self.layout(),
             wait: self.options.wait,

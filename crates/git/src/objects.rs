@@ -454,7 +454,7 @@ pub(super) fn damaged(id: Oid, why: &str) -> Error {
 }
 
 pub(super) fn not_in_clone(what: &str, id: Oid) -> Error {
-    let hint = Hint::run(&["git", "fetch", "--refetch"])
+    let hint = Hint::run(&["git", "fetch", "--refetch", "--no-filter"])
         .text(", or ")
         .command(&["git", "fetch", "--unshallow"]);
     Error::new(

@@ -15,7 +15,7 @@ use crate::error::{GitFault, libgit2};
 use git2::{
     ErrorCode, Object, ObjectType, Oid, Reference, ReferenceType, Repository, RepositoryState,
 };
-use orch_base::{Code, Digest, RepoPath};
+use orch_base::{Code, Digest, Hint, RepoPath};
 use orch_files::Directory;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -45,6 +45,11 @@ impl RefStorage {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(Self::Files),
             Err(error) => Err(libgit2(error)),
         }
+    }
+
+    /// Whether `git refs migrate` has moved the references from files to a reftable since the repository was opened.
+    pub(super) fn is_migrated(&self, repo: &Repository) -> bool {
+        matches!(self, Self::Files) && repo.commondir().join("reftable/tables.list").exists()
     }
 }
 
@@ -81,6 +86,12 @@ enum Notation {
 
 /// The maximum number of generations that a revision is followed to find an unreadable commit.
 const MOST_GENERATIONS: usize = 20_000;
+
+/// How many references may stand for one another, as in git.
+const MOST_SYMBOLIC: usize = 5;
+
+/// What HEAD says as a file while the references are in a reftable.
+const MOVED_TO_TABLES: &str = "refs/heads/.invalid";
 
 /// How long to try to take git's lock of a reference.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -182,16 +193,34 @@ impl<'s> Refs<'s> {
                 commit: head.target().map(digest),
             });
         };
-        let name = String::from_utf8_lossy(target).into_owned();
-        let commit = match self.objects.repo.find_reference(&name) {
-            Ok(reference) => Some(digest(self.peeled(&reference)?)),
-            Err(error) if error.code() == ErrorCode::NotFound => None,
-            Err(error) => return Err(libgit2(error)),
-        };
-        Ok(Head {
-            branch: Some(name),
-            commit,
-        })
+        let mut name = String::from_utf8_lossy(target).into_owned();
+        if name == MOVED_TO_TABLES {
+            return Err(Error::busy("git is changing how it stores references"));
+        }
+        // A branch may stand for another one, on which git commits.
+        for _ in 0..MOST_SYMBOLIC {
+            let reference = match self.objects.repo.find_reference(&name) {
+                Ok(reference) => reference,
+                Err(error) if error.code() == ErrorCode::NotFound => {
+                    return Ok(Head {
+                        branch: Some(name),
+                        commit: None,
+                    });
+                }
+                Err(error) => return Err(libgit2(error)),
+            };
+            match reference.symbolic_target_bytes() {
+                Some(target) => name = String::from_utf8_lossy(target).into_owned(),
+                None => {
+                    return Ok(Head {
+                        branch: Some(name),
+                        commit: Some(digest(self.peeled(&reference)?)),
+                    });
+                }
+            }
+        }
+        let message = format!("HEAD: the branch {name} stands for itself, or for too many others");
+        Err(Error::new(Code::Git, message).with_hint(Hint::run(&["git", "switch", "BRANCH"])))
     }
 
     /// Whether an operation of git is unfinished, and which.

@@ -3,13 +3,14 @@
 //! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
 use super::environment::settings;
-use super::error::{GitFault, name_yourself, no_identity, signing};
+use super::error::{GitFault, name_yourself, no_identity, signing, unreadable_date};
 use super::git::git_id;
 use super::{Error, GitProgram, Objects, digest};
 use crate::error::libgit2;
 use git2::{ErrorCode, Oid, Time};
 use orch_base::{Code, Digest, ObjectFormat};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// git's verdict on the signature of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,10 @@ pub(super) enum Person {
     Author,
     Committer,
 }
+
+/// How long signing may take. It may ask a person for a passphrase or a touch; others wait a little longer than this for
+/// the lock that is held meanwhile, so one program that hangs fails alone.
+const SIGNING: Duration = Duration::from_secs(25);
 
 /// Settings that libgit2 does not implement, or not while a branch is switched.
 const BEYOND_LIBRARY: &str =
@@ -77,17 +82,7 @@ impl Identity<'_> {
     /// The identity that git would use. Returns an error if there is none.
     pub(super) fn person(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
         if self.needs_git_for_settings()? {
-            let name = match person {
-                Person::Author => "GIT_AUTHOR_IDENT",
-                Person::Committer => "GIT_COMMITTER_IDENT",
-            };
-            return match self.git.git(&["var", name], &[]) {
-                Ok(line) => identity_of(&String::from_utf8_lossy(&line))
-                    .ok_or_else(no_identity)
-                    .and_then(refuse_malformed),
-                Err(GitFault::Refused { .. }) => Err(no_identity()),
-                Err(error) => Err(error.into()),
-            };
+            return self.person_by_git(person);
         }
         let known = match person {
             Person::Author => self.objects.repo.author_from_env(),
@@ -98,8 +93,31 @@ impl Identity<'_> {
             _ if error.message().contains("angle brackets") => malformed("name or email address"),
             _ if error.message().contains("empty name or email") => nothing_left(),
             _ => libgit2(error),
-        })?;
-        refuse_malformed(known)
+        });
+        match known {
+            // libgit2 reads fewer dates than git, and does not say that it is the date.
+            Err(error) if error.code() == Code::Git => self.person_by_git(person),
+            known => refuse_malformed(known?),
+        }
+    }
+
+    fn person_by_git(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
+        let (identity, date) = match person {
+            Person::Author => ("GIT_AUTHOR_IDENT", "GIT_AUTHOR_DATE"),
+            Person::Committer => ("GIT_COMMITTER_IDENT", "GIT_COMMITTER_DATE"),
+        };
+        match self.git.git(&["var", identity], &[]) {
+            Ok(line) => identity_of(&String::from_utf8_lossy(&line))
+                .ok_or_else(no_identity)
+                .and_then(refuse_malformed),
+            Err(GitFault::Refused { message, .. }) => {
+                Err(match message.split_once("invalid date format: ") {
+                    Some((_, said)) => unreadable_date(date, said),
+                    None => no_identity(),
+                })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether commits have to be signed. Returns an error if the configuration cannot be read.
@@ -139,7 +157,7 @@ impl Identity<'_> {
         let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
         arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
         arguments.push(&tree);
-        match self.git.git(&arguments, message.as_bytes()) {
+        match self.git.git_within(SIGNING, &arguments, message.as_bytes()) {
             Ok(answer) => self.objects.oid(git_id(&answer)?),
             Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
             Err(error) => Err(error.into()),

@@ -1,6 +1,7 @@
 //! Checks whether the repository allows a commit now.
 
 use super::git_processes::git_works_in;
+use super::listing::ListingEntry;
 use super::sign::Person;
 use super::{Error, Head, Index, Layout, Transactions};
 use orch_base::{Code, Hint};
@@ -10,6 +11,9 @@ use std::time::Duration;
 
 /// From which age a lock of git may be one that a dead process left behind.
 const ABANDONED: Duration = Duration::from_secs(60);
+
+/// How the names of the directories begin in which jj stores the sides of a conflict.
+const SIDE_OF_JJ: &str = ".jjconflict-";
 
 impl Transactions<'_> {
     /// Returns an error if no step can be committed here now, whatever the task: there is no work tree, what
@@ -30,7 +34,15 @@ impl Transactions<'_> {
             let why = format!("{} is in progress", operation.what);
             return Err(Error::new(Code::OperationOpen, why).with_hint(operation.hint()));
         }
+        self.refuse_conflict_of_jj(head)?;
         match &head.branch {
+            None if !self.options.detached_head && self.layout.root.join(".jj").is_dir() => {
+                let why =
+                    "HEAD is detached, as jj leaves it, so a commit would belong to no branch";
+                let hint = "set `[git] detached_head = true` in orch.toml; jj takes up what orch commits with its \
+                            next command";
+                Err(Error::new(Code::DetachedHead, why).with_hint(hint))
+            }
             None if !self.options.detached_head => {
                 let why = "HEAD is detached, so a commit would belong to no branch";
                 let hint = Hint::run(&["git", "switch", "BRANCH"])
@@ -49,6 +61,31 @@ impl Transactions<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Returns an error if HEAD is a commit with conflicts of jj, which stores their sides as directories. The conflicts
+    /// would be lost in a commit on top of it.
+    fn refuse_conflict_of_jj(&self, head: &Head) -> Result<(), Error> {
+        let Some(commit) = head.commit else {
+            return Ok(());
+        };
+        let tree = self
+            .objects
+            .find_commit(self.objects.oid(commit)?)?
+            .tree_id();
+        let root = self.objects.listing(tree)?;
+        let is_side = |entry: ListingEntry<'_>| {
+            entry.is_tree()
+                && entry
+                    .text()
+                    .is_some_and(|name| name.starts_with(SIDE_OF_JJ))
+        };
+        if !root.iter().any(is_side) {
+            return Ok(());
+        }
+        let why = "the commit of HEAD has conflicts of jj, which a commit of git would lose";
+        let hint = Hint::run(&["jj", "resolve"]).then(&["jj", "new"]);
+        Err(Error::new(Code::OperationOpen, why).with_hint(hint))
     }
 
     /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.

@@ -23,6 +23,9 @@ pub struct ReadLimits {
     pub version: RecordVersion,
 }
 
+/// How the file begins that Git LFS commits in the place of another.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
+
 impl Default for ReadLimits {
     fn default() -> Self {
         Self {
@@ -395,6 +398,11 @@ impl Observer<'_> {
     fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
         let (code, message, hint) = match &entry.kind {
             EntryKind::File => match self.source.read(path, self.limits.bytes)? {
+                Content::Bytes(bytes) if bytes.starts_with(LFS_POINTER) => (
+                    Code::NotInClone,
+                    "the file is a pointer of Git LFS, and its content is not here".to_owned(),
+                    Hint::run(&["git", "lfs", "pull"]),
+                ),
                 Content::Bytes(bytes) => return Ok(Got::Bytes(bytes)),
                 Content::Missing => return Ok(Got::Nothing),
                 Content::TooLarge(size) => (
@@ -408,7 +416,7 @@ impl Observer<'_> {
                 Content::Absent => (
                     Code::NotInClone,
                     "the content of the file is not in this clone".to_owned(),
-                    Hint::run(&["git", "fetch", "--refetch"]),
+                    Hint::run(&["git", "fetch", "--refetch", "--no-filter"]),
                 ),
                 Content::Unreadable(why) => (
                     Code::NotAFile,

@@ -7,7 +7,7 @@ mod slot;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use clap::Subcommand;
 use orch_base::{Code, Diagnostic, Error, Hint, trailer};
-use orch_engine::survey::Workspace;
+use orch_engine::survey::{Workspace, without_repository};
 use orch_git::{ConfiguredHook, Hooks, HooksLocation};
 use orch_view::layout::one_line;
 use orch_view::{ConfiguredHookLine, HookDone, HookLine, HookName, HookState, HooksAnswer};
@@ -424,7 +424,8 @@ pub(super) fn update(workspace: &Workspace) -> Result<Vec<&'static str>, Failure
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace.reader().store().ok_or_else(|| {
-        Failure::new(Code::NoRepository, "not a git repository").hint(Hint::run(&["git", "init"]))
+        Failure::new(Code::NoRepository, "not a git repository")
+            .hint(without_repository(workspace.reader().root()))
     })?;
     store.settings().hooks().map_err(Failure::from)
 }

@@ -128,11 +128,54 @@ fn foreign_owner() {
             "{refused:?}"
         );
     }
-    fs::write(
-        &config,
-        format!("[safe]\n\tdirectory = {}\n", world.root().display()),
-    )
-    .expect("written");
+    let root = world.root().display().to_string();
+    let above = world
+        .root()
+        .parent()
+        .expect("a parent")
+        .display()
+        .to_string();
+    // What git takes, and in the order in which it takes it.
+    for (is_safe, lines) in [
+        (true, vec!["*".to_owned()]),
+        (true, vec![format!("{above}/*")]),
+        (true, vec![format!("%(prefix)/{root}")]),
+        (true, vec![root.clone()]),
+        (false, vec![root.clone(), String::new()]),
+        (false, vec![format!("{root}/*")]),
+        (false, vec![above.clone()]),
+        (true, vec![String::new(), root.clone()]),
+    ] {
+        let lines: String = lines
+            .iter()
+            .map(|line| format!("\tdirectory = {line}\n"))
+            .collect();
+        fs::write(&config, format!("[safe]\n{lines}")).expect("written");
+        let mut git = world.command("git");
+        git.env("GIT_CONFIG_GLOBAL", &config).arg("status");
+        let of_git = git.output().expect("git runs").status.success();
+        let shown = orch(&["status"]);
+        assert_eq!(
+            (shown.code == 0, of_git),
+            (is_safe, is_safe),
+            "{lines} {shown:?}"
+        );
+    }
+    // The command line counts, and the settings of the repository itself do not.
+    fs::write(&config, "").expect("written");
+    let mut command = world.orch_command(&["status"]);
+    command.env("GIT_CONFIG_GLOBAL", &config).envs([
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "safe.directory"),
+        ("GIT_CONFIG_VALUE_0", &root),
+    ]);
+    world.end(command.output().expect("orch runs")).succeeds();
+    let own = world.path(".git/config");
+    let settings = fs::read_to_string(&own).expect("settings");
+    fs::write(&own, format!("{settings}[safe]\n\tdirectory = *\n")).expect("written");
+    orch(&["status"]).ends(2);
+    fs::write(&own, settings).expect("written");
+    fs::write(&config, format!("[safe]\n\tdirectory = {above}/*\n")).expect("written");
     orch(&["status"]).succeeds().says("planning");
     assert_eq!(world.read("tasks/t/state.json"), before.1);
     orch(&["next", "t"]).succeeds();

@@ -268,8 +268,9 @@ codes! {
         "Read the message: often the disk is full, a file is not readable, or the repository is damaged (`git fsck`).";
     GitEnvironment = "git-environment", Usage,
         "The environment names a repository that orch cannot use.",
-        "`GIT_DIR`, `GIT_WORK_TREE` or a related variable is set and does not match the current directory.",
-        "Unset `GIT_DIR`, or set `GIT_WORK_TREE` to its work tree.";
+        "`GIT_DIR`, `GIT_WORK_TREE` or a related variable is set and does not match the current directory, or \
+         `GIT_AUTHOR_DATE` or `GIT_COMMITTER_DATE` is no date for git.",
+        "Unset the variable, or correct it: set `GIT_WORK_TREE` to the work tree of `GIT_DIR`.";
     GuardError = "guard-error", No,
         "orch could not evaluate the guard of a rule.",
         "The guard compares values of incompatible types, or reads a value that does not exist.",
@@ -541,8 +542,8 @@ codes! {
         "Run `orch explain TASK`. To go there against the rules: `orch next TASK --override WHY --to PHASE`.";
     NotInClone = "not-in-clone", NotNow,
         "The requested data is not in this clone.",
-        "A shallow or partial clone does not contain it, or it is too large to read.",
-        "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
+        "A shallow or partial clone does not contain it, the file is a pointer of Git LFS, or it is too large to read.",
+        "Fetch it: `git fetch --unshallow`, or `git fetch --refetch --no-filter`, or `git lfs pull`.";
     NotIndependent = "not-independent", Finding,
         "Nobody knows whether a verdict comes from someone other than the author of what it judges.",
         "The phase says `not_by`, and `[require] independent = true` in `orch.toml` enforces it. The same person, or \
@@ -769,8 +770,8 @@ codes! {
          .git/hooks`. The next command uses what the files say then.";
     SigningFailed = "signing-failed", Held,
         "orch cannot sign the commit.",
-        "`commit.gpgSign` is on, and the signing program failed or asked for a passphrase. orch never makes an \
-         unsigned commit instead.",
+        "`commit.gpgSign` is on, and the signing program failed, asked for a passphrase or did not end in time. orch \
+         never makes an unsigned commit instead.",
         "Correct `user.signingKey` and `gpg.format`, or unlock the key. To sign nothing here: `git config \
          commit.gpgSign false`.";
     SkillDropped = "skill-dropped", Finding,

@@ -134,6 +134,7 @@ impl WatchLoop {
             let Some(signals) = self.watcher.next(timeout) else {
                 return Ok(());
             };
+            self.watching.workspace().reader.require_present()?;
             let mut events = events_of(signals);
             events.extend(
                 self.orders

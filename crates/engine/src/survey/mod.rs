@@ -52,7 +52,7 @@ pub use orch_base::Error;
 use orch_core::decide::CodeBase;
 pub use overview::{Overview, OverviewPlace, OverviewPlaceKind, OverviewTask};
 pub use overview::{unjudged, unread};
-pub use reader::Reader;
+pub use reader::{Reader, without_repository};
 pub use setting::Settings;
 pub use setup::{Purpose, start_directory};
 pub use sight::{KeptKey, Look, LookDepth, Sight, SightKey};

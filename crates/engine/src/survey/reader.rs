@@ -11,6 +11,7 @@ use orch_files::{Raw, Source, WorkDir};
 use orch_git::{Head, Store, WorkTree};
 use orch_read::ValidationCache;
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -110,12 +111,31 @@ impl Reader {
         self.store.as_ref()
     }
 
+    /// Returns an error if the work tree or its git directory was removed or moved since it was opened.
+    pub(crate) fn require_present(&self) -> Result<(), Error> {
+        let git = self
+            .store
+            .as_ref()
+            .map(|store| store.layout().git_directory());
+        for place in [Some(&*self.root), git].into_iter().flatten() {
+            let gone = place.symlink_metadata().err();
+            if gone.is_some_and(|error| error.kind() == ErrorKind::NotFound) {
+                let message = format!("{} was removed or moved", place.display());
+                let error = Diagnostic::error(Code::NoDirectory, message);
+                return Err(error
+                    .hint("start orch again where the work tree is now")
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
     /// A note that nothing is committed, if there is no git repository.
     #[must_use]
     pub fn outside_git(&self) -> Option<Diagnostic> {
         let message = "not a git repository: transitions are applied but not committed";
         self.store.is_none().then(|| {
-            Diagnostic::note(Code::NoRepository, message).hint(Hint::run(&["git", "init"]))
+            Diagnostic::note(Code::NoRepository, message).hint(without_repository(&self.root))
         })
     }
 
@@ -124,7 +144,7 @@ impl Reader {
         self.store.as_ref().ok_or_else(|| {
             let message = "not a git repository, so there is no history";
             Diagnostic::error(Code::NoRepository, message)
-                .hint(Hint::run(&["git", "init"]).text(", or choose another directory with -C"))
+                .hint(without_repository(&self.root).text(", or choose another directory with -C"))
                 .into()
         })
     }
@@ -172,4 +192,26 @@ impl Reader {
     pub fn head(&self) -> Result<Option<Digest>, Error> {
         Ok(self.present_head()?.and_then(|head| head.commit))
     }
+}
+
+/// What to do in a directory without a repository. A workspace of jj has a repository of git elsewhere, or none that git
+/// sees.
+#[must_use]
+pub fn without_repository(root: &Path) -> Hint {
+    let jj = root.join(".jj");
+    // In a workspace that was added, this is a file with the place of the repository.
+    if let Ok(place) = std::fs::read_to_string(jj.join("repo")) {
+        let repository = jj.join(place.trim());
+        let repository = repository.canonicalize().unwrap_or(repository);
+        let main = repository.ancestors().nth(2).unwrap_or(&repository);
+        let told = format!(
+            "this workspace of jj has no repository of git; run orch in {}",
+            main.display()
+        );
+        return Hint::from(told);
+    }
+    if jj.is_dir() {
+        return Hint::run(&["jj", "git", "colocation", "enable"]);
+    }
+    Hint::run(&["git", "init"])
 }

@@ -538,9 +538,11 @@ impl Texts for InSource<'_> {
             Ok(Content::Bytes(bytes)) => utf8(bytes),
             Ok(Content::Missing) => Ok(None),
             Ok(Content::Unreadable(why)) => Err(Reason::from(why).into()),
-            Ok(Content::Absent) => {
-                Err(Reason::from("the content of the file is not in this clone").into())
-            }
+            Ok(Content::Absent) => Err(UnreadText {
+                why: "the content of the file is not in this clone".into(),
+                fault: None,
+                hint: Some(Hint::run(&["git", "fetch", "--refetch", "--no-filter"])),
+            }),
             Ok(Content::TooLarge(_)) => Err(too_large()),
             Err(error) => Err(error.into()),
         }

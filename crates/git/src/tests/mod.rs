@@ -8,6 +8,7 @@ mod formats;
 mod held_before;
 mod index_update;
 mod last_changes;
+mod limits;
 mod packed;
 mod placing;
 mod removals;

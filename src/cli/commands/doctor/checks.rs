@@ -8,7 +8,7 @@ use orch_core::record::{EventLog, LogEvent, TRANSCRIPT_FILE};
 use orch_engine::apply::DRIVER;
 use orch_engine::drive;
 use orch_engine::history::Checker;
-use orch_engine::survey::{TaskRef, Workspace};
+use orch_engine::survey::{TaskRef, Workspace, without_repository};
 use orch_engine::watch::WatchLimit;
 use orch_files::Source as _;
 use orch_git::{Objects, Store, durable, git_version};
@@ -154,8 +154,8 @@ impl<'a> Patient<'a> {
 fn repository(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let Some(store) = patient.store() else {
         let message = "the tasks are not in a git repository, so nothing is recorded and nothing can be proven";
-        let finding =
-            Diagnostic::warning(Code::NoRepository, message).hint(Hint::run(&["git", "init"]));
+        let finding = Diagnostic::warning(Code::NoRepository, message)
+            .hint(without_repository(patient.workspace.reader().root()));
         return Ok(Examined::new(
             patient.workspace.reader().root().display().to_string(),
             vec![finding],
