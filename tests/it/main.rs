@@ -8,6 +8,7 @@ mod batch;
 mod bench;
 #[cfg(feature = "board")]
 mod board;
+mod bounds;
 mod bugs;
 mod cli;
 mod code;

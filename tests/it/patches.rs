@@ -5,6 +5,7 @@
 
 use crate::harness::World;
 use crate::model::Chance;
+use crate::setting::setting;
 use orch_base::RepoPath;
 use orch_core::workflow::Format;
 use serde_json::{Value, json};
@@ -312,7 +313,7 @@ fn compare(world: &World, chance: &mut Chance, seed: u64) {
 /// `ORCH_PATCHES` and `ORCH_PATCH_SEED` let more and other trees be compared.
 #[test]
 fn random_trees_are_read_as_git_compares_them() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let number = |name: &str| setting(name).and_then(|text| text.parse().ok());
     let first: u64 = number("ORCH_PATCH_SEED").unwrap_or(1);
     let many: u64 = number("ORCH_PATCHES").unwrap_or(24);
     let world = World::new();

@@ -181,6 +181,9 @@ fn check_task(text: &str) -> Result<(), &'static str> {
             }
             _ if part.starts_with('-') => return Err("a part must not start with `-`"),
             _ if part.contains('\\') => return Err("use `/`, not `\\`"),
+            _ if part.chars().all(is_invisible) => {
+                return Err("a part must contain a character that can be seen");
+            }
             _ if part.trim() != part => {
                 return Err("a part must not start or end with white space");
             }
@@ -188,6 +191,16 @@ fn check_task(text: &str) -> Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+/// Whether a character takes no place where it is shown, or only an empty one.
+fn is_invisible(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether git takes a name for `.git`, because some file system does: letters count in either case, HFS+ ignores some
@@ -222,6 +235,20 @@ mod tests {
             assert!(TaskId::new(bad).is_err(), "{bad:?}");
         }
         for good in [".github", "git", "git~2", "digit~1"] {
+            assert!(TaskId::new(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn each_part_of_an_id_can_be_seen() {
+        for bad in ["\u{200b}", "a/\u{2060}\u{feff}", "\u{3164}/b", "\u{2800}"] {
+            assert!(TaskId::new(bad).is_err(), "{bad:?}");
+        }
+        for good in [
+            "\u{1f469}\u{200d}\u{1f4bb}",
+            "\u{645}\u{6cc}\u{200c}\u{62e}",
+            "a\u{200b}",
+        ] {
             assert!(TaskId::new(good).is_ok(), "{good:?}");
         }
     }

@@ -18,6 +18,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Attributes that convert bytes in a way that only git itself implements; see gitattributes(5).
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
 
+/// The bytes from which on git ignores an attribute file, or a file of ignore rules.
+const MOST_ATTRIBUTES: u64 = 100 << 20;
+
 /// The name of the attribute files in the work tree.
 const ATTRIBUTES: &str = ".gitattributes";
 
@@ -235,6 +238,16 @@ impl Filters<'_> {
                 )
                 .with_hint(hint));
             }
+            if let Ok(found) = fs::metadata(&file)
+                && found.is_file()
+                && found.len() >= MOST_ATTRIBUTES
+            {
+                let why = format!(
+                    "it has {} bytes, and git ignores a file so large",
+                    found.len()
+                );
+                return Err(io_error(&file, io::Error::other(why)));
+            }
         }
         Ok(())
     }
@@ -276,7 +289,13 @@ impl Filters<'_> {
 fn names_conversion(file: &Path) -> bool {
     let mut text = Vec::new();
     if let Ok(Some(mut file)) = open_linked(file) {
-        let _ = file.read_to_end(&mut text);
+        // git ignores a larger one.
+        if file
+            .metadata()
+            .is_ok_and(|found| found.len() < MOST_ATTRIBUTES)
+        {
+            let _ = file.read_to_end(&mut text);
+        }
     }
     let names = |word: &str| {
         text.windows(word.len())

@@ -1,6 +1,7 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
 use super::git::git_opens;
+use super::pipe::refuse_pipes_of;
 use super::{Error, IndexGate, durable};
 use crate::error::libgit2;
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
@@ -133,6 +134,10 @@ impl Environment {
     /// Returns an error if `GIT_DIR` and `start` belong to two different repositories, or if the nearest `.git`
     /// cannot be opened.
     pub(super) fn open(&self, start: &Path) -> Result<Option<Repository>, Error> {
+        let nearest = self.nearest_git(start)?.map(|(_, git)| git);
+        for git in nearest.iter().chain(&self.git_dir) {
+            refuse_pipes_of(git)?;
+        }
         let around = self.opened(start, RepositoryOpenFlags::empty())?;
         // git passes its hooks a path relative to the root; from a subdirectory that path does not exist.
         let Some(named) = self

@@ -47,6 +47,7 @@ mod next_index;
 mod objects;
 mod pack;
 mod patch;
+mod pipe;
 mod read_index;
 mod recent;
 mod ref_tables;

@@ -9,6 +9,7 @@ use super::git::git_id;
 use super::layout::UnreadPlace;
 use super::listing::SUBMODULE;
 use super::lock_wait::LockWait;
+use super::pipe::refuse_pipes;
 use super::ref_tables::{RefMove, RefTables, TableLock};
 use super::{Error, GitProgram, Head, Layout, Objects, digest, durable, side_work};
 use crate::error::{GitFault, libgit2};
@@ -183,6 +184,8 @@ impl<'s> Refs<'s> {
     /// Reads HEAD. Returns an error if git cannot read it.
     pub fn head(&self) -> Result<Head, Error> {
         self.objects.costs.heads.fetch_add(1, Relaxed);
+        // While a run lasts, an executor may have put one there.
+        refuse_pipes(self.objects.repo.path())?;
         if let RefStorage::Tables(tables) = &self.references {
             return Ok(tables.root_refs(*self)?.head);
         }

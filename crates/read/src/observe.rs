@@ -1,6 +1,6 @@
 //! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
-use super::read::{ReadResult, memory_limit, memory_of, read_by};
+use super::read::{ReadResult, memory_limit, memory_of, memory_of_all, read_by};
 use super::{Matcher, Schemas, ValidationCache};
 use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, Error, Hint, Place, RepoPath, TaskId, TaskPlace,
@@ -9,6 +9,7 @@ use orch_core::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersi
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
 use orch_core::workflow::{Artifact, Format, Workflow};
 use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -104,6 +105,7 @@ pub fn observe(
         place,
         limits,
         has_reports,
+        memory: Cell::new(0),
     };
     let mut observed = Observed {
         facts: Facts {
@@ -145,6 +147,8 @@ struct Observer<'a> {
     limits: &'a ReadLimits,
     /// Whether the workflow reads the reports of a directory.
     has_reports: bool,
+    /// How many bytes of memory the values that were read may take.
+    memory: Cell<u64>,
 }
 
 /// How many reports that nothing reads are named.
@@ -380,14 +384,24 @@ impl Observer<'_> {
     fn too_dense(&self, format: Format, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
         let memory = memory_of(format, bytes);
         let limit = memory_limit(self.limits.bytes);
-        if memory <= limit {
+        let sum = self.memory.get().saturating_add(memory);
+        let most = memory_of_all(self.limits.bytes);
+        let message = if memory > limit {
+            format!(
+                "the file contains so many values that reading it would take {} MiB of memory; the limit is {} MiB",
+                memory >> 20,
+                limit >> 20
+            )
+        } else if sum > most {
+            format!(
+                "the files of the task together contain so many values that reading this one too would take {} MiB of memory; the limit is {} MiB",
+                sum >> 20,
+                most >> 20
+            )
+        } else {
+            self.memory.set(sum);
             return None;
-        }
-        let message = format!(
-            "the file contains so many values that reading it would take {} MiB of memory; the limit is {} MiB",
-            memory >> 20,
-            limit >> 20
-        );
+        };
         Some(
             Diagnostic::error(Code::TooLarge, message)
                 .at(Place::file(path))

@@ -180,7 +180,13 @@ impl<'a> TaskScope<'a> {
         } else {
             None
         };
-        guard.value(&FactScope { files, only }).ok()
+        let most_kept = most_kept(self.workflow);
+        let scope = FactScope {
+            most_kept,
+            files,
+            only,
+        };
+        guard.value(&scope).ok()
     }
 
     fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, Reason>> {
@@ -198,6 +204,7 @@ impl<'a> TaskScope<'a> {
                 .only_file(&artifacts[artifact])
                 .and_then(|file| file.data.as_deref());
             guard.value(&FactScope {
+                most_kept: most_kept(self.workflow),
                 files: &seen.counting,
                 only,
             })
@@ -244,6 +251,10 @@ impl Scope for TaskScope<'_> {
         }
     }
 
+    fn most_kept(&self) -> u64 {
+        most_kept(self.workflow)
+    }
+
     fn place_of(&self, path: &[String]) -> Option<String> {
         let (root, rest) = path.split_first()?;
         let seen = self
@@ -259,6 +270,22 @@ impl Scope for TaskScope<'_> {
             rest,
         )
     }
+}
+
+/// The bytes of memory that all values of the named expressions of a workflow may have together.
+const MOST_KEPT: u64 = 256 << 20;
+/// One of them may always have so many.
+const LEAST_OF_ONE: u64 = 4 << 20;
+
+/// The share of each named expression of a workflow in what all may keep.
+fn most_kept(workflow: &Workflow) -> u64 {
+    let facts = workflow
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.facts.len());
+    let named = facts.sum::<usize>() + workflow.defines.len();
+    let share = MOST_KEPT / u64::try_from(named).unwrap_or(u64::MAX).max(4);
+    share.max(LEAST_OF_ONE)
 }
 
 /// The file among those of an artifact in which the value at a path lies, and where in it, in words.
@@ -281,6 +308,7 @@ fn place_in(files: &[&FileFact], path: &[String]) -> Option<String> {
 
 /// What the named facts of an artifact see: its own data and files, nothing else.
 struct FactScope<'a> {
+    most_kept: u64,
     files: &'a [&'a FileFact],
     /// The data of the only file.
     only: Option<&'a Value>,
@@ -305,6 +333,10 @@ impl Scope for FactScope<'_> {
             }
             _ => Lookup::Missing { depth: 0 },
         }
+    }
+
+    fn most_kept(&self) -> u64 {
+        self.most_kept
     }
 
     fn place_of(&self, path: &[String]) -> Option<String> {

@@ -145,6 +145,7 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
         let types = checked(document, define, &known, &mut findings);
         known.defines.push(types);
     }
+    findings.extend(doubled(document, workflow, &known.defines));
     for guard in conditions(workflow) {
         let types = checked(document, guard, &known, &mut findings);
         if guard.types().meets(BOOL) && !types.meets(BOOL) {
@@ -179,6 +180,34 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
         }
     }
     findings
+}
+
+/// How often a definition may contain the value of another one.
+const MOST_CONTAINED: u64 = 10_000;
+
+/// The first definition that grows without end: it contains another one twice, which contains another one twice, and so on.
+fn doubled(document: &Document, workflow: &Workflow, types: &[Types]) -> Option<Diagnostic> {
+    let small = BOOL.or(NUMBER).or(NULL);
+    let mut sizes: Vec<u64> = Vec::new();
+    for (nth, (name, define)) in workflow.defines.iter().enumerate() {
+        let mut size = 0_u64;
+        for (earlier, (other, _)) in workflow.defines[..nth].iter().enumerate() {
+            let contained = define.mentions(other).saturating_mul(sizes[earlier]);
+            size = size.saturating_add(contained);
+        }
+        if types[nth].is_within(small) {
+            size = 1;
+        }
+        if size > MOST_CONTAINED {
+            let message = format!(
+                "`{name}` may contain the values of earlier definitions {size} times, and then has no value"
+            );
+            let hint = "name each definition once: what an expression makes is limited".to_owned();
+            return Some(finding(document, define, 0, message, Some(hint)));
+        }
+        sizes.push(size.max(1));
+    }
+    None
 }
 
 /// The types of an expression. Adds what does not fit to `findings`.
@@ -606,6 +635,28 @@ because = "it is time"
                 "w.md:14:39 write `double(junit.data.failures) / double(junit.data.tests)`",
             ]
         );
+    }
+
+    #[test]
+    fn a_definition_that_doubles_is_told() {
+        let mut defines = "d0 = \"'x' + task\"\n".to_owned();
+        for nth in 1..=24 {
+            let before = nth - 1;
+            defines.push_str(&format!("d{nth} = \"d{before} + d{before}\"\n"));
+        }
+        let text = format!(
+            "```toml orch\n[define]\n{defines}[phase.start]\n[phase.done]\nterminal = true\n[[rule]]\nid = \"go\"\n\
+             from = \"start\"\nwhen = \"size(d24) > 0\"\nto = \"done\"\nbecause = \"it is time\"\n```\n"
+        );
+        let document = Document::new("w".to_owned(), "w.md".to_owned(), text);
+        let (workflow, problems) = compile(&document, &System::empty());
+        let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
+        let found = check_types(&document, &workflow);
+        let [only] = found.as_slice() else {
+            panic!("not one finding: {found:?}");
+        };
+        assert!(only.message.starts_with("`d14` may contain"), "{only}");
+        assert_eq!(only.place.as_ref().and_then(|place| place.line), Some(17));
     }
 
     #[test]

@@ -71,7 +71,10 @@ pub fn parse_text(path: &RepoPath, text: &str, what: JsonText) -> (Option<Value>
     }
 }
 
-/// Parses JSON Lines into an array; each problem has its line.
+/// How many problems of one file are told.
+const MAX_TOLD: usize = 20;
+
+/// Parses JSON Lines into an array; each problem has its line. After many bad lines, the others are not read.
 pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     let text = match text(path, bytes) {
         Ok(text) => text,
@@ -81,7 +84,8 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
         return ReadResult::refused(problem);
     }
     let mut values = Vec::new();
-    let mut problems = Vec::new();
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    let mut errors = 0;
     let mut end = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let start = end;
@@ -94,9 +98,19 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
         match parse(path, line, JsonText::Line) {
             Ok((value, odd)) => {
                 values.push(value);
-                problems.extend(odd);
+                if problems.len() < MAX_TOLD {
+                    problems.extend(odd);
+                }
             }
-            Err(problem) => problems.push(*problem),
+            Err(mut problem) => {
+                errors += 1;
+                if errors == MAX_TOLD {
+                    problem
+                        .message
+                        .push_str("; the lines after it are not read");
+                }
+                problems.push(*problem);
+            }
         }
         for problem in &mut problems[known..] {
             if let Some(place) = &mut problem.place {
@@ -105,8 +119,11 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
                 place.excerpt = Excerpt::around(text, start, number).map(Arc::new);
             }
         }
+        if errors == MAX_TOLD {
+            break;
+        }
     }
-    let broken = problems.iter().any(Diagnostic::is_error);
+    let broken = errors > 0;
     ReadResult {
         data: (!broken).then_some(Value::Array(values)),
         problems,

@@ -12,14 +12,15 @@ pub(crate) fn memory_limit(limit: u64) -> u64 {
     limit.saturating_mul(PER_BYTE).max(ALWAYS)
 }
 
+/// The bytes of memory that reading all artifacts of a task may take, where one may have `limit` bytes.
+pub(crate) fn memory_of_all(limit: u64) -> u64 {
+    memory_limit(limit).saturating_mul(2)
+}
+
 /// How many bytes of memory the values of a text take at most, to read them and to evaluate guards over them. It
 /// counts the characters that begin another value, also where they are part of a text.
 pub(crate) fn memory_of(format: Format, bytes: &[u8]) -> u64 {
     let text = bytes.len() as u64;
-    // A file so small needs no count.
-    if text <= ALWAYS / (MOST + 1) {
-        return 0;
-    }
     let mut cost_of = [0_u64; 256];
     for (characters, cost) in costs(format) {
         characters
@@ -107,6 +108,6 @@ mod tests {
                 "{format:?} {unit}"
             );
         }
-        assert_eq!(memory_of(Format::Json, b"[1, 2]"), 0);
+        assert_eq!(memory_of(Format::Json, b"[1, 2]"), 200 + 150 + 6);
     }
 }

@@ -388,6 +388,29 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_merge_key_is_told_and_read_as_any_other() {
+        let path = RepoPath::new("f.yaml").expect("valid");
+        for (text, at) in [
+            ("base: &b {a: 1}\nuse:\n  <<: *b\n  c: 2\n", Some((3, 3))),
+            ("'<<': 1\n", None),
+            ("a: <<\n", None),
+        ] {
+            let result = read(&path, text);
+            assert!(result.data.is_some(), "{text}");
+            let place = result.problems.first().map(|found| {
+                assert_eq!(found.code, Code::YamlMergeKey);
+                let place = found.place.as_ref().expect("a place");
+                (place.line.expect("a line"), place.column.expect("a column"))
+            });
+            assert_eq!(place, at, "{text}");
+        }
+        let data = read(&path, "x: &b {a: 1}\ny: {<<: *b}\n")
+            .data
+            .expect("data");
+        assert_eq!(data["y"], serde_json::json!({"<<": {"a": 1}}));
+    }
+
+    #[test]
     fn reads_the_core_schema() {
         let text = "a: 1\nb: -2.5e1\nc: [x, 'y', \"z\", ~, yes, True]\nd: 0x1F\ne: |\n  two\n  lines\nf: {g: {h: []}}\n\
             i: !!str 12\nj: 1.2.3\nk: 2026-11-22\nl: &m {n: 1}\no: *m\n007: seven\np:\n";

@@ -7,6 +7,7 @@ mod keywords;
 mod lint;
 mod unusable;
 mod unwritten;
+mod work;
 
 pub use lint::lint;
 
@@ -19,6 +20,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use unwritten::{MAX_UNWRITTEN, UNWRITTEN, add_unwritten, as_draft, is_todo};
+use work::{Effort, SchemaWork};
 
 /// The most problems reported for one document.
 const MAX_PROBLEMS: usize = 20;
@@ -27,10 +29,28 @@ const MAX_FAULTS: usize = 2;
 /// What is wrong with a value that is of none of several forms.
 const NO_FORM: &str = "the value matches none of the forms that the schema allows";
 
+/// What is wrong with a document that its schema cannot be applied to.
+const TOO_DEEP: &str =
+    "the document is nested so deep that its schema would be applied to it too often";
+/// What is wrong with one that is known to be invalid, and no more.
+const UNTOLD: &str =
+    "the document does not match its schema, which would be applied to it too often to say where";
+
+/// A problem of a whole document.
+fn unmeasured(message: &str) -> Problem {
+    Problem {
+        pointer: String::new(),
+        key: None,
+        message: message.to_owned(),
+        hint: Some("let each part of the schema name another one once".to_owned()),
+    }
+}
+
 /// A compiled schema.
 pub struct Schema {
     validator: Validator,
     value: Value,
+    work: SchemaWork,
 }
 
 /// A part of a value that a schema rejects.
@@ -92,8 +112,13 @@ impl Schema {
         if !cycles.is_empty() {
             return Err(cycles);
         }
+        let work = SchemaWork::of(path, text, &value)?;
         match options().build(&value) {
-            Ok(validator) => Ok(Self { validator, value }),
+            Ok(validator) => Ok(Self {
+                validator,
+                value,
+                work,
+            }),
             Err(error) => {
                 let why = error.to_string();
                 Err(unusable::mistakes(path, text, &value, &why))
@@ -125,7 +150,16 @@ impl Schema {
     /// none of several forms because it holds such texts.
     fn faults(&self, data: &Value) -> Faults {
         let mut faults = Faults::default();
+        let effort = self.work.effort(data);
+        if effort == Effort::TooMuch {
+            faults.problems.push(unmeasured(TOO_DEEP));
+            return faults;
+        }
         if self.validator.is_valid(data) {
+            return faults;
+        }
+        if effort == Effort::Try {
+            faults.problems.push(unmeasured(UNTOLD));
             return faults;
         }
         for error in self.validator.iter_errors(data) {

@@ -3,9 +3,9 @@
 use super::fault::{GuardFault, fault};
 use super::functions::{ENVIRONMENT, MATCHES};
 use super::given::Given;
-use super::meter::Meter;
+use super::meter::{MAX_MADE, MAX_STEPS, Meter};
 use super::value::{glimpse, to_json};
-use super::walk::{CHARGED, IN_ORDER, SEARCHED, spelled};
+use super::walk::{CHARGED, COPIED, IN_ORDER, SEARCHED, spelled};
 use super::{Guard, ParsedPart};
 use cel::extractors::This;
 use cel::{Context, ExecutionError};
@@ -24,6 +24,11 @@ pub trait Scope {
     fn place_of(&self, path: &[String]) -> Option<String> {
         let _ = path;
         None
+    }
+
+    /// The bytes of memory that the value of an expression may have, which is kept.
+    fn most_kept(&self) -> u64 {
+        MAX_MADE
     }
 }
 
@@ -94,21 +99,21 @@ impl Guard {
             self.parsed()
                 .parts
                 .iter()
-                .map(|part| as_condition(Self::run(part, scope, None))),
+                .map(|part| as_condition(Self::run(part, scope, MAX_MADE, None))),
         )
     }
 
     /// Evaluates the expression. Returns the reason if it has no value.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
         if let [only] = self.parsed().parts.as_slice() {
-            return Self::run(only, scope, None);
+            return Self::run(only, scope, scope.most_kept(), None);
         }
         self.result(scope).map(Value::Bool)
     }
 
     fn hold(part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
         let mut saw = Vec::with_capacity(part.chains.len());
-        let result = as_condition(Self::run(part, scope, Some(&mut saw)));
+        let result = as_condition(Self::run(part, scope, MAX_MADE, Some(&mut saw)));
         HeldPart {
             text: part.text.clone(),
             result,
@@ -120,10 +125,11 @@ impl Guard {
     fn run(
         part: &ParsedPart,
         scope: &dyn Scope,
+        most_kept: u64,
         saw: Option<&mut SeenValues>,
     ) -> Result<Value, Reason> {
         let Some((chain, value)) = plainly(part, scope) else {
-            return part.run(scope, &Meter::default(), saw);
+            return part.run(scope, &Meter::of(MAX_STEPS, MAX_MADE, most_kept), saw);
         };
         if let Some(saw) = saw {
             saw.push((spelled(chain), Some(Value::Bool(value))));
@@ -190,7 +196,7 @@ impl ParsedPart {
             }
         }
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
-        if self.has_macros && add_metering(&mut context, meter).is_err() {
+        if self.is_metered && add_metering(&mut context, meter).is_err() {
             return Err("macros are not available".into());
         }
         if !self.patterns.is_empty() && add_patterns(&mut context, self).is_err() {
@@ -200,9 +206,11 @@ impl ParsedPart {
             context.add_variable_as_val(name, value);
         }
         let result = match cel::Value::resolve(&self.expression, &context) {
-            _ if meter.is_exceeded() => Err(Meter::exceeded()),
-            Ok(value) => to_json(&value).ok_or_else(|| {
-                "the expression yields a value that JSON cannot represent".to_owned()
+            _ if meter.is_exceeded() => Err(meter.exceeded()),
+            Ok(value) => meter.keep(&value).and_then(|()| {
+                to_json(&value).ok_or_else(|| {
+                    "the expression yields a value that JSON cannot represent".to_owned()
+                })
             }),
             Err(error) => Err(failure
                 .unwrap_or_else(|| explained(&fault(&self.expression, &context, &error), scope))),
@@ -223,6 +231,7 @@ fn explained(fault: &GuardFault, scope: &dyn Scope) -> String {
 fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel::DeclarationError> {
     context.add_function(IN_ORDER, meter.clone().iterate())?;
     context.add_function(SEARCHED, meter.clone().search())?;
+    context.add_function(COPIED, meter.clone().copy())?;
     context.add_function(CHARGED, meter.clone().charge())
 }
 
@@ -308,6 +317,41 @@ mod tests {
         let held = guard.holds(&scope).result;
         assert_eq!(guard.result(&scope), held, "{text}");
         held
+    }
+
+    /// What an expression makes of copies is limited, in macros or not, and so is what it yields.
+    #[test]
+    fn an_expression_makes_no_more_than_it_may() {
+        let scope = JsonOf(json!({"a": vec![1; 200], "text": "x".repeat(9_000), "n": 1}));
+        for (text, fits) in [
+            ("size(a) == 200 && n + 1 == 2", true),
+            ("size(a + [1]) == 201", true),
+            ("size(a + a) == 400", false),
+            ("size([a, a]) == 2", false),
+            ("size({'x': a, 'y': a}) == 2", false),
+            ("size(text + text) > 0", false),
+            ("size(text + 'x') > 0", true),
+            ("a.map(i, a) == []", false),
+            ("a.all(i, i + n == 2)", true),
+            ("a", true),
+            ("text", true),
+        ] {
+            let guard = Guard::parse(text).expect(text);
+            let meter = Meter::of(MAX_STEPS, 16_000, 16_000);
+            let parts = &guard.parsed().parts;
+            let results = parts.iter().map(|part| part.run(&scope, &meter, None));
+            let result: Result<Vec<Value>, Reason> = results.collect();
+            let is_too_much = result.as_ref().is_err_and(|reason| {
+                reason
+                    .to_string()
+                    .ends_with("would take more than 15 KiB of memory")
+            });
+            assert_eq!(is_too_much, !fits, "{text}: {result:?}");
+        }
+        let guard = Guard::parse("[1, 2, 3, 4]").expect("a guard");
+        let result =
+            guard.parsed().parts[0].run(&scope, &Meter::of(MAX_STEPS, MAX_MADE, 256), None);
+        assert!(result.is_err(), "{result:?}");
     }
 
     #[test]
@@ -432,7 +476,11 @@ mod tests {
         };
         let run = |text: &str, many: usize| {
             let guard = Guard::parse(text).expect(text);
-            guard.parsed().parts[0].run(&JsonOf(scope(many)), &Meter::of(1 << 16), None)
+            guard.parsed().parts[0].run(
+                &JsonOf(scope(many)),
+                &Meter::of(1 << 16, MAX_MADE, MAX_MADE),
+                None,
+            )
         };
         for text in [
             "a.n.all(x, a.m.exists(y, x == y))",
@@ -464,7 +512,11 @@ mod tests {
             .collect();
         let scope = JsonOf(json!({"a": {"n": numbers, "map": map}}));
         let run = |text: &str| {
-            Guard::parse(text).expect(text).parsed().parts[0].run(&scope, &Meter::of(1 << 12), None)
+            Guard::parse(text).expect(text).parsed().parts[0].run(
+                &scope,
+                &Meter::of(1 << 12, MAX_MADE, MAX_MADE),
+                None,
+            )
         };
         assert_eq!(run("a.n.all(x, string(x) in a.map)"), Ok(Value::Bool(true)));
         assert!(run("a.n.all(x, string(x) in a.map.map(k, k))").is_err());
@@ -475,8 +527,11 @@ mod tests {
     fn a_value_does_not_grow_without_limit() {
         let numbers: Vec<usize> = (0..200).collect();
         let guard = Guard::parse("a.map(x, a)").expect("parses");
-        let value =
-            guard.parsed().parts[0].run(&JsonOf(json!({ "a": numbers })), &Meter::of(40_000), None);
+        let value = guard.parsed().parts[0].run(
+            &JsonOf(json!({ "a": numbers })),
+            &Meter::of(40_000, MAX_MADE, MAX_MADE),
+            None,
+        );
         assert!(value.expect_err("too much").as_str().contains("too long"));
     }
 

@@ -51,7 +51,8 @@ struct ParsedPart {
     start: usize,
     expression: IdedExpr,
     chains: Vec<Vec<String>>,
-    has_macros: bool,
+    /// Whether something in it is charged for: a macro, or a copy.
+    is_metered: bool,
     /// For a part that is a single path, whether it is negated: `plan.ready`, `!plan.ready`.
     denies: Option<bool>,
     /// The patterns of its calls of `matches`.
@@ -143,6 +144,14 @@ impl Guard {
             .parts
             .iter()
             .flat_map(|part| part.chains.iter().map(Vec::as_slice))
+    }
+
+    /// How often a name occurs in it.
+    pub(super) fn mentions(&self, name: &str) -> u64 {
+        let parts = self.parsed().parts.iter();
+        parts
+            .map(|part| walk::mentions(&part.expression, name))
+            .fold(0, u64::saturating_add)
     }
 
     /// The source texts of its parts, the operands of its outermost `&&`.

@@ -75,10 +75,7 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
             })?;
         of_parts.push(types);
         let chains = walk::chains(&expression);
-        let has_macros = depth > 0;
-        if has_macros {
-            walk::meter(&mut expression);
-        }
+        let is_metered = walk::meter(&mut expression);
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
         let patterns = Arc::new(patterns);
@@ -86,7 +83,7 @@ pub(super) fn parse(text: &str, is_known: bool) -> Result<Parsed, GuardError> {
             text,
             start,
             chains,
-            has_macros,
+            is_metered,
             denies,
             patterns,
             expression,

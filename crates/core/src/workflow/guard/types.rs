@@ -62,7 +62,7 @@ impl Types {
     }
 
     /// Whether all values of this set are of the other one.
-    pub(super) const fn is_within(self, other: Self) -> bool {
+    pub(in crate::workflow) const fn is_within(self, other: Self) -> bool {
         self.0 & Self::ANY.0 & !other.0 == 0
     }
 

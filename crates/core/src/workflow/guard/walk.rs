@@ -16,39 +16,46 @@ pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
 pub(super) const IN_ORDER: &str = "@in_order";
 /// The function that wraps what an operator in the body of a macro goes through as a whole, and charges for it.
 pub(super) const CHARGED: &str = "@charged";
+/// The same for what is copied into another value, in the body of a macro or not.
+pub(super) const COPIED: &str = "@copied";
 /// The same for what `in` looks into: it goes through a list, and finds the key of a map at once.
 pub(super) const SEARCHED: &str = "@searched";
 
 /// Makes macros iterate over maps in key order, since the evaluator's own order is unspecified, and makes them
-/// charge for the steps that they take.
-pub(super) fn meter(expression: &mut IdedExpr) {
-    meter_at(expression, false);
+/// charge for the steps that they take. What is copied is charged for everywhere. Returns whether anything is charged for.
+pub(super) fn meter(expression: &mut IdedExpr) -> bool {
+    meter_at(expression, false)
 }
 
-fn meter_at(expression: &mut IdedExpr, in_body: bool) {
+fn meter_at(expression: &mut IdedExpr, in_body: bool) -> bool {
     if let Expr::Comprehension(inner) = &mut expression.expr {
         meter_at(&mut inner.iter_range, in_body);
         wrap(&mut inner.iter_range, IN_ORDER);
         meter_at(&mut inner.loop_step, true);
-        return;
+        return true;
     }
-    if in_body {
-        let function = match &expression.expr {
-            Expr::Call(call) if call.func_name == operators::IN => SEARCHED,
-            _ => CHARGED,
-        };
-        gone_through(expression)
-            .into_iter()
-            .for_each(|operand| wrap(operand, function));
+    let function = match &expression.expr {
+        Expr::Call(call) if call.func_name == operators::ADD => COPIED,
+        Expr::List(_) | Expr::Map(_) => COPIED,
+        Expr::Call(call) if call.func_name == operators::IN => SEARCHED,
+        _ => CHARGED,
+    };
+    let mut is_metered = false;
+    if in_body || function == COPIED {
+        for operand in gone_through(expression) {
+            wrap(operand, function);
+            is_metered = true;
+        }
     }
-    children_mut(expression)
-        .into_iter()
-        .for_each(|child| meter_at(child, in_body));
+    for child in children_mut(expression) {
+        is_metered |= meter_at(child, in_body);
+    }
+    is_metered
 }
 
 /// Whether a call only charges for its operand, which it yields.
 pub(super) fn is_metered(call: &CallExpr) -> bool {
-    matches!(call.func_name.as_str(), CHARGED | SEARCHED)
+    matches!(call.func_name.as_str(), CHARGED | COPIED | SEARCHED)
 }
 
 fn wrap(expression: &mut IdedExpr, function: &str) {
@@ -238,6 +245,15 @@ pub fn spelled(path: &[String]) -> String {
         }
     }
     text
+}
+
+/// How often a name occurs in an expression.
+pub(super) fn mentions(expression: &IdedExpr, name: &str) -> u64 {
+    let here = matches!(&expression.expr, Expr::Ident(found) if found == name);
+    let below = children(expression)
+        .into_iter()
+        .map(|child| mentions(child, name));
+    below.fold(u64::from(here), u64::saturating_add)
 }
 
 /// The expressions directly below an expression.
