@@ -367,3 +367,29 @@ fn hunk_length(side: &str) -> Option<u64> {
         None => Some(1),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::read::read_by;
+    use orch_base::RepoPath;
+    use orch_core::decide::RecordVersion;
+    use orch_core::workflow::Format;
+    use serde_json::json;
+
+    /// Steps of the second version rest on what was read then, right or wrong.
+    #[test]
+    fn an_event_is_judged_by_what_was_read_when_it_was_recorded() {
+        let path = RepoPath::new("p.patch").expect("valid");
+        let text = b"diff --git i/a.c w/a.c\nindex 1..2 100644\n--- i/a.c\n+++ w/a.c\n@@ -1 +1 @@\n-a\n+b\n";
+        let latin = b"--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-caf\xe9\n+b\n";
+        for (version, files, is_latin_read) in [
+            (RecordVersion::Second, json!(["i/a.c", "w/a.c"]), false),
+            (RecordVersion::Third, json!(["a.c"]), true),
+        ] {
+            let data = read_by(version, Format::Patch, &path, text).data;
+            assert_eq!(data.expect("a patch")["files"], files, "{version:?}");
+            let latin = read_by(version, Format::Patch, &path, latin);
+            assert_eq!(latin.data.is_some(), is_latin_read, "{version:?}");
+        }
+    }
+}
