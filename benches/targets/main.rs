@@ -19,6 +19,7 @@ mod costs;
 mod grown;
 mod instructions;
 mod lives;
+mod lock;
 mod longer;
 mod many;
 mod mcp;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    let parts: [(&str, Part); 17] = [
+    let parts: [(&str, Part); 18] = [
         ("start", start::start),
         ("instructions", instructions::instructions),
         ("suggest", suggest),
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         ("latency", latency),
         ("idle", idle),
         ("check", check),
+        ("lock", lock::lock),
         ("audit", audit::audit),
         ("overview", overview::overview),
         ("run", run::run),
