@@ -4,6 +4,8 @@
 mod args;
 mod commands;
 mod complete;
+#[cfg(any(feature = "api", feature = "mcp"))]
+mod described;
 mod failure;
 mod interrupt;
 mod lock_args;
@@ -22,8 +24,6 @@ pub use commands::faces;
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;
-#[cfg(feature = "api")]
-pub use orch_serve::http::openapi;
 pub use ui::{Colour, Ui};
 
 use clap::FromArgMatches;
@@ -196,6 +196,14 @@ impl Context {
         )
         .ok()
     }
+}
+
+/// The text of `docs/openapi.json`. A test compares it with the file.
+#[cfg(feature = "api")]
+#[must_use]
+pub fn openapi() -> String {
+    use orch_serve::http;
+    http::openapi(&http::routes(&described::described()))
 }
 
 /// Runs the command line and returns the exit code. `variable` reads environment variables; nothing else

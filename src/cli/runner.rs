@@ -1,5 +1,6 @@
 //! Executes command lines in this process for the clients of a server, and keeps what they print.
 
+use crate::cli::described::described;
 use crate::cli::logging::Logging;
 use crate::cli::pager::Pager;
 use crate::cli::{
@@ -10,7 +11,7 @@ use clap::Parser;
 use orch_base::{Code, Error};
 use orch_engine::apply::CommitGroup;
 use orch_engine::survey::{Caller, KnownSettings, Purpose, Workspace};
-use orch_serve::{CallTerms, CommandRunner, Executed};
+use orch_serve::{CallTerms, CommandDescriptions, CommandRunner, Executed};
 use orch_view::{ErrorView, line};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,6 +45,10 @@ impl CommandLineRunner {
 }
 
 impl CommandRunner for CommandLineRunner {
+    fn commands(&self) -> CommandDescriptions {
+        described()
+    }
+
     fn caller(&self) -> &Caller {
         &self.caller
     }

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 /// An argument of a call.
+#[derive(Debug, Clone)]
 pub struct Argument {
     /// Its name in the call.
-    pub name: &'static str,
+    pub name: String,
     /// What it means, for the client.
-    pub about: &'static str,
+    pub about: String,
     /// How it is written.
     pub form: ArgumentForm,
     /// Whether each call has it.
@@ -15,24 +16,24 @@ pub struct Argument {
 }
 
 /// How an argument is written on the command line, which also says what it may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentForm {
     /// A text that stands by itself.
     Word,
     /// An option with a text.
-    Text(&'static str),
+    Text(String),
     /// An option with a text, as often as there are texts.
-    Texts(&'static str),
+    Texts(String),
     /// An option with one of these texts, as often as there are texts.
-    SomeOf(&'static str, &'static [&'static str]),
+    SomeOf(String, Vec<String>),
     /// An option with a duration, such as `30s`.
-    Duration(&'static str),
+    Duration(String),
     /// An option with a number from 1.
-    Number(&'static str),
+    Number(String),
     /// An option with one of these texts.
-    OneOf(&'static str, &'static [&'static str]),
+    OneOf(String, Vec<String>),
     /// An option that is there or not.
-    Flag(&'static str),
+    Flag(String),
     /// An object: `KEY=VALUE` for each of its members.
     Pairs,
 }
@@ -47,7 +48,7 @@ pub fn command_line<'a>(
 ) -> Result<Vec<String>, String> {
     let known = |name: &str| arguments.clone().any(|argument| argument.name == name);
     if let Some(name) = given.keys().find(|name| !known(name)) {
-        let names: Vec<&str> = arguments.map(|argument| argument.name).collect();
+        let names: Vec<&str> = arguments.map(|argument| argument.name.as_str()).collect();
         let has = if names.is_empty() {
             "none".to_owned()
         } else {
@@ -58,7 +59,7 @@ pub fn command_line<'a>(
     let mut options: Vec<String> = fixed.iter().map(|word| (*word).to_owned()).collect();
     let mut words = Vec::new();
     for argument in arguments {
-        match given.get(argument.name).filter(|value| !value.is_null()) {
+        match given.get(&argument.name).filter(|value| !value.is_null()) {
             Some(value) => argument.write(value, &mut options, &mut words)?,
             None if argument.is_required => {
                 return Err(format!("the argument `{}` is missing", argument.name));
@@ -77,12 +78,12 @@ impl Argument {
     pub fn object(arguments: &[Self], schema: impl Fn(&Self) -> Value) -> Map<String, Value> {
         let properties: Map<String, Value> = arguments
             .iter()
-            .map(|argument| (argument.name.to_owned(), schema(argument)))
+            .map(|argument| (argument.name.clone(), schema(argument)))
             .collect();
         let required: Vec<&str> = arguments
             .iter()
             .filter(|argument| argument.is_required)
-            .map(|argument| argument.name)
+            .map(|argument| argument.name.as_str())
             .collect();
         let mut object = Map::new();
         object.insert("type".to_owned(), json!("object"));
@@ -96,7 +97,7 @@ impl Argument {
 
     /// The JSON schema of its values.
     pub fn schema(&self) -> Value {
-        match self.form {
+        match &self.form {
             ArgumentForm::Word | ArgumentForm::Text(_) => {
                 json!({"type": "string", "description": self.about})
             }
@@ -124,7 +125,7 @@ impl Argument {
     /// The value that a text means, as in the query of a URL. A text that means none stays a text, which is refused
     /// where the words are written.
     pub fn value_of(&self, text: &str) -> Value {
-        match (self.form, text) {
+        match (&self.form, text) {
             (ArgumentForm::Flag(_), "true" | "") => true.into(),
             (ArgumentForm::Flag(_), "false") => false.into(),
             (ArgumentForm::Number(_), _) => text
@@ -142,7 +143,7 @@ impl Argument {
         words: &mut Vec<String>,
     ) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the argument `{}` is not {what}", self.name));
-        match (self.form, value) {
+        match (&self.form, value) {
             (_, Value::String(text)) if text.contains('\0') => {
                 return wrong("a string without NUL");
             }
@@ -160,7 +161,7 @@ impl Argument {
             (
                 ArgumentForm::OneOf(option, values) | ArgumentForm::SomeOf(option, values),
                 Value::String(text),
-            ) if values.contains(&text.as_str()) => {
+            ) if values.contains(text) => {
                 options.push(format!("{option}={text}"));
             }
             (ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..), Value::Array(texts))
@@ -179,7 +180,7 @@ impl Argument {
                 None => return wrong("a number from 1"),
             },
             (ArgumentForm::Flag(option), Value::Bool(is_set)) => {
-                options.extend(is_set.then(|| option.to_owned()))
+                options.extend(is_set.then(|| option.clone()))
             }
             (ArgumentForm::Flag(_), _) => return wrong("true or false"),
             (ArgumentForm::Pairs, Value::Object(members)) if !members.is_empty() => {
@@ -214,56 +215,64 @@ mod tests {
     #[test]
     fn the_text_of_a_query_is_a_value_and_a_value_is_words() {
         let argument = |form| Argument {
-            name: "x",
-            about: "",
+            name: "x".to_owned(),
+            about: String::new(),
             form,
             is_required: false,
         };
         for (form, text, expected) in [
-            (ArgumentForm::Flag("--f"), "true", Ok("--f --")),
-            (ArgumentForm::Flag("--f"), "", Ok("--f --")),
-            (ArgumentForm::Flag("--f"), "false", Ok("--")),
+            (ArgumentForm::Flag("--f".to_owned()), "true", Ok("--f --")),
+            (ArgumentForm::Flag("--f".to_owned()), "", Ok("--f --")),
+            (ArgumentForm::Flag("--f".to_owned()), "false", Ok("--")),
             (
-                ArgumentForm::Flag("--f"),
+                ArgumentForm::Flag("--f".to_owned()),
                 "yes",
                 Err("the argument `x` is not true or false"),
             ),
-            (ArgumentForm::Number("--n"), "3", Ok("--n=3 --")),
+            (ArgumentForm::Number("--n".to_owned()), "3", Ok("--n=3 --")),
             (
-                ArgumentForm::Number("--n"),
+                ArgumentForm::Number("--n".to_owned()),
                 "0",
                 Err("the argument `x` is not a number from 1"),
             ),
             (
-                ArgumentForm::Number("--n"),
+                ArgumentForm::Number("--n".to_owned()),
                 "-1",
                 Err("the argument `x` is not a number from 1"),
             ),
-            (ArgumentForm::Texts("--t"), "a", Ok("--t=a --")),
+            (ArgumentForm::Texts("--t".to_owned()), "a", Ok("--t=a --")),
             (
-                ArgumentForm::SomeOf("--t", &["a", "b"]),
+                ArgumentForm::SomeOf("--t".to_owned(), ["a", "b"].map(str::to_owned).to_vec()),
                 "b",
                 Ok("--t=b --"),
             ),
             (
-                ArgumentForm::SomeOf("--t", &["a", "b"]),
+                ArgumentForm::SomeOf("--t".to_owned(), ["a", "b"].map(str::to_owned).to_vec()),
                 "c",
                 Err("the argument `x` is not one of a, b"),
             ),
-            (ArgumentForm::Duration("--d"), "3s", Ok("--d=3s --")),
             (
-                ArgumentForm::Duration("--d"),
+                ArgumentForm::Duration("--d".to_owned()),
+                "3s",
+                Ok("--d=3s --"),
+            ),
+            (
+                ArgumentForm::Duration("--d".to_owned()),
                 "",
                 Err("the argument `x` is not a duration"),
             ),
-            (ArgumentForm::Duration("--d"), "0s", Ok("--d=0s --")),
             (
-                ArgumentForm::Text("--t"),
+                ArgumentForm::Duration("--d".to_owned()),
+                "0s",
+                Ok("--d=0s --"),
+            ),
+            (
+                ArgumentForm::Text("--t".to_owned()),
                 "",
                 Err("the argument `x` is not a string"),
             ),
             (
-                ArgumentForm::Text("--t"),
+                ArgumentForm::Text("--t".to_owned()),
                 " \n",
                 Err("the argument `x` is not a string"),
             ),
@@ -274,7 +283,7 @@ mod tests {
                 Err("the argument `x` is not a string without NUL"),
             ),
         ] {
-            let argument = argument(form);
+            let argument = argument(form.clone());
             let given = Map::from_iter([("x".to_owned(), argument.value_of(text))]);
             let words = command_line("call", &[], std::iter::once(&argument), &given);
             let words = words.map(|words| words.join(" "));
@@ -290,7 +299,7 @@ mod tests {
             (json!(1e300), None),
             (json!("3"), None),
         ] {
-            let number = argument(ArgumentForm::Number("--n"));
+            let number = argument(ArgumentForm::Number("--n".to_owned()));
             let given = Map::from_iter([("x".to_owned(), value.clone())]);
             let words = command_line("call", &[], std::iter::once(&number), &given).ok();
             assert_eq!(
@@ -299,7 +308,7 @@ mod tests {
                 "{value}"
             );
         }
-        let texts = argument(ArgumentForm::Texts("--t"));
+        let texts = argument(ArgumentForm::Texts("--t".to_owned()));
         let given = Map::from_iter([("x".to_owned(), json!(["a", "b"]))]);
         let words =
             command_line("call", &["status"], std::iter::once(&texts), &given).expect("words");

@@ -9,11 +9,13 @@
 //! | --- | --- |
 //! | `runner` | what the binary implements: how a command line is executed |
 //! | `argument` | the arguments of a call, and how they are written on a command line |
+//! | `description` | the commands as the command line defines them: their arguments and help are said only there |
 //! | `queue` | what waits and what is executed, for all clients |
 //! | `mcp` | tools and resources of the Model Context Protocol, on stdin and stdout or over HTTP |
 //! | `http` | the routes, who may ask, events, pages of the board; other crates add APIs of their own |
 
 mod argument;
+mod description;
 #[cfg(feature = "api")]
 pub mod http;
 #[cfg(feature = "mcp")]
@@ -22,5 +24,8 @@ mod queue;
 mod runner;
 
 pub use argument::{Argument, ArgumentForm, command_line};
+pub use description::{
+    CallArgument, CommandDescription, CommandDescriptions, OwnArgument, OwnForm,
+};
 pub use queue::{Excluded, QueueLimits, WorkQueue, WorkTerms};
 pub use runner::{CallTerms, CommandRunner, Executed};

@@ -1,5 +1,6 @@
 //! What executes commands for the clients of a server: the binary, which has the command line.
 
+use crate::CommandDescriptions;
 use orch_base::{Error, Period};
 use orch_core::decide::ActorKind;
 use orch_engine::drive::{Interruption, LaterWork};
@@ -11,6 +12,9 @@ const NAME: usize = 60;
 
 /// Executes command lines where the server was started.
 pub trait CommandRunner: Send + Sync {
+    /// The commands, as the command line defines them.
+    fn commands(&self) -> CommandDescriptions;
+
     /// Who started the server.
     fn caller(&self) -> &Caller;
 

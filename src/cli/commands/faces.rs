@@ -4,10 +4,9 @@
 //! made of: the definition of the commands, the table of routes, the buttons of the board and the list of tools.
 
 use super::repl;
-use crate::cli::manual::command_line;
-use clap::Command;
-use orch_serve::http;
-use orch_serve::mcp::TOOLS;
+use crate::cli::described::described;
+use orch_serve::http::{self, RouteFace};
+use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
 const NOT_IN_API: [(&str, &str); 15] = [
@@ -63,20 +62,21 @@ pub fn faces() -> String {
          each order that is offered for a task. This page is generated from the program; a test keeps it complete.\n\n\
          | command | prompt | HTTP API | board | MCP |\n| --- | --- | --- | --- | --- |\n",
     );
-    for command in commands() {
-        let routes: Vec<String> = routes_of(&command).map(|route| route.text()).collect();
+    let faces = Faces::of_commands();
+    for command in &faces.commands {
+        let routes: Vec<String> = faces.routes_of(command).map(RouteFace::text).collect();
         let prompt = if command == repl::PROMPT {
             String::new()
         } else {
             format!("`/{command}`")
         };
-        let is_button = routes_of(&command).any(|route| route.is_button);
+        let is_button = faces.routes_of(command).any(|route| route.is_button);
         let board = match (is_button, ON_PAGES.contains(&command.as_str())) {
             (true, _) => "button",
             (_, true) => "shown",
             _ => "",
         };
-        let tool = if TOOLS.iter().any(|tool| tool.name == command) {
+        let tool = if faces.tools.iter().any(|tool| tool == command) {
             format!("`{command}`")
         } else {
             String::new()
@@ -112,48 +112,48 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The commands that are not groups, as they are typed.
-fn commands() -> Vec<String> {
-    let mut found = Vec::new();
-    collect(&command_line(), "", &mut found);
-    found
+/// What every face has, by the commands, as they are typed.
+struct Faces {
+    commands: Vec<String>,
+    routes: Vec<RouteFace>,
+    tools: Vec<&'static str>,
 }
 
-fn collect(command: &Command, before: &str, found: &mut Vec<String>) {
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        let name = [before, sub.get_name()].join(" ").trim_start().to_owned();
-        if sub.has_subcommands() {
-            collect(sub, &name, found);
-        } else {
-            found.push(name);
+impl Faces {
+    fn of_commands() -> Self {
+        let described = described();
+        let tools = mcp::tools(&described);
+        Self {
+            routes: http::faces(&http::routes(&described)).collect(),
+            tools: tools.iter().map(|tool| tool.name).collect(),
+            commands: described.0.into_iter().map(|one| one.name).collect(),
         }
     }
-}
 
-fn routes_of(command: &str) -> impl Iterator<Item = http::RouteFace> {
-    http::faces().filter(move |route| route.command == command)
+    fn routes_of(&self, command: &str) -> impl Iterator<Item = &RouteFace> {
+        self.routes
+            .iter()
+            .filter(move |route| route.command == command)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
-    use clap::Parser;
-    use orch_serve::{Argument, ArgumentForm};
-    use serde_json::{Map, Value, json};
 
     /// A new command gets a route, or a reason why it has none.
     #[test]
     fn every_command_has_a_route_or_a_reason_and_nothing_else_is_named() {
-        let commands = commands();
+        let faces = Faces::of_commands();
+        let commands = &faces.commands;
         let is_of = |command: &str, name: &str| {
             command == name
                 || command
                     .strip_prefix(name)
                     .is_some_and(|rest| rest.starts_with(' '))
         };
-        for command in &commands {
-            let has_route = routes_of(command).next().is_some();
+        for command in commands {
+            let has_route = faces.routes_of(command).next().is_some();
             let has_reason = NOT_IN_API.iter().any(|(name, _)| is_of(command, name));
             // Some subcommands of a group with a reason have a route.
             let is_documented = if command.contains(' ') {
@@ -172,62 +172,17 @@ mod tests {
             assert!(
                 without
                     .into_iter()
-                    .any(|command| routes_of(command).next().is_none()),
+                    .any(|command| faces.routes_of(command).next().is_none()),
                 "{name}"
             );
         }
-        let named = http::faces().map(|route| route.command);
+        let named = faces.routes.iter().map(|route| route.command.clone());
         let shown = ON_PAGES.into_iter().map(str::to_owned);
         for name in named
-            .chain(TOOLS.iter().map(|tool| tool.name.to_owned()))
+            .chain(faces.tools.iter().map(|tool| (*tool).to_owned()))
             .chain(shown)
         {
             assert!(commands.contains(&name), "{name}");
-        }
-    }
-
-    /// A value of each argument.
-    fn example(argument: &Argument) -> (String, Value) {
-        let value = match argument.form {
-            ArgumentForm::Duration(_) => json!("3s"),
-            ArgumentForm::SomeOf(_, values) => json!(values),
-            ArgumentForm::Word | ArgumentForm::Text(_) => json!("x"),
-            ArgumentForm::Texts(_) => json!(["x", "y"]),
-            ArgumentForm::Number(_) => json!(3),
-            ArgumentForm::OneOf(_, values) => json!(values[0]),
-            ArgumentForm::Flag(_) => json!(true),
-            ArgumentForm::Pairs => json!({"key": 1}),
-        };
-        (argument.name.to_owned(), value)
-    }
-
-    fn assert_parses(words: Vec<String>) {
-        let typed = [vec!["orch".to_owned()], words].concat();
-        Cli::try_parse_from(&typed).unwrap_or_else(|error| panic!("{typed:?}: {error}"));
-    }
-
-    /// Every argument at once is a command line that `orch` accepts, and so is what is required alone.
-    #[test]
-    fn every_route_is_a_command_that_parses() {
-        for route in http::ROUTES {
-            for all in [true, false] {
-                let arguments = route.in_path.iter().chain(route.arguments);
-                // `--interactive` is the alternative to `--auto`.
-                let is_given = |argument: &&Argument| {
-                    argument.is_required || (all && argument.name != "interactive")
-                };
-                let given: Map<String, Value> = arguments.filter(is_given).map(example).collect();
-                assert_parses(route.words(&given).expect("accepted"));
-            }
-        }
-    }
-
-    /// Every argument at once is a command line that `orch` accepts.
-    #[test]
-    fn every_tool_is_a_command_that_parses() {
-        for tool in &TOOLS {
-            let given: Map<String, Value> = tool.arguments.iter().map(example).collect();
-            assert_parses(tool.command(&given).expect("valid"));
         }
     }
 }

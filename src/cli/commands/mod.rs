@@ -15,6 +15,8 @@ pub mod diff;
 pub mod doctor;
 pub mod draft;
 pub mod explain;
+#[cfg(all(test, feature = "api", feature = "mcp"))]
+mod face_tests;
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
 mod faces;
 pub mod generate;

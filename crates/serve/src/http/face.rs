@@ -3,7 +3,8 @@
 use super::gate::HEALTH;
 use super::openapi;
 use super::orders::BUTTONS;
-use super::routes::ROUTES;
+use super::routes::Route;
+use std::sync::Arc;
 
 /// A route, as a face of its command.
 pub struct RouteFace {
@@ -24,8 +25,8 @@ impl RouteFace {
 }
 
 /// The routes, each with its command.
-pub fn faces() -> impl Iterator<Item = RouteFace> {
-    ROUTES.iter().map(move |route| RouteFace {
+pub fn faces(routes: &[Arc<Route>]) -> impl Iterator<Item = RouteFace> {
+    routes.iter().map(|route| RouteFace {
         // What follows the command are options.
         command: route
             .command

@@ -1,11 +1,10 @@
 //! The HTTP API, for programs and browsers.
 //!
-//! A route is a command of `orch` with `--json`: [`routes`] says which, and how its arguments are written. It is
+//! A route is a command of `orch` with `--json`: [`routes`] says which; its arguments and what they mean are those of the command. It is
 //! executed in this process for the caller that the token of the request means, so answers, checks, rights and codes
 //! are those of the command line. [`gate`] decides which requests are answered. HTTP is that of the crates `axum` and
 //! `hyper`. Their runtime exists only while a server runs.
 
-mod arguments;
 mod board;
 mod body;
 mod events;
@@ -32,8 +31,9 @@ pub use face::{RouteFace, faces, paths_without_command};
 pub use gate::{Asker, host_name, named};
 pub use listening::{HttpServer, ServerOptions};
 pub use openapi::openapi;
+pub use orders::order_of;
 pub use problem::{problem, refusal, status_of};
 pub use request::{body, query, wrong};
-pub use routes::{ROUTES, Route};
+pub use routes::{Route, routes};
 pub use service::{OtherApi, Service};
 pub use started::{StartOutcome, StartedRuns, run_files};

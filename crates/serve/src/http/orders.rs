@@ -1,6 +1,6 @@
 //! Which requests give the orders that are offered for a task: the table of routes, read backwards.
 
-use super::routes::{ROUTES, Route};
+use super::routes::Route;
 use crate::{Argument, ArgumentForm};
 use orch_base::PhaseId;
 use orch_core::decide::{PHASE, PersonOrder, WHY, is_order};
@@ -8,6 +8,7 @@ use orch_view::html::{InputForm, OrderForm, OrderInput};
 use orch_view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// What an offered command has in place of a value.
 const VALUE: &str = "VALUE";
@@ -21,6 +22,7 @@ pub(super) const BUTTONS: [&str; 14] = [
 /// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
 /// and what a person may order in any case. Those against the rules are last.
 pub(super) fn orders_of(
+    routes: &[Arc<Route>],
     suggestion: &Suggestion,
     run: Option<&RunLine>,
     person: &[PersonOrder],
@@ -51,11 +53,11 @@ pub(super) fn orders_of(
     let mut orders: Vec<OrderForm> = Vec::new();
     for (argv, effect) in offered.chain(heard) {
         if orders.iter().all(|order| order.argv != argv) {
-            orders.extend(order_of(&argv, &effect, fields));
+            orders.extend(order_of(routes, &argv, &effect, fields));
         }
     }
     for PersonOrder { choice, targets } in person {
-        let Some(order) = order_of(&choice.argv, &choice.effect, fields) else {
+        let Some(order) = order_of(routes, &choice.argv, &choice.effect, fields) else {
             continue;
         };
         add(&mut orders, with_targets(order, targets));
@@ -101,12 +103,17 @@ fn with_targets(mut order: OrderForm, targets: &[PhaseId]) -> OrderForm {
 }
 
 /// The request that does what a command line does; `None` if no route does.
-fn order_of(argv: &[String], effect: &str, fields: &[FieldView]) -> Option<OrderForm> {
+pub fn order_of(
+    routes: &[Arc<Route>],
+    argv: &[String],
+    effect: &str,
+    fields: &[FieldView],
+) -> Option<OrderForm> {
     let (program, words) = argv.split_first()?;
-    let mut routes = ROUTES
+    let mut buttons = routes
         .iter()
         .filter(|route| BUTTONS.contains(&route.name) && program == "orch");
-    let order = routes.find_map(|route| form(route, words, fields))?;
+    let order = buttons.find_map(|route| form(route, words, fields))?;
     Some(OrderForm {
         argv: argv.to_vec(),
         effect: effect.to_owned(),
@@ -132,20 +139,20 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
     while let Some((word, after)) = rest.split_first() {
         rest = after;
         if word.starts_with("--") {
-            let written = |argument: &&Argument| match argument.form {
+            let written = |argument: &&Argument| match &argument.form {
                 ArgumentForm::Text(option) | ArgumentForm::Flag(option) => option == word,
                 _ => false,
             };
             let argument = route.arguments.iter().find(written)?;
             if let ArgumentForm::Flag(_) = argument.form {
-                known.insert(argument.name.to_owned(), true.into());
+                known.insert(argument.name.clone(), true.into());
                 continue;
             }
             let (value, after) = rest.split_first()?;
             rest = after;
             match value == WHY || value == PHASE {
                 true => inputs.push(input(argument)),
-                false => drop(known.insert(argument.name.to_owned(), value.as_str().into())),
+                false => drop(known.insert(argument.name.clone(), value.as_str().into())),
             }
             continue;
         }
@@ -163,7 +170,9 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
                     fields.iter().find(|field| field.key == key),
                 ));
             } else {
-                let values = known.entry(argument.name).or_insert_with(|| json!({}));
+                let values = known
+                    .entry(argument.name.as_str())
+                    .or_insert_with(|| json!({}));
                 values.as_object_mut()?.insert(key.to_owned(), value.into());
             }
         } else if route
@@ -174,12 +183,13 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
             let value = utf8_percent_encode(word, NON_ALPHANUMERIC).to_string();
             path = path.replace(&format!("{{{}}}", argument.name), &value);
         } else {
-            known.insert(argument.name.to_owned(), word.as_str().into());
+            known.insert(argument.name.clone(), word.as_str().into());
         }
     }
     let is_given = |argument: &Argument| {
-        let is_asked = |input: &OrderInput| input.name.split('/').next() == Some(argument.name);
-        known.contains_key(argument.name) || inputs.iter().any(is_asked)
+        let is_asked =
+            |input: &OrderInput| input.name.split('/').next() == Some(argument.name.as_str());
+        known.contains_key(&argument.name) || inputs.iter().any(is_asked)
     };
     // Another route needs what is missing, such as that of an override.
     let is_complete = route
@@ -200,8 +210,8 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
 /// What a person fills in for an argument.
 fn input(argument: &Argument) -> OrderInput {
     OrderInput {
-        name: argument.name.to_owned(),
-        label: argument.about.to_owned(),
+        name: argument.name.clone(),
+        label: argument.about.clone(),
         is_required: argument.is_required,
         form: InputForm::Reason,
     }
@@ -228,127 +238,15 @@ fn answer(argument: &Argument, key: &str, field: Option<&FieldView>) -> OrderInp
 
 #[cfg(test)]
 mod tests {
+    use super::super::routes::ROWS;
     use super::*;
-
-    fn order(line: &str) -> Option<OrderForm> {
-        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        order_of(&argv, "it happens", &[])
-    }
-
-    /// The path, what is known, and what is asked for.
-    fn shown(line: &str) -> String {
-        order(line).map_or("none".to_owned(), |order| {
-            let asked: Vec<&str> = order
-                .inputs
-                .iter()
-                .map(|input| input.name.as_str())
-                .collect();
-            format!(
-                "{} {} {}",
-                order.path,
-                Value::Object(order.known),
-                asked.join(" ")
-            )
-        })
-    }
-
-    #[test]
-    fn what_is_offered_is_the_request_that_does_it() {
-        for (line, expected) in [
-            ("orch next t-1", "/api/v1/tasks/t%2D1/next {} "),
-            (
-                "orch next a/b --override WHY",
-                "/api/v1/tasks/a%2Fb/override {} reason",
-            ),
-            (
-                "orch next t --to review --override WHY",
-                "/api/v1/tasks/t/override {\"to\":\"review\"} reason",
-            ),
-            (
-                "orch rollback t --to plan --reason WHY",
-                "/api/v1/tasks/t/rollback {\"to\":\"plan\"} reason",
-            ),
-            (
-                "orch confirm t plan --reason WHY",
-                "/api/v1/tasks/t/confirm {\"artifact\":\"plan\"} reason",
-            ),
-            ("orch approve t", "/api/v1/tasks/t/approve {} "),
-            (
-                "orch approve t --override WHY",
-                "/api/v1/tasks/t/approve {} override",
-            ),
-            (
-                "orch reject t --reason WHY",
-                "/api/v1/tasks/t/reject {} reason",
-            ),
-            (
-                "orch reopen t --reason WHY",
-                "/api/v1/tasks/t/reopen {} reason",
-            ),
-            (
-                "orch answer t action=lint",
-                "/api/v1/tasks/t/answer {\"answers\":{\"action\":\"lint\"}} ",
-            ),
-            (
-                "orch answer t a=VALUE b=VALUE",
-                "/api/v1/tasks/t/answer {} answers/a answers/b",
-            ),
-            ("orch run t", "/api/v1/tasks/t/run {} "),
-            ("orch recover t", "/api/v1/tasks/t/recover {} "),
-            ("orch new t", "/api/v1/tasks {\"id\":\"t\"} "),
-            ("orch archive t", "none"),
-            ("orch prompt t", "none"),
-            ("git restore -s abc -- tasks/t/plan.json", "none"),
-            ("orch next t --no-such WHY", "none"),
-        ] {
-            assert_eq!(shown(line), expected, "{line}");
-        }
-    }
 
     #[test]
     fn every_button_is_an_order() {
         for name in BUTTONS {
             assert!(
-                ROUTES
-                    .iter()
-                    .any(|route| route.name == name && route.writes),
+                ROWS.iter().any(|row| row.name == name && row.writes),
                 "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_fields_of_a_question_say_what_may_be_filled_in() {
-        let field = |list: bool, kind: &str, values: Option<Vec<Value>>| FieldView {
-            key: "a".to_owned(),
-            r#type: kind.to_owned(),
-            list,
-            values,
-            default: Some(json!(3)),
-        };
-        let choices = vec![json!("x"), json!(1)];
-        for (field, expected) in [
-            (field(false, "integer", None), InputForm::Value),
-            (field(false, "string", None), InputForm::Text),
-            (
-                field(true, "string", Some(choices.clone())),
-                InputForm::List,
-            ),
-            (
-                field(false, "string", Some(choices.clone())),
-                InputForm::OneOf(choices),
-            ),
-        ] {
-            let argv = ["orch", "answer", "t", "a=VALUE"].map(str::to_owned);
-            let order = order_of(&argv, "", &[field]).expect("an order");
-            assert_eq!(
-                (order.inputs[0].form.clone(), order.inputs[0].name.as_str()),
-                (expected, "answers/a")
-            );
-            assert!(
-                order.inputs[0].label.contains("(default: 3)"),
-                "{}",
-                order.inputs[0].label
             );
         }
     }

@@ -195,7 +195,7 @@ async fn task(
             &name,
             (&tag, &output),
             |suggestion, run, person| match may_order {
-                true => orders_of(suggestion, run, person),
+                true => orders_of(&service.routes, suggestion, run, person),
                 false => Vec::new(),
             },
         )

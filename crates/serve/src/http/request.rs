@@ -37,7 +37,7 @@ pub(super) async fn path_arguments(
     Ok(route
         .in_path
         .iter()
-        .filter_map(|known| Some((known.name.to_owned(), value(known.name)?)))
+        .filter_map(|known| Some((known.name.clone(), value(&known.name)?)))
         .collect())
 }
 
@@ -96,7 +96,7 @@ pub(super) fn add(
         ArgumentForm::Texts(_) | ArgumentForm::SomeOf(..)
     ) {
         let texts = given
-            .entry(argument.name)
+            .entry(argument.name.as_str())
             .or_insert_with(|| Value::Array(Vec::new()));
         texts
             .as_array_mut()
@@ -104,7 +104,7 @@ pub(super) fn add(
             .for_each(|texts| texts.push(value.clone()));
         return Ok(());
     }
-    match given.insert(argument.name.to_owned(), value) {
+    match given.insert(argument.name.clone(), value) {
         None => Ok(()),
         Some(_) => Err(format!(
             "the argument `{}` appears twice in the query",
@@ -304,8 +304,8 @@ mod tests {
             ]
         );
         let argument = |form| Argument {
-            name: "x",
-            about: "",
+            name: "x".to_owned(),
+            about: String::new(),
             form,
             is_required: false,
         };
@@ -313,15 +313,24 @@ mod tests {
         for _ in 0..2 {
             add(
                 &mut given,
-                &argument(ArgumentForm::Texts("--x")),
+                &argument(ArgumentForm::Texts("--x".to_owned())),
                 "a".into(),
             )
             .expect("added");
         }
         assert_eq!(Value::from(given), serde_json::json!({"x": ["a", "a"]}));
         let mut given = Map::new();
-        add(&mut given, &argument(ArgumentForm::Text("--x")), "a".into()).expect("added");
-        let twice = add(&mut given, &argument(ArgumentForm::Text("--x")), "b".into());
+        add(
+            &mut given,
+            &argument(ArgumentForm::Text("--x".to_owned())),
+            "a".into(),
+        )
+        .expect("added");
+        let twice = add(
+            &mut given,
+            &argument(ArgumentForm::Text("--x".to_owned())),
+            "b".into(),
+        );
         assert_eq!(
             twice,
             Err("the argument `x` appears twice in the query".to_owned())

@@ -8,7 +8,6 @@ use super::pages;
 use super::problem::problem;
 #[cfg(feature = "mcp")]
 use super::request::{self, BODY};
-use super::routes::ROUTES;
 use super::service::{Service, answer, described, events, health, output};
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -40,9 +39,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// All routes, behind the gate.
 pub(super) fn router(service: Arc<Service>) -> Router {
     let mut router: Router<Arc<Service>> = Router::new();
-    for route in ROUTES {
+    for route in &service.routes {
+        let served = Arc::clone(route);
         let handler = move |State(service): State<Arc<Service>>, request: Request| {
-            answer(service, route, request)
+            answer(service, served, request)
         };
         let methods: MethodRouter<Arc<Service>> = if route.writes {
             post(handler)

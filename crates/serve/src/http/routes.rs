@@ -1,11 +1,26 @@
-//! The table of routes: which command line each is, and how its arguments are written.
+//! The table of routes: which command line each is. What its arguments mean and how they are written says the command
+//! line.
 
-use super::arguments::{
-    ARTIFACT, AT, DRY_RUN, ISSUE, OPTIONAL, OVERRIDE_TO, REASON, REJECT_TO, REOPEN_TO, ROLLBACK_TO,
-    TASK, TASK_IN_USE, TO, WAIT, WORKFLOW,
-};
-use crate::{Argument, ArgumentForm, command_line};
+use crate::CallArgument::{self, Explained, Own, Renamed, Required, Same};
+use crate::{Argument, CommandDescriptions, OwnArgument, OwnForm, command_line};
 use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What a route is besides its command.
+pub(super) struct RouteRow {
+    pub name: &'static str,
+    path: &'static str,
+    /// What it does, if that is not what its command does.
+    about: &'static str,
+    pub writes: bool,
+    command: &'static [&'static str],
+    in_path: &'static [CallArgument],
+    arguments: &'static [CallArgument],
+    kinds: &'static [&'static str],
+    pages: Option<&'static str>,
+    is_tagged: bool,
+    starts_run: bool,
+}
 
 /// A route, which is a command line of `orch`.
 pub struct Route {
@@ -14,15 +29,15 @@ pub struct Route {
     /// The path, with its arguments in braces.
     pub path: &'static str,
     /// What it does.
-    pub about: &'static str,
+    pub about: String,
     /// Whether it is an order, which is a POST; otherwise it is a GET.
     pub writes: bool,
     /// The words of the command, without its arguments.
     pub command: &'static [&'static str],
     /// The arguments in the path, in the order of the words.
-    pub in_path: &'static [Argument],
+    pub in_path: Vec<Argument>,
     /// The arguments in the query of a GET, or in the body of a POST.
-    pub arguments: &'static [Argument],
+    pub arguments: Vec<Argument>,
     /// The kinds of documents that it answers.
     pub kinds: &'static [&'static str],
     /// The list in the answer that is sent in pages.
@@ -33,8 +48,55 @@ pub struct Route {
     pub starts_run: bool,
 }
 
+/// The arguments that several routes have.
+const TASK: OwnArgument = OwnArgument {
+    name: "task",
+    about: "The id of the task.",
+    form: OwnForm::Word,
+    is_required: true,
+};
+/// The task of a command whose words after `--` are a program or answers.
+const TASK_IN_USE: OwnArgument = OwnArgument {
+    form: OwnForm::TaskInUse,
+    ..TASK
+};
+/// The artifact of a command whose words may begin with the task.
+const ARTIFACT: OwnArgument = OwnArgument {
+    name: "artifact",
+    about: "The name of the artifact in the workflow.",
+    ..TASK
+};
+const CODE: OwnArgument = OwnArgument {
+    name: "code",
+    about: "The code.",
+    ..TASK
+};
+const ANSWERS: OwnArgument = OwnArgument {
+    name: "answers",
+    about: "The values by key, as the question of the task names them.",
+    form: OwnForm::Pairs,
+    is_required: true,
+};
+const WORKFLOW: CallArgument = Required("workflow", "workflow");
+/// The only one of several.
+const ONE_WORKFLOW: CallArgument = Required("workflow", "workflows");
+const NEXT_TO: CallArgument =
+    Explained("to", "The target phase: fails if the rules lead elsewhere.");
+const OVERRIDE_TO: CallArgument = Explained(
+    "to",
+    "The target phase; default: the phase that the work of the current one leads to.",
+);
+const EXPECT: CallArgument = Explained(
+    "expect",
+    "The phase to reach: fails if the rules lead elsewhere, succeeds if the task is there.",
+);
+const WAIT: CallArgument = Explained(
+    "wait",
+    "How long the order may wait for other orders and for locks of other processes, such as `30s`; at most `60s`.",
+);
+
 /// What the rows of the table have in common.
-const GET: Route = Route {
+const GET: RouteRow = RouteRow {
     name: "",
     path: "",
     about: "",
@@ -49,84 +111,46 @@ const GET: Route = Route {
 };
 
 /// What the orders about a task have in common.
-const ORDER: Route = Route {
+const ORDER: RouteRow = RouteRow {
     writes: true,
-    in_path: &[TASK],
+    in_path: &[Own(TASK)],
     kinds: &["transitions", "nothing"],
     ..GET
 };
 
-/// Who may have to act.
-const OWNERS: [&str; 5] = ["agent", "human", "orch", "process", "none"];
-
 /// The routes, by what they are about.
-pub static ROUTES: &[Route] = &[
-    Route {
+pub(super) const ROWS: &[RouteRow] = &[
+    RouteRow {
         name: "listTasks",
         path: "/api/v1/tasks",
         about: "The status of the tasks, the most urgent first.",
         command: &["status"],
         arguments: &[
-            Argument {
-                name: "phase",
-                about: "Only the tasks in this phase; repeatable.",
-                form: ArgumentForm::Texts("--phase"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "owner",
-                about: "Only the tasks for which this owner must act; repeatable.",
-                form: ArgumentForm::SomeOf("--owner", &OWNERS),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "workflow",
-                about: "Only the tasks of this workflow; repeatable.",
-                form: ArgumentForm::Texts("--workflow"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "all",
-                about: "The archived tasks, too.",
-                form: ArgumentForm::Flag("--all"),
-                ..OPTIONAL
-            },
-            AT,
+            Same("phase"),
+            Same("owner"),
+            Same("workflow"),
+            Same("all"),
+            Same("at"),
         ],
         kinds: &["status"],
         pages: Some("tasks"),
         ..GET
     },
-    Route {
+    RouteRow {
         name: "listSuggestions",
         path: "/api/v1/suggestions",
         about: "What to do next for each open task, the most urgent first.",
         command: &["suggest", "--all"],
         arguments: &[
-            Argument {
-                name: "for",
-                about: "Only what waits for this actor.",
-                form: ArgumentForm::OneOf("--for", &["agent", "human"]),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "limit",
-                about: "At most this many tasks.",
-                form: ArgumentForm::Number("--limit"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "brief",
-                about: "Only what to do now.",
-                form: ArgumentForm::Flag("--brief"),
-                ..OPTIONAL
-            },
-            AT,
+            Same("for"),
+            Explained("limit", "At most this many tasks."),
+            Same("brief"),
+            Same("at"),
         ],
         kinds: &["suggestions", "briefs"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getOverview",
         path: "/api/v1/overview",
         about: "The tasks of all branches, remote-tracking branches and work trees, each where it is furthest.",
@@ -134,289 +158,186 @@ pub static ROUTES: &[Route] = &[
         kinds: &["everywhere"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getTask",
         path: "/api/v1/tasks/{task}",
         about: "What to do next for a task, and why. The answer has an `ETag` of the state of the task.",
         command: &["suggest"],
-        in_path: &[TASK],
-        arguments: &[AT],
+        in_path: &[Own(TASK)],
+        arguments: &[Same("at")],
         kinds: &["suggestions"],
         is_tagged: true,
         ..GET
     },
-    Route {
+    RouteRow {
         name: "explainTask",
         path: "/api/v1/tasks/{task}/explanation",
         about: "Why a task is in its phase: its artifacts, every rule that was tried, and the values it saw.",
         command: &["explain"],
-        in_path: &[TASK],
-        arguments: &[AT],
+        in_path: &[Own(TASK)],
+        arguments: &[Same("at")],
         kinds: &["explanations"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getPrompt",
         path: "/api/v1/tasks/{task}/prompt",
-        about: "The complete instructions for the current phase of a task.",
         command: &["prompt"],
-        in_path: &[TASK],
+        in_path: &[Own(TASK)],
         kinds: &["prompt"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getLog",
         path: "/api/v1/tasks/{task}/log",
-        about: "The recorded steps of a task, with reasons, evidence and commits.",
         command: &["log"],
-        in_path: &[TASK],
+        in_path: &[Own(TASK)],
         kinds: &["log"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "diffArtifact",
         path: "/api/v1/tasks/{task}/artifacts/{artifact}/diff",
-        about: "What has changed in an artifact since the last step that rests on it: a patch for each file.",
         command: &["diff"],
-        in_path: &[TASK, ARTIFACT],
+        in_path: &[Own(TASK), Own(ARTIFACT)],
         kinds: &["diff"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "checkTask",
         path: "/api/v1/tasks/{task}/findings",
         about: "The findings in the files of a task.",
         command: &["check"],
-        in_path: &[TASK],
-        arguments: &[AT],
+        in_path: &[Own(TASK)],
+        arguments: &[Same("at")],
         kinds: &["findings"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "checkTasks",
         path: "/api/v1/findings",
         about: "The findings in the files of all tasks.",
         command: &["check"],
-        arguments: &[AT],
+        arguments: &[Same("at")],
         kinds: &["findings"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "next",
         path: "/api/v1/tasks/{task}/next",
         about: "Apply the transition that the rules decide. Answers `nothing` if none is due.",
         command: &["next"],
-        arguments: &[
-            Argument {
-                name: "expect",
-                about: "The phase to reach: fails if the rules lead elsewhere, succeeds if the task is there.",
-                form: ArgumentForm::Text("--expect"),
-                ..OPTIONAL
-            },
-            TO,
-            DRY_RUN,
-            WAIT,
-        ],
+        arguments: &[EXPECT, NEXT_TO, Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "override",
         path: "/api/v1/tasks/{task}/override",
         about: "Override the rules, as a person.",
         command: &["next"],
         arguments: &[
-            Argument {
-                form: ArgumentForm::Text("--override"),
-                ..REASON
-            },
+            Required("reason", "override"),
             OVERRIDE_TO,
-            DRY_RUN,
+            Same("dry-run"),
             WAIT,
         ],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "approve",
         path: "/api/v1/tasks/{task}/approve",
-        about: "Approve a task that waits for a verdict, so that it moves on.",
         command: &["approve"],
+        arguments: &[Same("override"), Same("issue"), Same("dry-run"), WAIT],
+        ..ORDER
+    },
+    RouteRow {
+        name: "reject",
+        path: "/api/v1/tasks/{task}/reject",
+        command: &["reject"],
         arguments: &[
-            Argument {
-                name: "override",
-                about: "Why the task moves on although the evidence for the approval no longer stands.",
-                form: ArgumentForm::Text("--override"),
-                ..OPTIONAL
-            },
-            ISSUE,
-            DRY_RUN,
+            Same("reason"),
+            Same("to"),
+            Same("issue"),
+            Same("dry-run"),
             WAIT,
         ],
         ..ORDER
     },
-    Route {
-        name: "reject",
-        path: "/api/v1/tasks/{task}/reject",
-        about: "Reject a task that waits for a verdict, and send it back.",
-        command: &["reject"],
-        arguments: &[REASON, REJECT_TO, ISSUE, DRY_RUN, WAIT],
-        ..ORDER
-    },
-    Route {
+    RouteRow {
         name: "rollback",
         path: "/api/v1/tasks/{task}/rollback",
-        about: "Go back to an earlier phase, as a person.",
         command: &["rollback"],
-        arguments: &[REASON, ROLLBACK_TO, DRY_RUN, WAIT],
+        arguments: &[Same("reason"), Same("to"), Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "reopen",
         path: "/api/v1/tasks/{task}/reopen",
-        about: "Leave a terminal phase, as a person.",
         command: &["reopen"],
-        arguments: &[REASON, REOPEN_TO, WAIT],
+        arguments: &[Same("reason"), Same("to"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "draft",
         path: "/api/v1/tasks/{task}/draft",
-        about: "Write a draft of the file that is expected next, for you to fill in. Never overwrites a file.",
         command: &["draft"],
-        arguments: &[
-            Argument {
-                about: "The artifact; default: the first that is missing.",
-                is_required: false,
-                ..ARTIFACT
-            },
-            Argument {
-                name: "print",
-                about: "Only return the draft.",
-                form: ArgumentForm::Flag("--stdout"),
-                ..OPTIONAL
-            },
-        ],
+        arguments: &[Same("artifact"), Renamed("print", "stdout")],
         kinds: &["draft"],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "confirm",
         path: "/api/v1/tasks/{task}/confirm",
-        about: "Confirm that an unchanged artifact is still correct.",
         command: &["confirm"],
-        arguments: &[ARTIFACT, REASON, WAIT],
+        arguments: &[Own(ARTIFACT), Same("reason"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "answer",
         path: "/api/v1/tasks/{task}/answer",
         about: "Answer the question that a task waits for, or pick an offered action with the key `action`.",
         command: &["answer"],
-        in_path: &[TASK_IN_USE],
-        arguments: &[
-            Argument {
-                name: "answers",
-                about: "The values by key, as the question of the task names them.",
-                form: ArgumentForm::Pairs,
-                is_required: true,
-            },
-            Argument {
-                name: "expect",
-                about: "The revision (`rev` of the suggestion) that the answer rests on: fails with 412 if the task \
-                        is at another one.",
-                form: ArgumentForm::Number("--expect"),
-                ..OPTIONAL
-            },
-            DRY_RUN,
-            WAIT,
-        ],
+        in_path: &[Own(TASK_IN_USE)],
+        arguments: &[Own(ANSWERS), Same("expect"), Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "undo",
         path: "/api/v1/tasks/{task}/undo",
-        about: "Take back the last order, as a person.",
         command: &["undo"],
-        arguments: &[
-            Argument {
-                is_required: false,
-                ..REASON
-            },
-            DRY_RUN,
-            WAIT,
-        ],
+        arguments: &[Same("reason"), Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "newTask",
         path: "/api/v1/tasks",
-        about: "Create a task.",
         command: &["new"],
         in_path: &[],
         arguments: &[
-            Argument {
-                name: "id",
-                about: "The id of the task.",
-                is_required: true,
-                ..OPTIONAL
-            },
-            Argument {
-                name: "title",
-                about: "A title for people.",
-                form: ArgumentForm::Text("--title"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "workflow",
-                about: "The workflow that governs the task; default: that of its root.",
-                form: ArgumentForm::Text("--workflow"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "root",
-                about: "The root that the task belongs to.",
-                form: ArgumentForm::Text("--root"),
-                ..OPTIONAL
-            },
+            Same("id"),
+            Same("title"),
+            Same("workflow"),
+            Same("root"),
             WAIT,
         ],
         kinds: &["transitions"],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "rename",
         path: "/api/v1/tasks/{task}/rename",
-        about: "Give a task another id.",
         command: &["rename"],
-        arguments: &[
-            Argument {
-                name: "id",
-                about: "The new id.",
-                is_required: true,
-                ..OPTIONAL
-            },
-            DRY_RUN,
-            WAIT,
-        ],
+        arguments: &[Renamed("id", "new"), Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "archive",
         path: "/api/v1/tasks/{task}/archive",
-        about: "Archive a finished task.",
         command: &["archive"],
-        arguments: &[
-            Argument {
-                name: "force",
-                about: "Archive the task although it is not finished, for this reason.",
-                form: ArgumentForm::Text("--force"),
-                ..OPTIONAL
-            },
-            DRY_RUN,
-            WAIT,
-        ],
+        arguments: &[Same("force"), Same("dry-run"), WAIT],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "recover",
         path: "/api/v1/tasks/{task}/recover",
         about: "Rebuild the record of a task.",
@@ -424,52 +345,34 @@ pub static ROUTES: &[Route] = &[
         kinds: &["recovery"],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "listRuns",
         path: "/api/v1/runs",
-        about: "The last run of every task.",
         command: &["runs"],
-        arguments: &[Argument {
-            name: "open",
-            about: "Only active and interrupted runs.",
-            form: ArgumentForm::Flag("--open"),
-            ..OPTIONAL
-        }],
+        arguments: &[Same("open")],
         kinds: &["runs"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "run",
         path: "/api/v1/tasks/{task}/run",
         about: "Start a run. Answers when it has begun, with the run, or has ended already.",
         command: &["run"],
+        in_path: &[Own(TASK_IN_USE)],
         arguments: &[
-            Argument {
-                name: "auto",
-                about: "Answer questions with the defaults that the workflow declares.",
-                form: ArgumentForm::Flag("--auto"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "interactive",
-                about: "End the run at a question, so that a person answers it.",
-                form: ArgumentForm::Flag("--interactive"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "maxTurns",
-                about: "Start executors at most this many times.",
-                form: ArgumentForm::Number("--max-turns"),
-                ..OPTIONAL
-            },
-            DRY_RUN,
+            Same("auto"),
+            Explained(
+                "interactive",
+                "End the run at a question, so that a person answers it.",
+            ),
+            Same("max-turns"),
+            Same("dry-run"),
         ],
         kinds: &["runs", "run"],
-        in_path: &[TASK_IN_USE],
         starts_run: true,
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "pause",
         path: "/api/v1/tasks/{task}/pause",
         about: "End a run after the action in progress, to be resumed.",
@@ -477,17 +380,17 @@ pub static ROUTES: &[Route] = &[
         kinds: &["control", "nothing"],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "resume",
         path: "/api/v1/tasks/{task}/resume",
         about: "Continue a paused run. Answers when it has begun, with the run, or has ended already.",
         command: &["resume"],
+        in_path: &[Own(TASK_IN_USE)],
         kinds: &["runs", "run", "control", "nothing"],
-        in_path: &[TASK_IN_USE],
         starts_run: true,
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "stop",
         path: "/api/v1/tasks/{task}/stop",
         about: "End a run now.",
@@ -495,73 +398,36 @@ pub static ROUTES: &[Route] = &[
         kinds: &["control", "nothing"],
         ..ORDER
     },
-    Route {
+    RouteRow {
         name: "audit",
         path: "/api/v1/audit",
-        about: "Whether every recorded step follows from the files in its commit.",
         command: &["audit"],
         arguments: &[
-            Argument {
-                name: "range",
-                about: "A range `A..B` or a revision; default: the whole history of HEAD.",
-                ..OPTIONAL
-            },
-            Argument {
-                name: "since",
-                about: "Audit only commits that are not reachable from this revision.",
-                form: ArgumentForm::Text("--since"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "also",
-                about: "Prove steps by the history of this revision, too; repeatable.",
-                form: ArgumentForm::Texts("--also"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "task",
-                about: "Only the verdicts on this task; repeatable.",
-                form: ArgumentForm::Texts("--task"),
-                ..OPTIONAL
-            },
-            Argument {
-                name: "strict",
-                about: "The exit code is 1 if anything is unverifiable.",
-                form: ArgumentForm::Flag("--strict"),
-                ..OPTIONAL
-            },
+            Same("range"),
+            Same("since"),
+            Same("also"),
+            Same("task"),
+            Same("strict"),
         ],
         kinds: &["audit"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getSchema",
         path: "/api/v1/schemas/{schema}",
-        about: "A schema, or an example that it accepts.",
         command: &["schema"],
-        in_path: &[Argument {
-            name: "schema",
-            about: "The name of the schema.",
-            is_required: true,
-            ..OPTIONAL
-        }],
-        arguments: &[Argument {
-            name: "example",
-            about: "An example instead.",
-            form: ArgumentForm::Flag("--example"),
-            ..OPTIONAL
-        }],
+        in_path: &[Renamed("schema", "schema_name")],
+        arguments: &[Same("example")],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "listWorkflows",
         path: "/api/v1/workflows",
-        about: "The workflows, with their numbers of phases and rules.",
         command: &["workflow", "list"],
         kinds: &["workflows"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "getWorkflow",
         path: "/api/v1/workflows/{workflow}",
         about: "The document of a workflow.",
@@ -570,45 +436,61 @@ pub static ROUTES: &[Route] = &[
         kinds: &["text"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "drawWorkflow",
         path: "/api/v1/workflows/{workflow}/diagram",
         about: "The diagram of a workflow, as text.",
         command: &["workflow", "diagram"],
         in_path: &[WORKFLOW],
-        arguments: &[Argument {
-            name: "format",
-            about: "The diagram language; default: mermaid.",
-            form: ArgumentForm::OneOf("--format", &["mermaid", "dot"]),
-            ..OPTIONAL
-        }],
+        arguments: &[Same("format")],
         kinds: &["text"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "checkWorkflow",
         path: "/api/v1/workflows/{workflow}/findings",
         about: "The problems in the document of a workflow.",
         command: &["workflow", "check"],
-        in_path: &[WORKFLOW],
+        in_path: &[ONE_WORKFLOW],
         kinds: &["findings"],
         ..GET
     },
-    Route {
+    RouteRow {
         name: "explainCode",
         path: "/api/v1/codes/{code}",
         about: "What a code of an error or a finding means, and what to do about it.",
         command: &["help"],
-        in_path: &[Argument {
-            name: "code",
-            about: "The code.",
-            is_required: true,
-            ..OPTIONAL
-        }],
+        in_path: &[Own(CODE)],
         kinds: &["code"],
         ..GET
     },
 ];
+
+/// The routes, for these commands. One whose command or argument is not there is left out.
+#[must_use]
+pub fn routes(commands: &CommandDescriptions) -> Vec<Arc<Route>> {
+    let routes = ROWS.iter().filter_map(|row| row.route(commands));
+    routes.map(Arc::new).collect()
+}
+
+impl RouteRow {
+    fn route(&self, commands: &CommandDescriptions) -> Option<Route> {
+        let command = commands.of(self.command)?;
+        Some(Route {
+            name: self.name,
+            path: self.path,
+            about: command.about_or(self.about),
+            writes: self.writes,
+            command: self.command,
+            in_path: command.arguments_of(self.in_path)?,
+            arguments: command.arguments_of(self.arguments)?,
+            kinds: self.kinds,
+            pages: self.pages,
+            is_tagged: self.is_tagged,
+            starts_run: self.starts_run,
+        })
+    }
+}
 
 impl Route {
     /// The words of the command for these arguments. Returns what is wrong if they are not accepted.
@@ -616,13 +498,13 @@ impl Route {
         command_line(
             self.name,
             self.command,
-            self.in_path.iter().chain(self.arguments),
+            self.in_path.iter().chain(&self.arguments),
             given,
         )
     }
 
     /// The argument with this name, in the query or the body.
-    pub(super) fn argument(&self, name: &str) -> Option<&'static Argument> {
+    pub(super) fn argument(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 
@@ -631,50 +513,5 @@ impl Route {
         self.in_path
             .iter()
             .any(|argument| argument.name == TASK.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-    use std::collections::BTreeSet;
-
-    /// What a client sends is never a program to start.
-    #[test]
-    fn no_route_names_an_executor() {
-        for route in ROUTES.iter().filter(|route| route.starts_run) {
-            let given = Map::from_iter([("task".to_owned(), json!("rm"))]);
-            let words = route.words(&given).expect("accepted");
-            assert_eq!(words[1..], ["--use=rm", "--"], "{}", route.name);
-        }
-    }
-
-    #[test]
-    fn paths_name_their_arguments_and_names_are_used_once() {
-        let names: BTreeSet<&str> = ROUTES.iter().map(|route| route.name).collect();
-        let places: BTreeSet<(bool, &str)> = ROUTES
-            .iter()
-            .map(|route| (route.writes, route.path))
-            .collect();
-        assert_eq!((names.len(), places.len()), (ROUTES.len(), ROUTES.len()));
-        for route in ROUTES {
-            let braced: Vec<&str> = route
-                .path
-                .split('/')
-                .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-                .collect();
-            let arguments: Vec<&str> = route.in_path.iter().map(|argument| argument.name).collect();
-            assert_eq!(braced, arguments, "{}", route.path);
-            assert!(
-                route.path.starts_with("/api/v1/") && route.about.ends_with('.'),
-                "{}",
-                route.path
-            );
-        }
-        assert_eq!(
-            OWNERS,
-            orch_core::workflow::Owner::ALL.map(orch_core::workflow::Owner::as_str)
-        );
     }
 }

@@ -6,7 +6,7 @@ use super::live::RunNews;
 use super::paging::Page;
 use super::problem::problem;
 use super::request;
-use super::routes::Route;
+use super::routes::{Route, routes};
 use super::started::{StartOutcome, StartedRuns, run_files};
 use super::{openapi, output};
 use crate::{CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms};
@@ -36,6 +36,8 @@ pub struct Service {
     pub runs: StartedRuns,
     /// Where changes of runs are told.
     pub(super) news: RunNews,
+    /// The routes, each of which is a command.
+    pub(super) routes: Vec<Arc<Route>>,
     /// The APIs that are served beside that of `orch`.
     pub(super) others: Vec<OtherApi>,
     /// Whether the server ends.
@@ -76,6 +78,7 @@ impl Service {
     ) -> Self {
         let queue = Arc::new(WorkQueue::new(QueueLimits::SERVER));
         Self {
+            routes: routes(&runner.commands()),
             runner,
             gate,
             events,
@@ -148,11 +151,7 @@ impl Service {
 }
 
 /// The answer to a request of a route.
-pub(super) async fn answer(
-    service: Arc<Service>,
-    route: &'static Route,
-    request: Request,
-) -> Response {
+pub(super) async fn answer(service: Arc<Service>, route: Arc<Route>, request: Request) -> Response {
     respond(service, route, request)
         .await
         .unwrap_or_else(problem)
@@ -160,13 +159,13 @@ pub(super) async fn answer(
 
 async fn respond(
     service: Arc<Service>,
-    route: &'static Route,
+    route: Arc<Route>,
     request: Request,
 ) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
     let asker = named(&parts)?;
     let mut page = Page::default();
-    let mut given = request::path_arguments(&mut parts, route).await?;
+    let mut given = request::path_arguments(&mut parts, &route).await?;
     for (name, text) in request::query(&parts.uri)? {
         if route.pages.is_some() && page.take(&name, &text).map_err(bad)? {
             continue;
@@ -339,7 +338,9 @@ pub(super) async fn health(uri: Uri) -> Response {
 pub(super) async fn described(State(service): State<Arc<Service>>, uri: Uri) -> Response {
     let document = async {
         request::no_query(&uri)?;
-        service.in_background(|_| Ok(openapi::openapi())).await
+        service
+            .in_background(|service| Ok(openapi::openapi(&service.routes)))
+            .await
     };
     document.await.map_or_else(problem, sent)
 }

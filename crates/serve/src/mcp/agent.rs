@@ -1,5 +1,6 @@
 //! Executes commands of `orch` for an agent.
 
+use super::tools::{AgentTool, tools};
 use crate::{CallTerms, CommandRunner};
 use orch_base::Period;
 use orch_engine::survey::{Error, Workspace};
@@ -47,6 +48,11 @@ impl Agent {
             .printed;
         (self.report)(&printed);
         printed
+    }
+
+    /// The tools that it has.
+    pub(super) fn tools(&self) -> Vec<AgentTool> {
+        tools(&self.runner.commands())
     }
 
     /// The repository as it is now. Returns an error if there is none that can be read.

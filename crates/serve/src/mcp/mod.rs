@@ -1,7 +1,7 @@
 //! The Model Context Protocol on stdin and stdout, for agents.
 //!
-//! A tool is a command of `orch` with `--json`: [`mod@tools`] says which, and how its arguments are written, and
-//! [`agent`] executes it in this process. So an agent gets the documents that the command line prints, and its
+//! A tool is a command of `orch` with `--json`: [`mod@tools`] says which; its arguments and what they mean are those of
+//! the command. [`agent`] executes it in this process. So an agent gets the documents that the command line prints, and its
 //! orders are checked as the command line checks them. The protocol is that of the crate `rmcp`. Its runtime exists
 //! only while a server runs.
 
@@ -16,7 +16,7 @@ mod tools;
 
 #[cfg(feature = "api")]
 pub(crate) use http::http;
-pub use tools::{TOOLS, ToolRow};
+pub use tools::{AgentTool, tools};
 
 use crate::{CommandRunner, QueueLimits, WorkQueue};
 use agent::Agent;

@@ -4,7 +4,7 @@ use super::agent::{Agent, document};
 use super::input::EndingInput;
 use super::news::{ResourceChange, ResourceNews};
 use super::resources;
-use super::tools::{TOOLS, ToolRow};
+use super::tools::AgentTool;
 use crate::{Excluded, WorkQueue, WorkTerms};
 use orch_base::locked;
 use orch_view::{Advice, ErrorView, line};
@@ -55,6 +55,7 @@ pub(super) async fn serve(server: OrchServer) -> Result<(), String> {
 #[derive(Clone)]
 pub(crate) struct OrchServer {
     agent: Agent,
+    tools: Arc<[AgentTool]>,
     news: ResourceNews,
     /// What waits and what is executed.
     queue: Arc<WorkQueue>,
@@ -74,6 +75,7 @@ impl OrchServer {
     pub(super) fn new(agent: Agent, queue: Arc<WorkQueue>) -> Self {
         Self {
             news: ResourceNews::new(agent.clone()),
+            tools: agent.tools().into(),
             agent,
             queue,
             is_connected: true,
@@ -141,7 +143,7 @@ impl ServerHandler for OrchServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(
-            TOOLS.iter().map(ToolRow::wire).collect(),
+            self.tools.iter().map(AgentTool::wire).collect(),
         ))
     }
 
@@ -150,8 +152,9 @@ impl ServerHandler for OrchServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = ToolRow::named(&request.name) else {
-            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let named = |tool: &&AgentTool| tool.name == request.name;
+        let Some(tool) = self.tools.iter().find(named) else {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
             let message = format!(
                 "there is no tool `{}`; the tools are {}",
                 request.name,
@@ -349,7 +352,7 @@ impl ServerHandler for OrchServer {
 }
 
 /// The result of a tool: the document that the command printed, or the text in it that is meant for the agent.
-fn answer(tool: &ToolRow, printed: String) -> CallToolResult {
+fn answer(tool: &AgentTool, printed: String) -> CallToolResult {
     let printed = printed.trim_end().to_owned();
     let Some(document) = document(&printed) else {
         return CallToolResult::success(vec![ContentBlock::text(printed)]);
