@@ -4,503 +4,331 @@ use super::Cli;
 use clap::{Command, CommandFactory};
 use orch_view::layout::wrap;
 
-/// A command with its examples: what to type, and what it does.
-type Examples = (&'static str, [(&'static str, &'static str); 2]);
+/// The examples of one command, the first of which begins with its name: what to type, and what it does.
+type Examples = [(&'static str, &'static str); 2];
 
 /// The groups of `orch --help` with their commands, in order.
 const GROUPS: [(&str, &[Examples]); 6] = [
     (
         "See what to do",
         &[
-            (
-                "status",
-                [
-                    ("orch status --owner human", "what waits for you"),
-                    ("orch status --everywhere --watch", "all branches, live"),
-                ],
-            ),
-            (
-                "suggest",
-                [
-                    ("orch suggest", "the most urgent tasks"),
-                    ("orch suggest t-1 --brief", "for an agent"),
-                ],
-            ),
-            (
-                "explain",
-                [
-                    ("orch explain t-1", "why it is where it is"),
-                    ("orch explain t-1 --at HEAD~3", "as it was"),
-                ],
-            ),
+            [
+                ("orch status --owner human", "what waits for you"),
+                ("orch status --everywhere --watch", "all branches, live"),
+            ],
+            [
+                ("orch suggest", "the most urgent tasks"),
+                ("orch suggest t-1 --brief", "for an agent"),
+            ],
+            [
+                ("orch explain t-1", "why it is where it is"),
+                ("orch explain t-1 --at HEAD~3", "as it was"),
+            ],
             #[cfg(feature = "board")]
-            (
-                "board",
-                [
-                    ("orch board --html board.html", "all tasks as one file"),
-                    ("orch board --html - 'team/*'", "some, on stdout"),
-                ],
-            ),
-            (
-                "log",
-                [
-                    ("orch log t-1", "its timeline"),
-                    ("orch log --json", "all steps, for a program"),
-                ],
-            ),
-            (
-                "diff",
-                [
-                    (
-                        "orch diff t-1 plan",
-                        "what is new since the plan was judged",
-                    ),
-                    ("orch diff t-1 plan --json", "for a program"),
-                ],
-            ),
+            [
+                ("orch board --html board.html", "all tasks as one file"),
+                ("orch board --html - 'team/*'", "some, on stdout"),
+            ],
+            [
+                ("orch log t-1", "its timeline"),
+                ("orch log --json", "all steps, for a program"),
+            ],
+            [
+                (
+                    "orch diff t-1 plan",
+                    "what is new since the plan was judged",
+                ),
+                ("orch diff t-1 plan --json", "for a program"),
+            ],
         ],
     ),
     (
         "Work on a task",
         &[
-            (
-                "new",
-                [
-                    ("orch new t-1", "create a task"),
-                    ("orch new t-1 --brief brief.md", "with what is wanted"),
-                ],
-            ),
-            (
-                "prompt",
-                [
-                    ("orch prompt t-1", "what to write"),
-                    ("orch prompt t-1 | claude -p", "let an agent do it"),
-                ],
-            ),
-            (
-                "draft",
-                [
-                    (
-                        "orch draft t-1",
-                        "write the file that comes next, to be filled in",
-                    ),
-                    ("orch draft t-1 plan --stdout", "print it"),
-                ],
-            ),
-            (
-                "schema",
-                [
-                    ("orch schema plan", "what a file must match"),
-                    ("orch schema plan --example", "a file that does"),
-                ],
-            ),
-            (
-                "next",
-                [
-                    ("orch next t-1", "apply what is due"),
-                    ("orch next 'team/*'", "for several tasks"),
-                ],
-            ),
-            (
-                "rename",
-                [
-                    ("orch rename t-1 t-2", "give it another id"),
-                    ("orch rename archive/t-1 t-1", "take it out of the archive"),
-                ],
-            ),
-            (
-                "archive",
-                [
-                    ("orch archive t-1", "a finished task"),
-                    (
-                        "orch archive t-1 --force 'given up'",
-                        "as a person, one that is not",
-                    ),
-                ],
-            ),
-            (
-                "check",
-                [
-                    ("orch check", "validate every task"),
-                    ("orch check --staged", "what is about to be committed"),
-                ],
-            ),
-            (
-                "watch",
-                [
-                    ("orch watch", "apply transitions as files change"),
-                    ("orch watch --once", "once, then exit"),
-                ],
-            ),
+            [
+                ("orch new t-1", "create a task"),
+                ("orch new t-1 --brief brief.md", "with what is wanted"),
+            ],
+            [
+                ("orch prompt t-1", "what to write"),
+                ("orch prompt t-1 | claude -p", "let an agent do it"),
+            ],
+            [
+                (
+                    "orch draft t-1",
+                    "write the file that comes next, to be filled in",
+                ),
+                ("orch draft t-1 plan --stdout", "print it"),
+            ],
+            [
+                ("orch schema plan", "what a file must match"),
+                ("orch schema plan --example", "a file that does"),
+            ],
+            [
+                ("orch next t-1", "apply what is due"),
+                ("orch next 'team/*'", "for several tasks"),
+            ],
+            [
+                ("orch rename t-1 t-2", "give it another id"),
+                ("orch rename archive/t-1 t-1", "take it out of the archive"),
+            ],
+            [
+                ("orch archive t-1", "a finished task"),
+                (
+                    "orch archive t-1 --force 'given up'",
+                    "as a person, one that is not",
+                ),
+            ],
+            [
+                ("orch check", "validate every task"),
+                ("orch check --staged", "what is about to be committed"),
+            ],
+            [
+                ("orch watch", "apply transitions as files change"),
+                ("orch watch --once", "once, then exit"),
+            ],
             #[cfg(feature = "repl")]
-            (
-                "repl",
-                [
-                    ("orch repl", "type commands at a prompt"),
-                    ("orch repl t-1 -c /next", "one, and exit"),
-                ],
-            ),
+            [
+                ("orch repl", "type commands at a prompt"),
+                ("orch repl t-1 -c /next", "one, and exit"),
+            ],
         ],
     ),
     (
         "Let agents work",
         &[
-            (
-                "run",
-                [
-                    ("orch run t-1 -- claude -p", "with this agent"),
-                    ("orch run t-1 --dry-run", "only say what it would do"),
-                ],
-            ),
-            (
-                "runs",
-                [
-                    ("orch runs", "the last run of every task"),
-                    ("orch runs --json", "for a program"),
-                ],
-            ),
-            (
-                "pause",
-                [
-                    ("orch pause t-1", "after the action in progress"),
-                    ("orch pause t-1 --json", "for a program"),
-                ],
-            ),
-            (
-                "resume",
-                [
-                    ("orch resume t-1", "continue"),
-                    ("orch resume t-1 -- claude -p", "with another agent"),
-                ],
-            ),
-            (
-                "stop",
-                [
-                    ("orch stop t-1", "end the run now"),
-                    ("orch stop t-1 --json", "for a program"),
-                ],
-            ),
-            (
-                "answer",
-                [
-                    ("orch answer t-1 rounds=3", "answer a question"),
-                    ("orch answer t-1 rounds=3 --dry-run", "only check it"),
-                ],
-            ),
-            (
-                "generate",
-                [
-                    ("orch generate loop-1", "more tasks for a development loop"),
-                    (
-                        "orch generate loop-1 --count 3 --tool codex",
-                        "at most three, by this executor",
-                    ),
-                ],
-            ),
+            [
+                ("orch run t-1 -- claude -p", "with this agent"),
+                ("orch run t-1 --dry-run", "only say what it would do"),
+            ],
+            [
+                ("orch runs", "the last run of every task"),
+                ("orch runs --json", "for a program"),
+            ],
+            [
+                ("orch pause t-1", "after the action in progress"),
+                ("orch pause t-1 --json", "for a program"),
+            ],
+            [
+                ("orch resume t-1", "continue"),
+                ("orch resume t-1 -- claude -p", "with another agent"),
+            ],
+            [
+                ("orch stop t-1", "end the run now"),
+                ("orch stop t-1 --json", "for a program"),
+            ],
+            [
+                ("orch answer t-1 rounds=3", "answer a question"),
+                ("orch answer t-1 rounds=3 --dry-run", "only check it"),
+            ],
+            [
+                ("orch generate loop-1", "more tasks for a development loop"),
+                (
+                    "orch generate loop-1 --count 3 --tool codex",
+                    "at most three, by this executor",
+                ),
+            ],
             #[cfg(feature = "mcp")]
-            (
-                "mcp",
-                [
-                    ("orch mcp", "what an agent's program starts"),
-                    ("orch -C ../other mcp", "for another repository"),
-                ],
-            ),
+            [
+                ("orch mcp", "what an agent's program starts"),
+                ("orch -C ../other mcp", "for another repository"),
+            ],
             #[cfg(feature = "api")]
-            (
-                "serve",
-                [
-                    ("orch serve", "at http://127.0.0.1:4747"),
-                    (
-                        "orch serve --listen 127.0.0.1:0 --read-only",
-                        "at any free port, without orders",
-                    ),
-                ],
-            ),
+            [
+                ("orch serve", "at http://127.0.0.1:4747"),
+                (
+                    "orch serve --listen 127.0.0.1:0 --read-only",
+                    "at any free port, without orders",
+                ),
+            ],
         ],
     ),
     (
         "Decide, as a person",
         &[
-            (
-                "approve",
-                [
-                    ("orch approve t-1", "let it continue"),
-                    ("orch approve t-1 --dry-run", "only show the step"),
-                ],
-            ),
-            (
-                "reject",
-                [
-                    ("orch reject t-1 --reason 'no test'", "send it back"),
-                    (
-                        "orch reject t-1 --reason 'wrong scope' --to planning",
-                        "to this phase",
-                    ),
-                ],
-            ),
-            (
-                "confirm",
-                [
-                    (
-                        "orch confirm t-1 plan --reason 'read again'",
-                        "the same bytes are right",
-                    ),
-                    (
-                        "orch confirm t-1 junit --reason 'a rerun' --json",
-                        "for a program",
-                    ),
-                ],
-            ),
-            (
-                "rollback",
-                [
-                    (
-                        "orch rollback t-1 --reason 'wrong scope'",
-                        "to the last consistent phase",
-                    ),
-                    (
-                        "orch rollback t-1 --to planning --reason 'wrong scope'",
-                        "to this phase",
-                    ),
-                ],
-            ),
-            (
-                "reopen",
-                [
-                    ("orch reopen t-1 --reason 'it came back'", "a finished task"),
-                    (
-                        "orch reopen t-1 --to planning --reason 'it came back'",
-                        "in this phase",
-                    ),
-                ],
-            ),
-            (
-                "undo",
-                [
-                    ("orch undo t-1", "take back the last order"),
-                    ("orch undo t-1 --dry-run", "only show what it takes back"),
-                ],
-            ),
+            [
+                ("orch approve t-1", "let it continue"),
+                ("orch approve t-1 --dry-run", "only show the step"),
+            ],
+            [
+                ("orch reject t-1 --reason 'no test'", "send it back"),
+                (
+                    "orch reject t-1 --reason 'wrong scope' --to planning",
+                    "to this phase",
+                ),
+            ],
+            [
+                (
+                    "orch confirm t-1 plan --reason 'read again'",
+                    "the same bytes are right",
+                ),
+                (
+                    "orch confirm t-1 junit --reason 'a rerun' --json",
+                    "for a program",
+                ),
+            ],
+            [
+                (
+                    "orch rollback t-1 --reason 'wrong scope'",
+                    "to the last consistent phase",
+                ),
+                (
+                    "orch rollback t-1 --to planning --reason 'wrong scope'",
+                    "to this phase",
+                ),
+            ],
+            [
+                ("orch reopen t-1 --reason 'it came back'", "a finished task"),
+                (
+                    "orch reopen t-1 --to planning --reason 'it came back'",
+                    "in this phase",
+                ),
+            ],
+            [
+                ("orch undo t-1", "take back the last order"),
+                ("orch undo t-1 --dry-run", "only show what it takes back"),
+            ],
         ],
     ),
     (
         "Prove and repair the record",
         &[
-            (
-                "audit",
-                [
-                    ("orch audit", "the whole history"),
-                    ("orch audit main..HEAD", "a branch"),
-                ],
-            ),
-            (
-                "recover",
-                [
-                    ("orch recover t-1", "rebuild a lost record"),
-                    ("orch recover t-1 --json", "for a program"),
-                ],
-            ),
-            (
-                "resolve",
-                [
-                    ("orch resolve", "every conflicted task"),
-                    ("orch resolve t-1", "this one"),
-                ],
-            ),
-            (
-                "hook",
-                [
-                    ("orch hook install", "check every commit"),
-                    ("orch hook status", "what is installed"),
-                ],
-            ),
+            [
+                ("orch audit", "the whole history"),
+                ("orch audit main..HEAD", "a branch"),
+            ],
+            [
+                ("orch recover t-1", "rebuild a lost record"),
+                ("orch recover t-1 --json", "for a program"),
+            ],
+            [
+                ("orch resolve", "every conflicted task"),
+                ("orch resolve t-1", "this one"),
+            ],
+            [
+                ("orch hook install", "check every commit"),
+                ("orch hook status", "what is installed"),
+            ],
         ],
     ),
     (
         "Set up",
         &[
-            (
-                "init",
-                [
-                    ("orch init", "write orch.toml and system/"),
-                    ("orch init --agent claude", "write what Claude Code reads"),
-                ],
-            ),
-            (
-                "workflow",
-                [
-                    ("orch workflow list", "what there is"),
-                    ("orch workflow check", "find problems in the documents"),
-                ],
-            ),
-            (
-                "trust",
-                [
-                    (
-                        "orch trust --show",
-                        "what orch may start, and whether it is trusted",
-                    ),
-                    ("orch trust", "trust it as it is now"),
-                ],
-            ),
-            (
-                "doctor",
-                [
-                    (
-                        "orch doctor",
-                        "what is wrong around the tasks, and what to type",
-                    ),
-                    ("orch doctor --fix", "repair what is safe to repair"),
-                ],
-            ),
-            (
-                "demo",
-                [
-                    ("orch demo", "a task's whole life"),
-                    ("orch demo sample", "in this directory"),
-                ],
-            ),
-            (
-                "completions",
-                [
-                    ("orch completions bash", "for `source <(…)` in ~/.bashrc"),
-                    ("orch completions fish | source", "in config.fish"),
-                ],
-            ),
-            (
-                "man",
-                [
-                    ("orch man next | man -l -", "read a page"),
-                    (
-                        "orch man --dir ~/.local/share/man/man1",
-                        "for `man orch-next`",
-                    ),
-                ],
-            ),
-            (
-                "help",
-                [
-                    ("orch help next", "the manual of a command"),
-                    ("orch help json-syntax", "what `error[json-syntax]` means"),
-                ],
-            ),
+            [
+                ("orch init", "write orch.toml and system/"),
+                ("orch init --agent claude", "write what Claude Code reads"),
+            ],
+            [
+                ("orch workflow list", "what there is"),
+                ("orch workflow check", "find problems in the documents"),
+            ],
+            [
+                (
+                    "orch trust --show",
+                    "what orch may start, and whether it is trusted",
+                ),
+                ("orch trust", "trust it as it is now"),
+            ],
+            [
+                (
+                    "orch doctor",
+                    "what is wrong around the tasks, and what to type",
+                ),
+                ("orch doctor --fix", "repair what is safe to repair"),
+            ],
+            [
+                ("orch demo", "a task's whole life"),
+                ("orch demo sample", "in this directory"),
+            ],
+            [
+                ("orch completions bash", "for `source <(…)` in ~/.bashrc"),
+                ("orch completions fish | source", "in config.fish"),
+            ],
+            [
+                ("orch man next | man -l -", "read a page"),
+                (
+                    "orch man --dir ~/.local/share/man/man1",
+                    "for `man orch-next`",
+                ),
+            ],
+            [
+                ("orch help next", "the manual of a command"),
+                ("orch help json-syntax", "what `error[json-syntax]` means"),
+            ],
         ],
     ),
 ];
 
-/// The subcommands of a command, with their examples.
-const SUBCOMMANDS: [(&str, &[Examples]); 2] = [
-    (
-        "workflow",
-        &[
-            (
-                "list",
-                [
-                    ("orch workflow list", "what there is, and where from"),
-                    ("orch workflow list --json", "for a program"),
-                ],
-            ),
-            (
-                "show",
-                [
-                    ("orch workflow show openspec", "read a document"),
-                    ("orch workflow show ccw-loop | less", "page by page"),
-                ],
-            ),
-            (
-                "check",
-                [
-                    ("orch workflow check", "every workflow"),
-                    ("orch workflow check article --json", "one, for a program"),
-                ],
-            ),
-            (
-                "fmt",
-                [
-                    ("orch workflow fmt", "redraw every diagram"),
-                    (
-                        "orch workflow fmt --check",
-                        "only say whether one is out of date",
-                    ),
-                ],
-            ),
-            (
-                "diagram",
-                [
-                    ("orch workflow diagram openspec", "as Mermaid"),
-                    (
-                        "orch workflow diagram openspec --format dot | dot -Tsvg",
-                        "as a picture",
-                    ),
-                ],
-            ),
-            (
-                "new",
-                [
-                    ("orch workflow new my-loop", "ask what it does"),
-                    (
-                        "orch workflow new my-loop --from skill-config.json",
-                        "from a configuration",
-                    ),
-                ],
-            ),
-        ],
-    ),
-    (
-        "hook",
-        &[
-            (
-                "install",
-                [
-                    ("orch hook install", "check every commit"),
-                    (
-                        "orch hook install --pre-commit --pre-push",
-                        "and every push",
-                    ),
-                ],
-            ),
-            (
-                "uninstall",
-                [
-                    ("orch hook uninstall", "restore the hooks that were there"),
-                    ("orch hook uninstall --json", "for a program"),
-                ],
-            ),
-            (
-                "status",
-                [
-                    ("orch hook status", "what is installed"),
-                    ("orch hook status --json", "for a program"),
-                ],
-            ),
-            (
-                "prepare-commit-msg",
-                [
-                    (
-                        "orch hook prepare-commit-msg .git/COMMIT_EDITMSG",
-                        "name the task of the branch",
-                    ),
-                    (
-                        "orch hook prepare-commit-msg .git/COMMIT_EDITMSG message",
-                        "of a message that was given with -m",
-                    ),
-                ],
-            ),
-            (
-                "commit-msg",
-                [
-                    (
-                        "orch hook commit-msg .git/COMMIT_EDITMSG",
-                        "after the editor",
-                    ),
-                    (
-                        "orch -C repository hook commit-msg .git/COMMIT_EDITMSG",
-                        "of a repository elsewhere",
-                    ),
-                ],
-            ),
-        ],
-    ),
+/// The examples of subcommands.
+const SUBCOMMANDS: &[Examples] = &[
+    [
+        ("orch workflow list", "what there is, and where from"),
+        ("orch workflow list --json", "for a program"),
+    ],
+    [
+        ("orch workflow show openspec", "read a document"),
+        ("orch workflow show ccw-loop | less", "page by page"),
+    ],
+    [
+        ("orch workflow check", "every workflow"),
+        ("orch workflow check article --json", "one, for a program"),
+    ],
+    [
+        ("orch workflow fmt", "redraw every diagram"),
+        (
+            "orch workflow fmt --check",
+            "only say whether one is out of date",
+        ),
+    ],
+    [
+        ("orch workflow diagram openspec", "as Mermaid"),
+        (
+            "orch workflow diagram openspec --format dot | dot -Tsvg",
+            "as a picture",
+        ),
+    ],
+    [
+        ("orch workflow new my-loop", "ask what it does"),
+        (
+            "orch workflow new my-loop --from skill-config.json",
+            "from a configuration",
+        ),
+    ],
+    [
+        ("orch hook install", "check every commit"),
+        (
+            "orch hook install --pre-commit --pre-push",
+            "and every push",
+        ),
+    ],
+    [
+        ("orch hook uninstall", "restore the hooks that were there"),
+        ("orch hook uninstall --json", "for a program"),
+    ],
+    [
+        ("orch hook status", "what is installed"),
+        ("orch hook status --json", "for a program"),
+    ],
+    [
+        (
+            "orch hook prepare-commit-msg .git/COMMIT_EDITMSG",
+            "name the task of the branch",
+        ),
+        (
+            "orch hook prepare-commit-msg .git/COMMIT_EDITMSG message",
+            "of a message that was given with -m",
+        ),
+    ],
+    [
+        (
+            "orch hook commit-msg .git/COMMIT_EDITMSG",
+            "after the editor",
+        ),
+        (
+            "orch -C repository hook commit-msg .git/COMMIT_EDITMSG",
+            "of a repository elsewhere",
+        ),
+    ],
 ];
 
 /// The template of `orch --help`: the groups take the place of clap's flat list.
@@ -520,9 +348,12 @@ pub fn command_line() -> Command {
         .copied()
         .collect();
     let command = command.mut_subcommands(|sub| {
-        let below = SUBCOMMANDS.iter().find(|(name, _)| *name == sub.get_name());
-        let below = below.map_or(&[][..], |(_, examples)| examples);
-        with_examples(sub, &commands).mut_subcommands(|sub| with_examples(sub, below))
+        let name = sub.get_name().to_owned();
+        let sub = with_examples(sub, &[name.as_str()], &commands);
+        sub.mut_subcommands(|below| {
+            let below_name = below.get_name().to_owned();
+            with_examples(below, &[name.as_str(), below_name.as_str()], SUBCOMMANDS)
+        })
     });
     command
         .help_template(TEMPLATE)
@@ -530,12 +361,28 @@ pub fn command_line() -> Command {
         .before_long_help(groups)
 }
 
-/// A command with those of these examples that are its own.
-fn with_examples(command: Command, all: &[Examples]) -> Command {
-    match all.iter().find(|(name, _)| *name == command.get_name()) {
-        Some((_, examples)) => command.after_long_help(examples_text(examples)),
+/// A command with those of these examples that begin with its words.
+fn with_examples(command: Command, words: &[&str], all: &[Examples]) -> Command {
+    match all.iter().find(|examples| begins_with(examples, words)) {
+        Some(examples) => command.after_long_help(examples_text(examples)),
         None => command,
     }
+}
+
+fn begins_with(examples: &Examples, words: &[&str]) -> bool {
+    let first = words_of(examples).take(words.len());
+    first.eq(words.iter().copied())
+}
+
+/// The words of the first example, after the name of the program.
+fn words_of(examples: &Examples) -> impl Iterator<Item = &'static str> + use<> {
+    let [(typed, _), _] = *examples;
+    typed.split(' ').skip(1)
+}
+
+/// The command of these examples.
+fn name_of(examples: &Examples) -> &'static str {
+    words_of(examples).next().unwrap_or_default()
 }
 
 /// The groups as text: each command with its first sentence.
@@ -543,7 +390,7 @@ fn groups(command: &Command) -> String {
     let mut out = String::new();
     for (heading, commands) in GROUPS {
         out.push_str(&format!("{heading}:\n"));
-        for (name, _) in commands {
+        for name in commands.iter().map(name_of) {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             // 80 columns hold the name and the text; the rest of the text continues below its beginning.
@@ -581,11 +428,12 @@ mod tests {
             .map(Command::get_name);
         let shown: Vec<&str> = shown.collect();
         let listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
-        let named: Vec<&str> = listed.clone().map(|(name, _)| *name).collect();
+        let named: Vec<&str> = listed.clone().map(name_of).collect();
         assert_eq!(shown, named);
-        for (name, examples) in listed {
+        for examples in listed {
             for (typed, _) in examples {
-                assert_eq!(parsed(typed).subcommand_name(), Some(*name), "{typed}");
+                let name = name_of(examples);
+                assert_eq!(parsed(typed).subcommand_name(), Some(name), "{typed}");
             }
         }
     }
@@ -603,18 +451,17 @@ mod tests {
             }
         }
         let mut named = Vec::new();
-        for (parent, subs) in SUBCOMMANDS {
-            for (sub, examples) in subs {
-                named.push(format!("{parent} {sub}"));
-                for (typed, _) in examples {
-                    let parsed = parsed(typed);
-                    let (name, below) = parsed.subcommand().expect("a command");
-                    assert_eq!(
-                        (name, below.subcommand_name()),
-                        (parent, Some(*sub)),
-                        "{typed}"
-                    );
-                }
+        for examples in SUBCOMMANDS {
+            let path: Vec<&str> = words_of(examples).take(2).collect();
+            named.push(path.join(" "));
+            for (typed, _) in examples {
+                let parsed = parsed(typed);
+                let (name, below) = parsed.subcommand().expect("a command");
+                assert_eq!(
+                    [Some(name), below.subcommand_name()],
+                    [Some(path[0]), Some(path[1])],
+                    "{typed}"
+                );
             }
         }
         shown.sort_unstable();
@@ -625,14 +472,8 @@ mod tests {
     /// A line means the same without the commands that it does not name.
     #[test]
     fn a_command_is_parsed_without_the_others() {
-        let examples = GROUPS
-            .iter()
-            .flat_map(|(_, commands)| *commands)
-            .flat_map(|(_, examples)| examples);
-        let below = SUBCOMMANDS
-            .iter()
-            .flat_map(|(_, subs)| *subs)
-            .flat_map(|(_, examples)| examples);
+        let examples = GROUPS.iter().flat_map(|(_, commands)| *commands).flatten();
+        let below = SUBCOMMANDS.iter().flatten();
         let odd = [
             "orch",
             "orch --json",
