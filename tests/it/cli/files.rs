@@ -207,10 +207,7 @@ fn checks_see_a_forged_or_misused_file_task() {
     // An honest edit is checked where it is staged, and is judged.
     record(&world, "docs/adr/0001.md", "accepted");
     world.git(&["add", "-A"]);
-    world
-        .orch(&["check", "--staged"])
-        .succeeds()
-        .reports("1 task: no problem");
+    world.orch(&["check", "--staged"]).succeeds();
     world.git(&["commit", "-q", "-m", "Accept"]);
     // A state by hand is not.
     let state = world
