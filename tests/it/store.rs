@@ -203,7 +203,7 @@ fn a_plain_index_is_kept_true_without_the_git_command() {
         .env("PATH", "/nowhere")
         .output()
         .expect("orch runs");
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index"));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("git ls-files"));
     assert_eq!(world.phase("t"), "plan_review");
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(mine(&world), before);

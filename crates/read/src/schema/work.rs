@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn work_that_grows_with_the_depth_of_a_document_is_limited() {
         let tree = json!({"type": "object", "properties": {"n": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
-        let schema = Schema::compile("s.json", &tree.to_string())
-            .ok()
-            .expect("a schema");
+        let Ok(schema) = Schema::compile("s.json", &tree.to_string()) else {
+            panic!("a schema");
+        };
         let nested =
             |levels: usize, last: Value| (0..levels).fold(last, |inner, _| json!({ "n": inner }));
         for (levels, told) in [(3, true), (18, true), (60, false)] {
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn plain_schemas_are_not_measured() {
         let plain = json!({"items": {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}});
-        let work = SchemaWork::of("s.json", "", &plain)
-            .ok()
-            .expect("little work");
+        let Ok(work) = SchemaWork::of("s.json", "", &plain) else {
+            panic!("little work");
+        };
         assert!(!work.grows);
         assert_eq!(work.effort(&json!([{"a": null}])), Effort::Tell);
     }
