@@ -136,7 +136,7 @@ impl CodeParts<'_> {
             if boundary.contains(&digest(id)) {
                 return Ok(None);
             }
-            if let Some(commit) = self.told_of(id, code)? {
+            if let Some(commit) = self.code_commit(id, code)? {
                 since.commits.push(commit);
                 oldest = Some(id);
             }
@@ -225,32 +225,32 @@ impl CodeParts<'_> {
         Ok(newest)
     }
 
-    /// Whether one of the commits that the second has and the first lacks tells of one of these parts: it changed the
+    /// Whether one of the commits that the second has and the first lacks concerns one of these parts: it changed the
     /// part, or changed nothing and names a task. Returns an error if git cannot read the history.
-    pub fn tells_of_code(
+    pub fn concerns_code(
         &self,
         [before, after]: [Digest; 2],
         code: &[CodePart<'_>],
     ) -> Result<bool, Error> {
-        let mut tells = false;
+        let mut concerns = false;
         self.history.walk_between(after, Some(before), |commit| {
-            tells = self.tells_of_any(commit.id(), code)?;
-            Ok(!tells)
+            concerns = self.concerns_any(commit.id(), code)?;
+            Ok(!concerns)
         })?;
-        Ok(tells)
+        Ok(concerns)
     }
 
-    /// Whether a commit tells of one of these parts.
-    fn tells_of_any(&self, commit: Oid, code: &[CodePart<'_>]) -> Result<bool, Error> {
+    /// Whether a commit concerns one of these parts.
+    fn concerns_any(&self, commit: Oid, code: &[CodePart<'_>]) -> Result<bool, Error> {
         for part in code {
-            if self.told_of(commit, part)?.is_some() {
+            if self.code_commit(commit, part)?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// The only parent of a commit that makes no difference to what rests on these parts: the commit tells of none of
+    /// The only parent of a commit that makes no difference to what rests on these parts: the commit concerns none of
     /// them, and it is a step that `orch` recorded, or leaves the directories with all tasks, `bases`, as they were.
     /// `None` for any other commit. Returns an error if git cannot read it.
     pub fn quiet_parent(
@@ -266,7 +266,7 @@ impl CodeParts<'_> {
         let [parent] = parents[..] else {
             return Ok(None);
         };
-        if !self.objects.has(parent)? || self.tells_of_any(read.id(), code)? {
+        if !self.objects.has(parent)? || self.concerns_any(read.id(), code)? {
             return Ok(None);
         }
         let before = self.objects.source_at(parent);
@@ -285,7 +285,7 @@ impl CodeParts<'_> {
 
     /// The description of a commit if it changed this part, or changed nothing at all and names a task; otherwise `None`.
     /// Cached.
-    pub(super) fn told_of(
+    pub(super) fn code_commit(
         &self,
         id: Oid,
         code: &CodePart<'_>,
@@ -299,7 +299,7 @@ impl CodeParts<'_> {
             return Ok(known);
         }
         let commit = self.objects.find_commit(id)?;
-        let told = if self.changes_part(&commit, code)? {
+        let described = if self.changes_part(&commit, code)? {
             Some(CodeCommit::of(&commit))
         } else if self.is_empty(&commit)? {
             Some(CodeCommit::of(&commit)).filter(|named| !named.tasks.is_empty())
@@ -311,8 +311,8 @@ impl CodeParts<'_> {
             .entry(code.name.clone())
             .or_default()
             .commits
-            .insert(digest(id), told.clone());
-        Ok(told)
+            .insert(digest(id), described.clone());
+        Ok(described)
     }
 
     /// Whether a commit changes nothing: its only parent has the same tree.

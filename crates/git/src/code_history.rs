@@ -140,7 +140,7 @@ impl<'s> CodeParts<'s> {
         asked: &CodeQuestion<'_>,
         code: &CodePart<'_>,
     ) -> Result<Result<CodeHistory, UnknownCode>, Error> {
-        told(CodeWalk::new(*self, asked, code).and_then(|walk| walk.history()))
+        split_unknown(CodeWalk::new(*self, asked, code).and_then(|walk| walk.history()))
     }
 
     /// Whether a commit that the base contains changed the code and names the task, so that the base says nothing about
@@ -171,7 +171,7 @@ impl<'s> CodeParts<'s> {
             }
             Ok(false)
         });
-        Ok(told(found)?.ok())
+        Ok(split_unknown(found)?.ok())
     }
 
     /// Whether a commit that changed code names the task. Returns an error if git cannot read the commit.
@@ -304,11 +304,11 @@ impl Refs<'_> {
     /// The reference that a symbolic reference names.
     fn symbolic(&self, name: &str) -> Result<Option<String>, Error> {
         if let RefStorage::Tables(_) = &self.references {
-            let told = self
+            let printed = self
                 .git
                 .git(&["symbolic-ref", "-q", name], &[])
                 .unwrap_or_default();
-            let target = String::from_utf8_lossy(&told).trim().to_owned();
+            let target = String::from_utf8_lossy(&printed).trim().to_owned();
             return Ok(Some(target).filter(|target| !target.is_empty()));
         }
         match self.objects.repo.find_reference(name) {
@@ -323,7 +323,7 @@ impl Refs<'_> {
 }
 
 /// What was found, or why it cannot be known.
-fn told<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
+fn split_unknown<T>(found: Result<T, Failed>) -> Result<Result<T, UnknownCode>, Error> {
     match found {
         Ok(found) => Ok(Ok(found)),
         Err(Failed::Unknown(why)) => Ok(Err(why)),
@@ -468,7 +468,7 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn changes_code(&self, id: Oid) -> Result<bool, Failed> {
-        Ok(self.parts.told_of(id, self.code)?.is_some())
+        Ok(self.parts.code_commit(id, self.code)?.is_some())
     }
 
     fn is_named_by(&self, commit: &GitCommit<'_>) -> Result<bool, Failed> {
@@ -548,13 +548,13 @@ impl<'a> CodeWalk<'a> {
     }
 
     fn change(&self, id: Oid, is_own: bool) -> Result<Option<ChangeCommit>, Failed> {
-        let Some(told) = self.parts.told_of(id, self.code)? else {
+        let Some(changing) = self.parts.code_commit(id, self.code)? else {
             return Ok(None);
         };
         let files = self.files_of(id)?;
         Ok(Some(ChangeCommit {
-            id: told.id,
-            subject: told.subject,
+            id: changing.id,
+            subject: changing.subject,
             files,
             is_own,
         }))

@@ -204,10 +204,10 @@ impl GitSettings<'_> {
     /// Returns an error if git fails.
     pub fn merge_attribute(&self, path: &RepoPath) -> Result<Option<String>, Error> {
         // libgit2 falls back to attributes in the index where the file in the work tree has none.
-        let told = self
+        let printed = self
             .git
             .git(&["check-attr", "-z", "merge", "--", path.as_str()], &[])?;
-        let value = told.split(|byte| *byte == 0).nth(2).unwrap_or_default();
+        let value = printed.split(|byte| *byte == 0).nth(2).unwrap_or_default();
         let is_name = !matches!(value, b"set" | b"unset" | b"unspecified" | b"");
         Ok(is_name.then(|| String::from_utf8_lossy(value).into_owned()))
     }

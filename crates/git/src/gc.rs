@@ -164,8 +164,8 @@ impl Transactions<'_> {
     /// Whether a `git gc` with this process number deletes only objects that are older than any commit in the making.
     /// One of which nobody can tell does not.
     fn spares_young(&self, id: u32) -> bool {
-        let told = |what: &str| fs::read(format!("/proc/{id}/{what}")).ok();
-        let (Some(arguments), Some(environment)) = (told("cmdline"), told("environ")) else {
+        let read = |what: &str| fs::read(format!("/proc/{id}/{what}")).ok();
+        let (Some(arguments), Some(environment)) = (read("cmdline"), read("environ")) else {
             return false;
         };
         let environment = String::from_utf8_lossy(&environment);

@@ -138,9 +138,9 @@ pub fn git_version() -> Result<String, Error> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let told = answer(command, &["version"], &[])?;
-    let told = String::from_utf8_lossy(&told);
-    Ok(told.trim().trim_start_matches("git version ").to_owned())
+    let printed = answer(command, &["version"], &[])?;
+    let printed = String::from_utf8_lossy(&printed);
+    Ok(printed.trim().trim_start_matches("git version ").to_owned())
 }
 
 /// Whether git opens the repository around a directory, which it refuses to do if that belongs to somebody else and no

@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_amends_is_told_from_others() {
-        let told = |line: &str| amends(line.split(' ').map(str::to_owned));
+        let answer = |line: &str| amends(line.split(' ').map(str::to_owned));
         for (line, expected) in [
             ("commit -m x", Some(false)),
             ("commit --amend", Some(true)),
@@ -361,13 +361,13 @@ mod tests {
             ("rebase -i", None),
             ("", None),
         ] {
-            assert_eq!(told(line), expected, "{line}");
+            assert_eq!(answer(line), expected, "{line}");
         }
     }
 
     #[test]
     fn a_command_of_git_is_told_from_its_options() {
-        let told = |line: &str| parts(line.split(' ').map(str::to_owned));
+        let answer = |line: &str| parts(line.split(' ').map(str::to_owned));
         for (line, place, command) in [
             ("commit -m log", "", "commit"),
             ("-C a -C b commit -C x", "a/b", "commit"),
@@ -382,13 +382,13 @@ mod tests {
             ("commit-tree", "", "commit-tree"),
         ] {
             assert_eq!(
-                told(line),
+                answer(line),
                 Some((place.into(), command.to_owned())),
                 "{line}"
             );
         }
         for line in ["-C commit", "--version", "-c commit"] {
-            assert_eq!(told(line), None, "{line}");
+            assert_eq!(answer(line), None, "{line}");
         }
     }
 }

@@ -62,9 +62,9 @@ impl SideWork {
     /// Begins to sync what a file or a directory contains now, unless it is missing.
     pub(super) fn add(&self, path: PathBuf) {
         self.begin(move || {
-            let tell =
+            let warn =
                 |error: &Error| tracing::warn!(path = %path.display(), error = error.logged(), "cannot sync");
-            sync_one(&path).inspect_err(tell)
+            sync_one(&path).inspect_err(warn)
         });
     }
 

@@ -176,8 +176,8 @@ impl Identity<'_> {
                 .map_err(libgit2)?,
         );
         let commit = self.signed_commit("orch: is this signature trusted?", empty, None)?;
-        let told = self.signatures(&[digest(commit)])?;
-        Ok(matches!(told.first(), Some(Signature::Good { .. })))
+        let verdicts = self.signatures(&[digest(commit)])?;
+        Ok(matches!(verdicts.first(), Some(Signature::Good { .. })))
     }
 
     /// git's verdict on the signatures of these commits. Starts git at most once. Returns an error if git
@@ -199,13 +199,13 @@ impl Identity<'_> {
             "--format=%H%x00%G?%x00%GS",
         ];
         let answer = self.git.git(&format, signed.as_bytes())?;
-        let told: HashMap<Digest, Signature> = String::from_utf8_lossy(&answer)
+        let verdicts: HashMap<Digest, Signature> = String::from_utf8_lossy(&answer)
             .lines()
             .filter_map(verdict)
             .collect();
         Ok(commits
             .iter()
-            .map(|commit| told.get(commit).cloned().unwrap_or(Signature::None))
+            .map(|commit| verdicts.get(commit).cloned().unwrap_or(Signature::None))
             .collect())
     }
 

@@ -74,7 +74,7 @@ impl GitUpdate {
     /// Notes which lock the process holds. If that fails, a lock that both processes leave stays until a person removes
     /// it.
     fn keep_note(&self) {
-        let Some((process, lock)) = self.process.as_ref().zip(told_of(&self.lock)) else {
+        let Some((process, lock)) = self.process.as_ref().zip(identity_of(&self.lock)) else {
             return;
         };
         let note = format!("{} {lock}", process.id());
@@ -119,7 +119,7 @@ fn place_of(file: &Path) -> Option<(u64, u64)> {
 
 /// What tells a lock file from every other one: its device, its number and when it was made, and the namespace in which
 /// processes have their numbers. `None` if the system does not say all of it.
-fn told_of(lock: &Path) -> Option<String> {
+fn identity_of(lock: &Path) -> Option<String> {
     let found = lock.symlink_metadata().ok()?;
     let made = found
         .created()
@@ -174,7 +174,8 @@ impl Index<'_> {
         let Some((process, lock)) = note.split_once(' ') else {
             return false;
         };
-        durable::is_dead(process) && told_of(&self.index_lock()).is_some_and(|held| held == lock)
+        durable::is_dead(process)
+            && identity_of(&self.index_lock()).is_some_and(|held| held == lock)
     }
 
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](orch_base::Code) if it cannot

@@ -85,7 +85,7 @@ impl HeadMove<'_> {
                 .snapshot(|snapshot| {
                     store
                         .code()
-                        .tells_of_code(between, &snapshot.code_parts(workflow))
+                        .concerns_code(between, &snapshot.code_parts(workflow))
                 })
                 .unwrap_or(true)
         };
