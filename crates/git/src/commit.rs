@@ -1,4 +1,5 @@
-//! Commits a batch: first builds the objects, then moves the branch, then updates files and index.
+//! Commits a batch: builds the objects, prepares the index and the files, then replaces the index, moves the branch and
+//! places the files. The README of this crate has the steps.
 
 use super::durable::Prepared;
 use super::gc::GcLock;
@@ -157,7 +158,7 @@ impl NewObjects {
     }
 }
 
-/// Permission to commit: holds the lock; HEAD has not moved since it began.
+/// Permission to commit: holds the lock. If HEAD moves meanwhile, nothing is committed.
 pub struct Transaction<'s> {
     pub(super) parts: Transactions<'s>,
     head: Head,
@@ -225,6 +226,8 @@ impl<'s> Transactions<'s> {
         self.layout.refuse_bare()?;
         let head = self.refs.head()?;
         self.vet(&head)?;
+        self.refs
+            .wait_for_reference(head.branch.as_deref().unwrap_or("HEAD"))?;
         // Looking at every process is slow, and it is done again before the branch moves.
         if self.message_is_open() {
             self.refuse_open_commit()?;
@@ -401,6 +404,7 @@ impl<'s> Transaction<'s> {
         plan.begin(&journal.index, parts.layout.own_directory()?)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
         plan.wait()?;
+        parts.refs.wait_for_reference(&journal.reference)?;
         let index = parts
             .index
             .lock_planned(plan, &changes, &journal.index)

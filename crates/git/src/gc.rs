@@ -72,7 +72,7 @@ impl Transactions<'_> {
         Ok(())
     }
 
-    /// Takes the lock. Waits for it as [`Self::wait_for_gc`] does, and for another `orch` as long as for its commit.
+    /// Takes the lock. Waits for `git gc` as [`Self::wait_for_gc`] does, and for another `orch` as long as for its lock.
     /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
         let mut wait = self.index.patience(Duration::from_secs(5));
@@ -190,6 +190,11 @@ fn may_set_expiry(variable: &str) -> bool {
     }
 }
 
+/// Whether git reads an option as `--prune`: it knows one by the beginning of its name.
+fn is_short_for_prune(name: &str) -> bool {
+    name.len() > "--".len() && "--prune".starts_with(name)
+}
+
 /// Whether `git gc` with these arguments keeps unreachable objects for a day or longer, where `expiry` is the setting
 /// `gc.pruneExpire`. See git-gc(1) for the arguments and the default, two weeks.
 fn keeps_days<'a>(arguments: impl Iterator<Item = &'a str>, expiry: Option<&'a str>) -> bool {
@@ -197,7 +202,9 @@ fn keeps_days<'a>(arguments: impl Iterator<Item = &'a str>, expiry: Option<&'a s
     for argument in arguments {
         if argument == "--no-prune" {
             expiry = "never";
-        } else if let Some(given) = argument.strip_prefix("--prune=") {
+        } else if let Some((name, given)) = argument.split_once('=')
+            && is_short_for_prune(name)
+        {
             expiry = given;
         } else if argument == "-c" || argument.starts_with("--config-env") {
             return false;
@@ -342,6 +349,8 @@ mod tests {
             ("git gc --prune=2.weeks.ago", Some("now"), true),
             ("git gc --prune=now", None, false),
             ("git gc --prune=all", None, false),
+            ("git gc --pru=now", None, false),
+            ("git gc --p=now", None, false),
             ("git gc --prune=1.hour.ago", None, false),
             ("git gc --prune=0.days.ago", None, false),
             ("git gc --prune=2026-01-01", None, false),

@@ -90,6 +90,7 @@ pub use message::{Messages, trailers};
 pub use objects::Objects;
 use orch_base::{Diagnostic, Digest, Error, Patterns};
 use orch_files::io_error;
+pub use patch::patch;
 pub use references::{BranchTip, Refs};
 pub use removals::{Removal, Removals};
 pub use side_work::SideWork;
@@ -413,7 +414,7 @@ impl Store {
         }
     }
 
-    /// What commits batches.
+    /// Commits batches of transitions.
     #[must_use]
     pub fn transactions(&self) -> Transactions<'_> {
         Transactions {

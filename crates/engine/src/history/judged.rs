@@ -112,7 +112,7 @@ pub fn judged(
         let patch = match &held {
             // This clone does not have it.
             Some(None) => None,
-            held => store.patch(
+            held => orch_git::patch(
                 &path,
                 held.as_ref().and_then(Option::as_deref),
                 now.as_deref(),
