@@ -463,7 +463,13 @@ impl<'s> Transaction<'s> {
             None => parts.index.lock_written_index(&journal.index)?,
         };
         objects.keep();
-        if let Err(error) = branch.commit() {
+        // `git switch -c` takes no lock of the index.
+        let moved = match parts.refs.head() {
+            Ok(head) if head == self.head => branch.commit(),
+            Ok(_) => Err(Error::moved()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = moved {
             // Whoever takes the entries back takes over the lock, so that git does not commit them.
             index.into_iter().for_each(IndexLock::leave);
             return Err(error);

@@ -11,11 +11,11 @@
 //! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work
 //! tree, know whether its owner lives.
 
-use super::environment::settings;
 use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
 use super::{Error, Transactions};
 use orch_files::{Directory, io_error, open_regular};
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -33,6 +33,17 @@ const LOCK: &str = "gc.pid.lock";
 const MOMENT: u32 = 200;
 /// How often what is left is removed to take the lock.
 const MOST_LEFT: u32 = 100;
+/// The options of `git gc` that say nothing about when objects are deleted.
+const HARMLESS: [&str; 8] = [
+    "--aggressive",
+    "--auto",
+    "--cruft",
+    "--detach",
+    "--no-detach",
+    "--no-quiet",
+    "--quiet",
+    "-q",
+];
 /// For how long git keeps unreachable objects unless somebody says otherwise.
 const DEFAULT_EXPIRY: &str = "2.weeks.ago";
 /// For how long the file is believed if it names another host, such as one outside a container: as long as git does.
@@ -147,7 +158,7 @@ impl Transactions<'_> {
         let is_young =
             written.is_ok_and(|written| written.elapsed().map_or(true, |age| age < FOREIGN));
         match (process.parse().ok(), host) {
-            (Some(id), _) if collects(id) && self.spares_young(id) => GcState::Sparing(file),
+            (Some(id), _) if collects(id) && self.spares_young(id, &file) => GcState::Sparing(file),
             (Some(id), _) if collects(id) => {
                 GcState::Collecting(format!("`git gc` (process {process}) is running"))
             }
@@ -163,51 +174,82 @@ impl Transactions<'_> {
 
     /// Whether a `git gc` with this process number deletes only objects that are older than any commit in the making.
     /// One of which nobody can tell does not.
-    fn spares_young(&self, id: u32) -> bool {
-        let read = |what: &str| fs::read(format!("/proc/{id}/{what}")).ok();
-        let (Some(arguments), Some(environment)) = (read("cmdline"), read("environ")) else {
+    fn spares_young(&self, id: u32, gc_file: &File) -> bool {
+        let of_gc = |what: &str| fs::read(format!("/proc/{id}/{what}")).ok();
+        let own = fs::read("/proc/self/environ").ok();
+        let (Some(arguments), Some(environment), Some(own)) =
+            (of_gc("cmdline"), of_gc("environ"), own)
+        else {
             return false;
         };
-        let environment = String::from_utf8_lossy(&environment);
-        let has_settings = environment.split('\0').any(may_set_expiry);
-        let Ok(settings) = settings(&self.objects.repo) else {
-            return false;
-        };
-        let expiry = settings.get_str("gc.pruneExpire").ok();
-        let arguments = String::from_utf8_lossy(&arguments);
-        !has_settings && keeps_days(arguments.split('\0'), expiry)
-    }
-}
-
-/// Whether a variable may give git another expiry than the settings: another file of settings, or a setting of its own
-/// (`git -c` is handed down as one).
-fn may_set_expiry(variable: &str) -> bool {
-    let name = variable.split('=').next().unwrap_or_default();
-    match name.strip_prefix("GIT_CONFIG") {
-        None | Some("_COUNT" | "_NOSYSTEM") => false,
-        Some("" | "_GLOBAL" | "_SYSTEM") => true,
-        Some(_) => variable.to_lowercase().contains("prune"),
-    }
-}
-
-/// Whether git reads an option as `--prune`: it knows one by the beginning of its name.
-fn is_short_for_prune(name: &str) -> bool {
-    name.len() > "--".len() && "--prune".starts_with(name)
-}
-
-/// Whether `git gc` with these arguments keeps unreachable objects for a day or longer, where `expiry` is the setting
-/// `gc.pruneExpire`. See git-gc(1) for the arguments and the default, two weeks.
-fn keeps_days<'a>(arguments: impl Iterator<Item = &'a str>, expiry: Option<&'a str>) -> bool {
-    let mut expiry = expiry.unwrap_or(DEFAULT_EXPIRY);
-    for argument in arguments {
-        if argument == "--no-prune" {
-            expiry = "never";
-        } else if let Some((name, given)) = argument.split_once('=')
-            && is_short_for_prune(name)
+        // What decides about its settings has to be the same here: its variables, its work tree, and the files as they
+        // were when it began.
+        let works_here = fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|at| {
+            at.starts_with(self.layout.root) || at.starts_with(self.objects.repo.path())
+        });
+        if !works_here
+            || variables_of_settings(&environment) != variables_of_settings(&own)
+            || self.has_newer_settings(gc_file)
         {
-            expiry = given;
-        } else if argument == "-c" || argument.starts_with("--config-env") {
             return false;
+        }
+        // git fails if there is none.
+        let expiry = self.git.git(&["config", "--get", "gc.pruneExpire"], &[]);
+        let expiry = match expiry {
+            Ok(expiry) => Some(String::from_utf8_lossy(&expiry).trim().to_owned()),
+            Err(_) if self.git.git(&["config", "--list", "-z"], &[]).is_ok() => None,
+            Err(_) => return false,
+        };
+        keeps_days(&arguments, expiry.as_deref())
+    }
+
+    /// Whether the settings of the repository may have been changed since a `git gc` wrote its file.
+    fn has_newer_settings(&self, gc_file: &File) -> bool {
+        let begun = gc_file.metadata().and_then(|file| file.modified());
+        let Ok(begun) = begun else {
+            return true;
+        };
+        let own = self.objects.repo.path().join("config.worktree");
+        let files = [self.objects.repo.commondir().join("config"), own];
+        files.iter().any(|file| match file.metadata() {
+            Ok(file) => file.modified().map_or(true, |changed| changed >= begun),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        })
+    }
+}
+
+/// The variables in an environment, as `/proc` shows it, that decide which settings git reads.
+fn variables_of_settings(environment: &[u8]) -> BTreeSet<&[u8]> {
+    let variables = environment.split(|byte| *byte == 0);
+    let is_meant = |variable: &&[u8]| {
+        [
+            "HOME=",
+            "XDG_CONFIG_HOME=",
+            "GIT_CONFIG",
+            "GIT_DIR=",
+            "GIT_WORK_TREE=",
+        ]
+        .iter()
+        .any(|name| variable.starts_with(name.as_bytes()))
+    };
+    variables.filter(is_meant).collect()
+}
+
+/// Whether a command line, with a null byte after each word, is one of `git gc` that keeps unreachable objects for a day or
+/// longer, where `expiry` is the setting `gc.pruneExpire`. See git-gc(1) for the default, two weeks. git takes an option by
+/// the beginning of its name, so every word that is not known as it stands may be a dangerous one.
+fn keeps_days(command_line: &[u8], expiry: Option<&str>) -> bool {
+    let line = String::from_utf8_lossy(command_line);
+    let mut words = line.trim_end_matches('\0').split('\0').skip(1);
+    let mut expiry = expiry.unwrap_or(DEFAULT_EXPIRY);
+    if words.next() != Some("gc") {
+        return false;
+    }
+    for word in words {
+        match word.strip_prefix("--prune=") {
+            Some(given) => expiry = given,
+            None if HARMLESS.contains(&word) => {}
+            None => return false,
         }
     }
     let words: Vec<&str> = expiry.split(['.', ' ']).collect();
@@ -320,29 +362,13 @@ fn gc_is_busy(holder: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{keeps_days, may_set_expiry};
-
-    #[test]
-    fn a_variable_may_set_the_expiry() {
-        for (variable, expected) in [
-            ("HOME=/prune", false),
-            ("GIT_CONFIG_COUNT=1", false),
-            ("GIT_CONFIG_KEY_0=gc.autoDetach", false),
-            ("GIT_CONFIG_KEY_0=gc.pruneExpire", true),
-            ("GIT_CONFIG_PARAMETERS='gc.pruneexpire'='now'", true),
-            ("GIT_CONFIG_GLOBAL=/dev/null", true),
-        ] {
-            assert_eq!(may_set_expiry(variable), expected, "{variable}");
-        }
-    }
+    use super::{keeps_days, variables_of_settings};
 
     #[test]
     fn only_a_collector_that_keeps_objects_for_days_is_no_danger() {
         for (arguments, expiry, expected) in [
             ("git gc", None, true),
             ("git gc --auto --quiet", None, true),
-            ("git gc --prune", None, true),
-            ("git gc --no-prune", Some("now"), true),
             ("git gc", Some("3.days.ago"), true),
             ("git gc", Some("1 month ago"), true),
             ("git gc", Some("never"), true),
@@ -350,15 +376,33 @@ mod tests {
             ("git gc --prune=now", None, false),
             ("git gc --prune=all", None, false),
             ("git gc --pru=now", None, false),
-            ("git gc --p=now", None, false),
+            ("git gc --prun now", None, false),
             ("git gc --prune=1.hour.ago", None, false),
             ("git gc --prune=0.days.ago", None, false),
             ("git gc --prune=2026-01-01", None, false),
+            ("git gc --expire-to=x", None, false),
             ("git gc", Some("now"), false),
             ("git -c gc.pruneExpire=now gc", None, false),
+            ("git -C elsewhere gc", None, false),
+            ("git maintenance run", None, false),
         ] {
-            let held = keeps_days(arguments.split(' '), expiry);
+            let line = format!("{}\0", arguments.replace(' ', "\0"));
+            let held = keeps_days(line.as_bytes(), expiry);
             assert_eq!(held, expected, "{arguments} {expiry:?}");
+        }
+    }
+
+    #[test]
+    fn other_variables_of_settings_are_other_settings() {
+        let own = b"HOME=/a\0PATH=/b\0GIT_CONFIG_COUNT=1\0";
+        for (other, is_same) in [
+            (&b"GIT_CONFIG_COUNT=1\0PATH=/c\0HOME=/a\0"[..], true),
+            (b"HOME=/b\0GIT_CONFIG_COUNT=1\0", false),
+            (b"HOME=/a\0", false),
+            (b"HOME=/a\0GIT_CONFIG_COUNT=1\0XDG_CONFIG_HOME=/x\0", false),
+        ] {
+            let is_equal = variables_of_settings(other) == variables_of_settings(own);
+            assert_eq!(is_equal, is_same, "{}", String::from_utf8_lossy(other));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Runs `between` when the branch has moved, and then places the files.
@@ -173,19 +173,22 @@ fn the_index_is_not_locked_while_the_branch_is_waited_for() {
     assert!(error.to_string().contains("main.lock"), "{error}");
 }
 
-/// A process that looks like `git gc` with these arguments, until it is dropped.
+/// A process that looks like `git gc`, until it is dropped.
 struct Collector(Child);
 
 impl Collector {
-    fn begin(repo: &Repo, arguments: &[&str]) -> Self {
+    fn begin(repo: &Repo) -> Self {
         let program = repo.path("git-collector");
         if !program.exists() {
-            fs::copy("/bin/sleep", &program).expect("copied");
+            fs::copy("/bin/sh", &program).expect("copied");
+            // A shell takes `gc` for the name of a script. It reads on until its pipe is closed.
+            repo.write("gc", "read -r nothing\n");
         }
         #[expect(clippy::disallowed_methods, reason = "no git, but what looks like one")]
         let child = Command::new(program)
-            .args(arguments)
-            .env_clear()
+            .arg("gc")
+            .current_dir(repo.path("."))
+            .stdin(Stdio::piped())
             .spawn()
             .expect("started");
         // The system gives a process its name a moment after it has begun.
@@ -193,7 +196,8 @@ impl Collector {
         while !fs::read(&name).expect("a name").starts_with(b"git-") {
             std::thread::yield_now();
         }
-        repo.write(".git/gc.pid", &format!("{} {}\n", child.id(), own_host()));
+        let file = format!("{} {}\n", child.id(), own_host());
+        repo.write(".git/gc.pid", &file);
         Self(child)
     }
 }
@@ -219,8 +223,7 @@ fn a_collector_that_spares_young_objects_holds_no_commit_up() {
         removes: Vec::new(),
         moves: Vec::new(),
     };
-    // GNU sleep takes several times.
-    let sparing = Collector::begin(&repo, &["600"]);
+    let sparing = Collector::begin(&repo);
     made_and_moved(&repo.store(), planned("one"), || (), || ());
     assert!(lock.exists(), "the file is that of git");
     drop(sparing);
@@ -228,7 +231,7 @@ fn a_collector_that_spares_young_objects_holds_no_commit_up() {
     // Nobody knows whether another one came in between.
     let store = repo.store();
     let transaction = store.transactions().begin().expect("begun");
-    let sparing = Collector::begin(&repo, &["600"]);
+    let sparing = Collector::begin(&repo);
     let gc = store.transactions().lock_gc().expect("locked");
     let planned = [planned("two")];
     let built = transaction
@@ -248,7 +251,7 @@ fn a_collector_that_spares_young_objects_holds_no_commit_up() {
     repo.git(&["config", "gc.pruneExpire", "now"]);
     let mut store = repo.store();
     store.options_mut().wait = Some(Duration::ZERO);
-    let _sparing = Collector::begin(&repo, &["600"]);
+    let _sparing = Collector::begin(&repo);
     let error = store.transactions().begin().err().expect("refused");
     assert_eq!(error.class(), Class::Busy, "{error}");
 }

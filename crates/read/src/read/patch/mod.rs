@@ -103,8 +103,31 @@ struct PatchHeader {
     kind: HeaderKind,
     /// The file that it names; `None` if it names two.
     name: Option<String>,
+    /// The names as they stand there.
+    written: String,
     /// The line that announces content.
     awaits: Option<usize>,
+}
+
+impl PatchHeader {
+    /// Whether the lines `--- OLD` and `+++ NEW` are of the file that the header names. `git apply` changes the file that
+    /// they name.
+    fn is_of(&self, old: &str, new: &str) -> bool {
+        let sides = Sides::of(side(old), side(new));
+        match self.kind {
+            HeaderKind::Git if sides.is_one_sided() => {
+                sides.both() == Vec::from_iter(self.name.clone())
+            }
+            HeaderKind::Git => self.written == format!("{} {}", before_tab(old), before_tab(new)),
+            HeaderKind::Named => self.name.as_ref().is_some_and(|name| sides.are_of(name)),
+            HeaderKind::Index => true,
+        }
+    }
+}
+
+/// The name in a line `--- NAME` as it is written, without a time.
+fn before_tab(name: &str) -> &str {
+    name.split('\t').next().unwrap_or(name)
 }
 
 /// The lines of a diff, and what the lines before `at` hold.
@@ -211,9 +234,15 @@ impl<'t> PatchReader<'t> {
             .header
             .as_ref()
             .is_some_and(|header| header.kind != HeaderKind::Index && header.name.is_some());
+        let is_of_header = is_named
+            && self
+                .header
+                .as_ref()
+                .is_some_and(|header| header.is_of(old, new));
         if is_named {
             self.name_the_file();
-        } else {
+        }
+        if !is_of_header {
             let is_git = self
                 .header
                 .take()
@@ -339,7 +368,16 @@ impl<'t> PatchReader<'t> {
     /// Reads the values of properties, which are no lines of a file.
     fn properties(&mut self) -> Result<(), PatchCutAt> {
         while let Some(line) = self.next() {
-            if line.starts_with("Index: ") || line.starts_with("diff ") {
+            let is_file = line.starts_with("--- ")
+                && self
+                    .lines
+                    .get(self.at + 1)
+                    .is_some_and(|next| next.starts_with("+++ "))
+                && self
+                    .lines
+                    .get(self.at + 2)
+                    .is_some_and(|next| is_hunk(next));
+            if is_file || line.starts_with("Index: ") || line.starts_with("diff ") {
                 return Ok(());
             }
             self.at += 1;
@@ -366,11 +404,11 @@ impl<'t> PatchReader<'t> {
             .strip_prefix("diff --cc ")
             .or_else(|| line.strip_prefix("diff --combined "));
         if let Some(names) = line.strip_prefix("diff --git ") {
-            self.begin(HeaderKind::Git, header_name(names))?;
+            self.begin(HeaderKind::Git, header_name(names), names)?;
         } else if let Some(name) = named {
-            self.begin(HeaderKind::Named, Some(unquoted(name)))?;
+            self.begin(HeaderKind::Named, Some(unquoted(name)), name)?;
         } else if let Some(name) = line.strip_prefix("diff ").and_then(hg_name) {
-            self.begin(HeaderKind::Named, Some(name.to_owned()))?;
+            self.begin(HeaderKind::Named, Some(name.to_owned()), name)?;
         } else if let Some(name) = line.strip_prefix("Index: ")
             && self.next().is_some_and(|next| next.starts_with(RULER))
         {
@@ -378,7 +416,7 @@ impl<'t> PatchReader<'t> {
                 .iter()
                 .find_map(|said| name.strip_suffix(said))
                 .unwrap_or(name);
-            self.begin(HeaderKind::Index, Some(name.to_owned()))?;
+            self.begin(HeaderKind::Index, Some(name.to_owned()), name)?;
         } else if let Some(name) = line.strip_prefix("* Unmerged path ") {
             self.add(unquoted(name));
         } else if let Some(name) = submodule(line) {
@@ -424,7 +462,12 @@ impl<'t> PatchReader<'t> {
     }
 
     /// Begins the header of a change.
-    fn begin(&mut self, kind: HeaderKind, name: Option<String>) -> Result<(), PatchCutAt> {
+    fn begin(
+        &mut self,
+        kind: HeaderKind,
+        name: Option<String>,
+        written: &str,
+    ) -> Result<(), PatchCutAt> {
         // `Index: NAME` may stand before `diff --git X Y`, which says more.
         if kind != HeaderKind::Index
             && self
@@ -438,7 +481,12 @@ impl<'t> PatchReader<'t> {
         }
         self.end_header()?;
         let awaits = (kind != HeaderKind::Index).then_some(self.at);
-        self.header = Some(PatchHeader { kind, name, awaits });
+        self.header = Some(PatchHeader {
+            kind,
+            name,
+            written: written.to_owned(),
+            awaits,
+        });
         self.has_file = false;
         Ok(())
     }
@@ -572,6 +620,67 @@ mod tests {
         @@ -1,2 +1,3 @@\n one\n--- old\n+++ new\n+more\ndiff --git a/gone b/gone\ndeleted file mode 100644\n\
         --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\ndiff --git \"a/\\303\\244\" \"b/\\303\\244\"\n\
         rename from old name\nrename to new name\n";
+
+    /// `git apply` changes what `---` and `+++` name, whatever stands above them.
+    #[test]
+    fn no_header_hides_the_file_that_is_changed() {
+        let of = |name: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x\n+y\n");
+        let binary = "diff --git a/ok.bin b/ok.bin\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZPo000310RR91\n\n\
+            literal 1\nIcmZPo000310RR91\n\n";
+        for (text, expected) in [
+            (
+                format!("diff --git a/ok.txt b/ok.txt\n{}", of("ok.txt")),
+                vec!["ok.txt"],
+            ),
+            (
+                format!(
+                    "diff --git a/ok.txt b/ok.txt\nindex 1..2 100644\n{}",
+                    of("secret.rs")
+                ),
+                vec!["ok.txt", "secret.rs"],
+            ),
+            (
+                format!(
+                    "diff --git a/ok.txt b/ok.txt\nold mode 100644\nnew mode 100755\nprose\n{}",
+                    of("secret.rs")
+                ),
+                vec!["ok.txt", "secret.rs"],
+            ),
+            (
+                format!("diff --git a/ok.txt b/ok.txt\n{}", of("src/ok.txt")),
+                vec!["ok.txt", "src/ok.txt"],
+            ),
+            (
+                format!("diff --cc ok.txt\n{}", of("ok.txt")),
+                vec!["ok.txt"],
+            ),
+            (
+                format!("{}diff --cc ok.txt\n{}", of("ok.txt"), of("ok2.txt")),
+                vec!["ok.txt", "ok2.txt"],
+            ),
+            (
+                format!("diff -r 0123456789ab ok.txt\n{}", of("secret.rs")),
+                vec!["ok.txt", "secret.rs"],
+            ),
+            (
+                format!(
+                    "{}\nProperty changes on: ok.txt\n{}",
+                    of("ok.txt"),
+                    of("secret.rs")
+                ),
+                vec!["ok.txt", "secret.rs"],
+            ),
+            (
+                format!("{binary}Property changes on: x\n{}", of("secret.rs")),
+                vec!["ok.bin", "secret.rs"],
+            ),
+        ] {
+            let path = RepoPath::new("p").expect("valid");
+            let found = read(&path, text.as_bytes());
+            let data = found.data.unwrap_or_else(|| panic!("refused: {text}"));
+            assert_eq!(data["files"], json!(expected), "{text}");
+        }
+    }
 
     #[test]
     fn reads_files_and_counts() {

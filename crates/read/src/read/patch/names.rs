@@ -21,6 +21,17 @@ impl Sides {
         Self { old, new }
     }
 
+    /// Whether the file is added or removed.
+    pub(super) fn is_one_sided(&self) -> bool {
+        self.old == NOTHING || self.new == NOTHING
+    }
+
+    /// Whether both are this name, with one component before it at most.
+    pub(super) fn are_of(&self, name: &str) -> bool {
+        let is_of = |side: &str| side == NOTHING || side == name || without(side, 1) == Some(name);
+        is_of(&self.old) && is_of(&self.new)
+    }
+
     /// The file, if both names are of one file.
     fn one(&self) -> Option<String> {
         if self.old == NOTHING {
