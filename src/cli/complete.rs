@@ -68,7 +68,8 @@ struct Line {
 
 /// The script that lets a shell ask. Returns an error if the shell has none.
 pub(super) fn script(shell: Shell) -> io::Result<String> {
-    let (name, mut script) = (shell.to_string(), Vec::new());
+    let name = shell.to_string();
+    let mut script = Vec::new();
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&name) else {
         return Err(io::ErrorKind::Unsupported.into());
@@ -94,7 +95,8 @@ pub(super) fn run(
         .skip(1)
         .cloned()
         .collect();
-    let (shells, mut out) = (Shells::builtins(), Vec::new());
+    let shells = Shells::builtins();
+    let mut out = Vec::new();
     let Some(shell) = shells.completer(&name) else {
         return ExitCode::Usage as u8;
     };
@@ -428,7 +430,8 @@ mod tests {
     /// A new argument completes to something, or is listed here.
     #[test]
     fn every_argument_with_a_value_completes_or_is_free() {
-        let (mut unknown, mut free) = (Vec::new(), Vec::new());
+        let mut unknown = Vec::new();
+        let mut free = Vec::new();
         let mut commands = vec![command_line()];
         while let Some(command) = commands.pop() {
             for argument in command

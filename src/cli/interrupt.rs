@@ -76,8 +76,10 @@ impl Interrupts {
             let Ok(mut signals) = Signals::new(heard) else {
                 return;
             };
-            let (instead, run) = (self.instead.clone(), Arc::clone(&self.run));
-            let (gate, is_childs) = (self.gate.clone(), Arc::clone(&self.is_childs));
+            let instead = self.instead.clone();
+            let run = Arc::clone(&self.run);
+            let gate = self.gate.clone();
+            let is_childs = Arc::clone(&self.is_childs);
             #[cfg(feature = "repl")]
             let program = Arc::clone(&self.program);
             // A thread that cannot start drops `signals`, and with it the handlers.
@@ -138,7 +140,8 @@ impl Interrupts {
     /// a line editor reads the end of a terminal again and again.
     #[cfg(feature = "repl")]
     pub(super) fn end_with_terminal(&self) {
-        let (run, gate) = (Arc::clone(&self.run), self.gate.clone());
+        let run = Arc::clone(&self.run);
+        let gate = self.gate.clone();
         thread::spawn(move || {
             if orch_engine::run::wait_for_hang_up() {
                 end(&locked(&run), &gate);
@@ -188,7 +191,8 @@ mod tests {
 
     #[test]
     fn only_a_signal_that_somebody_means_ends_the_process_at_once() {
-        let (soon, late) = (Duration::ZERO, REPEAT);
+        let soon = Duration::ZERO;
+        let late = REPEAT;
         for (first, signal, later, is_repeated) in [
             (SIGINT, SIGINT, soon, false),
             (SIGTERM, SIGINT, soon, false),

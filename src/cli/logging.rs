@@ -226,7 +226,8 @@ impl LogScreen {
     fn new(ui: &Ui) -> Option<Self> {
         let (send, receive) = sync_channel(WAITING);
         let missed = Arc::new(AtomicUsize::new(0));
-        let (shown, lost) = (ui.clone(), Arc::clone(&missed));
+        let shown = ui.clone();
+        let lost = Arc::clone(&missed);
         match thread::Builder::new().spawn(move || show(&shown, &receive, &lost)) {
             Ok(_) => Some(Self { send, missed }),
             Err(error) => {

@@ -248,7 +248,8 @@ pub fn run(
         &ui,
     ));
     let pager = Pager::of(!cli.global.no_pager, start.clone(), &variable);
-    let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
+    let at_terminal = std::io::stdin().is_terminal();
+    let process = Some(std::process::id());
     let variables = Variables::of(variable.clone());
     let caller = Caller {
         at_terminal,
@@ -258,8 +259,11 @@ pub fn run(
     };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let wait = cli.command.as_ref().and_then(Command::wait);
-    let (global, whole_ids, later) = (cli.global, false, None);
-    let (settings, group) = (None, None);
+    let global = cli.global;
+    let whole_ids = false;
+    let later = None;
+    let settings = None;
+    let group = None;
     let context = Context {
         caller,
         start,
@@ -278,10 +282,8 @@ pub fn run(
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),
         Err(failure) => {
-            let (exit, code) = (
-                failure.exit() as u8,
-                failure.code().map(|code| code.as_str()),
-            );
+            let exit = failure.exit() as u8;
+            let code = failure.code().map(|code| code.as_str());
             tracing::warn!(exit, code, "orch exits");
         }
     }

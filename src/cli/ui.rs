@@ -61,7 +61,8 @@ impl Ui {
     /// Decides colour and width for stdout and stderr.
     #[must_use]
     pub fn new(colour: Colour, quiet: bool, no_color: bool) -> Self {
-        let (out, err) = (Term::stdout(), Term::stderr());
+        let out = Term::stdout();
+        let err = Term::stderr();
         let coloured = |term: &Term| match colour {
             Colour::Always => true,
             Colour::Never => false,

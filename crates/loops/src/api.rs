@@ -313,7 +313,9 @@ impl Loops<'_> {
     }
 
     fn list(&self, query: &[(String, String)]) -> Result<LoopAnswer, Error> {
-        let (mut limit, mut offset, mut status) = (LIMIT, 0, None);
+        let mut limit = LIMIT;
+        let mut offset = 0;
+        let mut status = None;
         for (name, value) in query {
             let number = |least| {
                 let number = value.parse().ok().filter(|number| *number >= least);
@@ -380,7 +382,8 @@ impl Loops<'_> {
             .collect();
         let word = random(4).map_err(|error| Error::new(Code::Io, error.to_string()))?;
         let id = format!("loop-v2-{}-{word}", stamp.trim_end_matches('Z'));
-        let (workflow, titled) = (format!("--workflow={WORKFLOW}"), format!("--title={title}"));
+        let workflow = format!("--workflow={WORKFLOW}");
+        let titled = format!("--title={title}");
         self.execute(&["new", &workflow, &titled, "--", &id])?;
         if !settings.is_empty() {
             self.give(&id, &settings, None).map_err(|error| {

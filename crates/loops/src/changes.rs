@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_differs_is_told_and_nothing_else() {
-        let (a, b) = (task("a", 0, "x"), task("b", 1, "y"));
+        let a = task("a", 0, "x");
+        let b = task("b", 1, "y");
         let both = one("paused", &[a.clone(), b.clone()]);
         let shown = |before: &KnownLoops, now: &KnownLoops| -> Vec<String> {
             let short = |message: Value| {

@@ -67,7 +67,8 @@ impl Loops<'_> {
         let ended = generations.clone();
         let published = news.clone();
         let events = service.events.clone();
-        let (runner, name) = (service.runner.clone(), id.to_owned());
+        let runner = service.runner.clone();
+        let name = id.to_owned();
         let started = service.runs.start_without_run(
             &service.runner,
             self.caller.clone(),

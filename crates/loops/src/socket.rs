@@ -96,7 +96,8 @@ async fn follow(
 
 /// Compares the loops after each event, and tells what differs, until no client listens or the server ends.
 async fn compare(state: Arc<LoopState>, mut before: KnownLoops) {
-    let (mut events, mut stop) = (state.service.events.heard(), state.service.stop.clone());
+    let mut events = state.service.events.heard();
+    let mut stop = state.service.stop.clone();
     loop {
         tokio::select! {
             _ = stop.wait_for(|is_stopped| *is_stopped) => return,

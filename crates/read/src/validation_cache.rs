@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn a_truncated_line_is_ignored() {
         let home = tempfile::tempdir().expect("a directory");
-        let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
+        let content = Digest::of_blob(b"a");
+        let schema = Digest::of_blob(b"s");
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
         std::fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
         assert!(

@@ -83,7 +83,8 @@ impl WorkQueue {
     /// Nothing is done yet.
     pub fn new(limits: QueueLimits) -> Self {
         let of = |permits| Arc::new(Semaphore::new(permits));
-        let (places, at_once) = (of(limits.at_once + limits.waiting), of(limits.at_once));
+        let places = of(limits.at_once + limits.waiting);
+        let at_once = of(limits.at_once);
         Self {
             limits,
             places,

@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_hint_of_an_event_is_for_where_it_is_typed() {
-        let (task, reason) = ("t".to_owned(), "a merge is open".to_owned());
+        let task = "t".to_owned();
+        let reason = "a merge is open".to_owned();
         let mut held = Happening::Held {
             task,
             reason,

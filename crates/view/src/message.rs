@@ -453,7 +453,8 @@ Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
     #[test]
     fn a_message_of_several_steps_lists_each_with_its_trailers() {
         let workflow = samples::workflow();
-        let (create, advance) = (samples::create(), samples::advance());
+        let create = samples::create();
+        let advance = samples::advance();
         let template = CommitSubject::default();
         let tasks = ["a-1", "a-1", "b", "c", "d"].map(|id| TaskId::new(id).expect("valid"));
         let transitions = [&create, &advance, &create, &create, &create];

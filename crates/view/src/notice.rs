@@ -108,7 +108,8 @@ mod tests {
             .text
         };
         let run = |ending| {
-            let (id, reason) = ("1-2".to_owned(), "nothing\nhas changed".to_owned());
+            let id = "1-2".to_owned();
+            let reason = "nothing\nhas changed".to_owned();
             Some(EndedRun {
                 id,
                 ending,

@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn a_transition_is_a_line_and_a_send_back_can_be_undone() {
         let workflow = samples::workflow();
-        let (task, place) = (samples::task(), samples::place());
+        let task = samples::task();
+        let place = samples::place();
         let text = |transition: &Transition, commit, width| {
             let applied = AppliedView {
                 task: &task,

@@ -208,7 +208,8 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             author,
             ..
         } = &*commit;
-        let (parent, author) = (parents.first().copied(), author.clone());
+        let parent = parents.first().copied();
+        let author = author.clone();
         let commit = AuditCommit {
             id: *id,
             parent,

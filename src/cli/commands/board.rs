@@ -94,7 +94,8 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
         return Err(refused(args, "it names a directory"));
     }
     let named = context.start.join(&args.html);
-    let (above, name) = (durable::parent(&named), named.file_name());
+    let above = durable::parent(&named);
+    let name = named.file_name();
     let target = match (named.canonicalize(), name) {
         (Ok(there), _) => there,
         (Err(_), Some(name)) => {

@@ -29,7 +29,9 @@ pub fn run(args: &DoctorArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let workspace = context.bare_workspace()?;
     context.show_looks(&workspace, None, ui);
     let patient = Patient::of(&workspace, context);
-    let (mut rows, mut problems, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut problems = Vec::new();
+    let mut fixed = Vec::new();
     for check in &CHECKS {
         let mut examined = (check.examine)(&patient).unwrap_or_else(unexamined);
         if let Some(repair) = check.repair.filter(|_| args.fix) {

@@ -116,7 +116,8 @@ pub fn run(args: &GenerateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, 
 
 /// What the executor is shown of the state. Returns an error if the task is no loop, or has no list yet.
 fn shown(sight: &Sight) -> Result<Vec<(String, Value)>, Error> {
-    let (workflow, id) = (sight.workflow(), &sight.task.id);
+    let workflow = sight.workflow();
+    let id = &sight.task.id;
     if workflow.name.as_str() != WORKFLOW {
         let message = format!(
             "`{id}` is not a loop: its workflow is `{}`, not `{WORKFLOW}`",

@@ -40,7 +40,8 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         }
         None => (gather::named(&workspace, &args.tasks)?, Vec::new()),
     };
-    let (mut read, mut faults) = (Vec::new(), Vec::new());
+    let mut read = Vec::new();
+    let mut faults = Vec::new();
     for (task, story) in tasks
         .iter()
         .zip(orch_engine::history::stories(&workspace, &tasks)?)

@@ -110,7 +110,9 @@ fn several(
     };
     context.show_looks(workspace, None, ui);
     let writer = context.writer(workspace);
-    let (mut due, mut outcomes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut due = Vec::new();
+    let mut outcomes = Vec::new();
+    let mut problems = Vec::new();
     let looked = workspace
         .crew()
         .look_at_each(tasks, LookDepth::Whole, |_, _, looked| looked);

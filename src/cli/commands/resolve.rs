@@ -99,7 +99,8 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         gather::named(&workspace, &args.tasks)?
     };
-    let (chosen, new_id) = (args.chosen(), args.new_id());
+    let chosen = args.chosen();
+    let new_id = args.new_id();
     if let (Some(_), [_, another, ..]) = (new_id, tasks.as_slice()) {
         let message = format!("an id is for one task, and `{}` is another", another.id);
         return Err(Error::new(Code::Usage, message).into());
@@ -221,7 +222,8 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
 fn split_row(task: &TaskRef, which: NewIdFor<'_>, split: &SplitRecord) -> Resolution {
     let phase = |sight: &Sight| sight.decision.phase.as_ref().map(ToString::to_string);
     let sides = [&split.kept, &split.moved].map(|sight| phase(sight).unwrap_or_default());
-    let (id, moved) = (&task.id, &split.moved.task.id);
+    let id = &task.id;
+    let moved = &split.moved.task.id;
     let [kept_as, moved_as] = &split.created_as;
     Resolution {
         settled: split.kept.require_whole_record().is_ok(),

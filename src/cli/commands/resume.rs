@@ -29,7 +29,8 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     if matches!(controlled, Controlled::Sent(_) | Controlled::Nothing) {
         return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);
     }
-    let (command, trust) = (args.command.clone(), args.trust_once);
+    let command = args.command.clone();
+    let trust = args.trust_once;
     if trust {
         context.writer(&workspace).authority().refuse_agent(&[
             "orch",

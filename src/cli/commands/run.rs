@@ -94,10 +94,14 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
 
 /// The lines of the steps that a run would record.
 fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
-    let (task, workflow) = (&end.sight.task, end.sight.workflow());
-    let (id, place) = (&task.id, &task.place);
+    let task = &end.sight.task;
+    let workflow = end.sight.workflow();
+    let id = &task.id;
+    let place = &task.place;
     let line = |transition| {
-        let (entry, commit, shares_commit) = (None, None, false);
+        let entry = None;
+        let commit = None;
+        let shares_commit = false;
         let view = AppliedView {
             task: id,
             place,
@@ -184,7 +188,8 @@ struct RunTerminal<'a> {
 
 impl Attendant for RunTerminal<'_> {
     fn begins(&mut self, stop: &StopFlag) {
-        let (flag, say) = (stop.clone(), self.live.voice());
+        let flag = stop.clone();
+        let say = self.live.voice();
         self.context.interrupts.drives(stop.clone());
         self.context.interrupts.instead(move || {
             flag.stop();

@@ -64,7 +64,9 @@ fn print(
             .webhook
             .map(|webhook| (webhook.url, webhook.secret))
             .unzip();
-        let (name, command, trusted) = (one.name, one.command, one.is_trusted);
+        let name = one.name;
+        let command = one.command;
+        let trusted = one.is_trusted;
         TrustLine {
             name,
             command,

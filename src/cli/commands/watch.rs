@@ -119,7 +119,9 @@ fn once(
 
 /// What starts the programs of `[[notify]]`, unless nothing happens for sure.
 fn notifier(args: &WatchArgs, context: &Context, ui: &Ui) -> Option<Notifier> {
-    let (ui, json, clock) = (ui.clone(), context.global.json, context.caller.clock);
+    let ui = ui.clone();
+    let json = context.global.json;
+    let clock = context.caller.clock;
     let report: FaultSink = Arc::new(move |finding| {
         let happening = Happening::Finding {
             finding: Box::new(Finding::of(&finding)),

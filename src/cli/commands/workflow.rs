@@ -128,11 +128,9 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if context.global.json {
         let line =
             |(name, title, counts, origin): (String, String, Option<(usize, usize)>, String)| {
-                let (valid, phases, rules) = (
-                    counts.is_some(),
-                    counts.map(|counts| counts.0),
-                    counts.map(|counts| counts.1),
-                );
+                let valid = counts.is_some();
+                let phases = counts.map(|counts| counts.0);
+                let rules = counts.map(|counts| counts.1);
                 WorkflowLine {
                     name,
                     title,

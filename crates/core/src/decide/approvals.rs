@@ -397,7 +397,8 @@ mod tests {
                     .map(str::to_owned)
                     .collect::<Vec<String>>()
             };
-            let (asked, people) = (words(asked), words(people));
+            let asked = words(asked);
+            let people = words(people);
             let found = assigned(&asked, &people, &teams);
             assert_eq!(
                 found.into_iter().cloned().collect::<Vec<_>>(),

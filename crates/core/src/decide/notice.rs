@@ -112,7 +112,9 @@ mod tests {
             (DutyKind::Transition, RunTurn::Apply, Owner::Orch, None),
             (DutyKind::Wait, RunTurn::Apply, Owner::Process, None),
         ] {
-            let (task, direction, urgency) = (Do::Nothing, Direction::None, Urgency::Nothing);
+            let task = Do::Nothing;
+            let direction = Direction::None;
+            let urgency = Urgency::Nothing;
             let duty = Duty {
                 kind,
                 task,

@@ -83,8 +83,10 @@ impl<'a> TaskScope<'a> {
     fn approvals(&self) -> Value {
         let phases = self.workflow.phases.iter();
         let said = phases.filter_map(|phase| {
-            let (workflow, state, facts, seen) =
-                (self.workflow, self.state, self.observed, self.seen);
+            let workflow = self.workflow;
+            let state = self.state;
+            let facts = self.observed;
+            let seen = self.seen;
             let approvals = Evaluation {
                 workflow,
                 state,

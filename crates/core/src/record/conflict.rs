@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn lines_are_united_whichever_side_asks() {
-        let (a, b) = ("1\n2\n4a\n5a\n", "1\n2\n4b\n4a\n");
+        let a = "1\n2\n4a\n5a\n";
+        let b = "1\n2\n4b\n4a\n";
         assert_eq!(united_lines(a, b), "1\n2\n4a\n5a\n4b\n");
         assert_eq!(united_lines(b, a), united_lines(a, b));
         assert_eq!(united_lines(a, a), a);

@@ -148,7 +148,8 @@ fn branches_have_bases_and_tips() {
     let (left, ours) = steps(&base, 2, 200);
     let (right, theirs) = steps(&base, 1, 300);
     let log = log(&format!("{right}{trunk}{left}"));
-    let (a, b) = (ours.heads[0], theirs.heads[0]);
+    let a = ours.heads[0];
+    let b = theirs.heads[0];
     assert_eq!(log.heads(), [b, a], "the one with the smaller number first");
     assert_eq!(log.merge_bases(&[a], &b), base.heads);
     assert_eq!(log.tips(&[a, base.heads[0], b, a]), [b, a]);
@@ -462,7 +463,8 @@ fn an_event_that_is_recorded_stands_on_the_line_after_the_last() {
 
 /// A log of events by their names, each after those that it names first, and the ids of the events.
 fn graph(events: &[(&str, &[&str])]) -> (EventLog, std::collections::HashMap<String, Digest>) {
-    let (mut log, mut ids) = (EventLog::default(), std::collections::HashMap::new());
+    let mut log = EventLog::default();
+    let mut ids = std::collections::HashMap::new();
     for (index, (name, before)) in (0..).zip(events) {
         let after: Vec<Digest> = before.iter().map(|name| ids[*name]).collect();
         let seq = after

@@ -89,7 +89,8 @@ impl Applied {
             transition, commit, ..
         } in &self.steps
         {
-            let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
+            let from = transition.from.as_ref();
+            let rule = transition.rule.as_ref();
             tracing::info!(
                 task = %self.sight.task.id,
                 from = from.map(|phase| phase.as_str()),
@@ -235,7 +236,8 @@ impl Advance<'_> {
 
     /// The steps that the rules yield for an evaluated task, as far as the plan permits.
     fn steps_due(&self, sight: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
-        let (workflow, facts) = (sight.workflow(), &sight.observed.facts);
+        let workflow = sight.workflow();
+        let facts = &sight.observed.facts;
         let stamp = if plan.own {
             self.authority.caller.own_stamp()
         } else {
@@ -380,7 +382,8 @@ impl Advance<'_> {
                     .keep_copy(&sight.task.state_path(), "original")?;
             }
             let stamps = self.records.write_record(&sight.task, &last)?;
-            let (commit, head) = (None, head.clone());
+            let commit = None;
+            let head = head.clone();
             let sight = Look::after(
                 self.reader,
                 sight,

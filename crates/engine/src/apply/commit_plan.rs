@@ -43,7 +43,8 @@ impl Advance<'_> {
         refuse_sparse(store, sight)?;
         refuse_ignored(store, sight, &sight.task.transcript_path())?;
         let mut earlier = seen.take_records(self.records)?;
-        let (sight, steps) = (&seen.sight, seen.settled.steps.as_slice());
+        let sight = &seen.sight;
+        let steps = seen.settled.steps.as_slice();
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };
@@ -70,10 +71,12 @@ impl Advance<'_> {
         let sign_off = sign_off(&self.reader.settings, store)?;
         let originals = originals(store, tasks, sign_off.as_deref())?;
         // With one commit for all, there are more messages than changes.
-        let (mut messages, mut changes) = (Vec::new(), Vec::new());
+        let mut messages = Vec::new();
+        let mut changes = Vec::new();
         for task in tasks {
             let sight = task.sight;
-            let (mut writes, mut removes) = (take(&mut task.writes), take(&mut task.removes));
+            let mut writes = take(&mut task.writes);
+            let mut removes = take(&mut task.removes);
             let records = task.earlier.iter().chain([&task.record]);
             for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
                 messages.push(message(
@@ -87,7 +90,8 @@ impl Advance<'_> {
                     continue;
                 }
                 // The first commit of the task takes the evidence, and leaves none for the next.
-                let (mut writes, removes) = (take(&mut writes), take(&mut removes));
+                let mut writes = take(&mut writes);
+                let removes = take(&mut removes);
                 writes.extend(record_writes(store, sight, &sight.task, record));
                 changes.push((writes, removes));
             }
@@ -151,7 +155,8 @@ pub(super) fn record_writes(
     place: &TaskRef,
     record: &RecordFiles,
 ) -> [Write; 2] {
-    let (task, observed) = (&sight.task, &sight.observed);
+    let task = &sight.task;
+    let observed = &sight.observed;
     let state = observed
         .state
         .as_ref()
@@ -182,12 +187,14 @@ fn originals(
     tasks: &[TaskCommit<'_>],
     sign_off: Option<&str>,
 ) -> Result<Option<(String, Vec<Write>)>, Error> {
-    let (mut writes, mut ids) = (Vec::new(), Vec::new());
+    let mut writes = Vec::new();
+    let mut ids = Vec::new();
     for TaskCommit { sight, .. } in tasks {
         let Some(original) = sight.state().and_then(|state| state.original.as_ref()) else {
             continue;
         };
-        let (path, file) = (sight.task.state_path(), sight.observed.state.as_ref());
+        let path = sight.task.state_path();
+        let file = sight.observed.state.as_ref();
         let is_held =
             store
                 .objects()
@@ -242,7 +249,8 @@ fn evidence(store: &Store, sight: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>),
 
 /// Refuses a task whose state or log is not checked out, because both are written in place.
 fn refuse_sparse(store: &Store, sight: &Sight) -> Result<(), Error> {
-    let (state, transcript) = (sight.task.state_path(), sight.task.transcript_path());
+    let state = sight.task.state_path();
+    let transcript = sight.task.transcript_path();
     let known = [
         (state, sight.observed.state.is_some()),
         (transcript, sight.observed.log.is_there()),

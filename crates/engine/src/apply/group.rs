@@ -158,7 +158,8 @@ impl CommitGroup {
     fn take_along(&self, tasks: &[TaskId]) -> Vec<Seat> {
         let mut waiting = locked(&self.0);
         let mut known: HashSet<TaskId> = tasks.iter().cloned().collect();
-        let (mut taken, mut left) = (Vec::new(), VecDeque::new());
+        let mut taken = Vec::new();
+        let mut left = VecDeque::new();
         for seat in std::mem::take(&mut waiting.seats) {
             let is_free = !seat.tasks.iter().any(|task| known.contains(task));
             known.extend(seat.tasks.iter().cloned());
@@ -341,7 +342,8 @@ mod tests {
     /// Gives orders at the same time: the others wait in this order while the first one takes the lock.
     fn together(orders: &[(&str, Does)]) -> Vec<Came> {
         let home = tempfile::tempdir().expect("a directory");
-        let (root, group) = (home.path(), CommitGroup::default());
+        let root = home.path();
+        let group = CommitGroup::default();
         Store::create(root).expect("created");
         orders
             .iter()
@@ -353,7 +355,8 @@ mod tests {
             }
         };
         let came = thread::scope(|scope| {
-            let (group, wait_for) = (&group, &wait_for);
+            let group = &group;
+            let wait_for = &wait_for;
             let mut given = Vec::new();
             for (at, (task, does)) in orders.iter().enumerate() {
                 let took = took.clone();

@@ -192,7 +192,8 @@ impl Places<'_> {
     /// Refuses a place inside a task, and one that contains recorded tasks: a task never contains a task, so they
     /// would no longer be tasks.
     pub(super) fn refuse_nested(&self, place: &TaskRef) -> Result<(), Error> {
-        let (id, directory) = (&place.id, place.directory());
+        let id = &place.id;
+        let directory = place.directory();
         let refused = |message| Err(Error::new(Code::TaskInsideTask, message));
         let parent = directory.parent().unwrap_or_else(RepoPath::root);
         if let Some(above) = self.finder.task_of_path(&parent)? {

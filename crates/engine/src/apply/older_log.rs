@@ -29,7 +29,8 @@ impl Create<'_> {
         else {
             return Ok(None);
         };
-        let (root, path) = (&self.reader.root, task.transcript_path());
+        let root = &self.reader.root;
+        let path = task.transcript_path();
         // The adoption can still fail, and no commit has the old log.
         self.records.keep_copy(&path, "original")?;
         durable::write_atomic(root, &path.under(root), renewed.as_bytes())?;

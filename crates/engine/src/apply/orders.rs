@@ -203,7 +203,8 @@ impl Order {
         taken: Option<&TakenBack>,
         is_trial: bool,
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
-        let (workflow, facts) = (sight.workflow(), &sight.observed.facts);
+        let workflow = sight.workflow();
+        let facts = &sight.observed.facts;
         if let Some(ruling) = self.ruling() {
             let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
             let is_said = ruled
@@ -340,7 +341,8 @@ fn taken_back(taken: &TakenBack) -> Diagnostic {
         .as_ref()
         .map(|artifact| format!(" of `{artifact}`"))
         .unwrap_or_default();
-    let (kind, name) = (order.kind.as_str(), &order.actor.name);
+    let kind = order.kind.as_str();
+    let name = &order.actor.name;
     let message = format!(
         "step {} ({kind}{confirmed}, {}, by {name}): {}",
         order.seq,

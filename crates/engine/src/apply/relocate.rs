@@ -326,7 +326,8 @@ fn committed_files(store: &Store, sight: &Sight, here: Vec<String>) -> Result<Ve
 /// Refuses a task of which something is staged, not checked out, or not committed at all: its index entries
 /// must be those of HEAD to move with it.
 pub(super) fn refuse_staged(store: &Store, task: &TaskRef) -> Result<(), Error> {
-    let (head, index) = (store.refs().head_source()?, store.index().index_source()?);
+    let head = store.refs().head_source()?;
+    let index = store.index().index_source()?;
     if head.object(&task.transcript_path())?.is_none() {
         let message = format!(
             "the record of `{}` is not committed, so no commit can move it",

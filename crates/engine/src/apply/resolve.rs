@@ -423,7 +423,8 @@ impl UnitedLog {
                 .flatten()?;
             state.phase.clone()
         };
-        let (one, other) = (phase(&ours), phase(&theirs));
+        let one = phase(&ours);
+        let other = phase(&theirs);
         let named = |one: &Option<String>, other: &Option<String>| {
             one.clone()
                 .or_else(|| other.clone())

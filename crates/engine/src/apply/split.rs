@@ -311,8 +311,10 @@ impl Separate<'_> {
         for (name, bytes) in moved_files {
             new_files.push((renamed(task, place, &name)?, bytes));
         }
-        let (task, place) = (task.clone(), place.clone());
-        let (kept, moved) = (kept_record, moved_record);
+        let task = task.clone();
+        let place = place.clone();
+        let kept = kept_record;
+        let moved = moved_record;
         Ok(SplitPlan {
             task,
             place,
@@ -443,7 +445,8 @@ impl Separate<'_> {
         moved: &SideFiles,
         (unmerged, is_committed): (&[Unmerged], bool),
     ) -> Result<(Vec<KeptFile>, Vec<Diagnostic>), Error> {
-        let (mut files, mut left) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut left = Vec::new();
         let names: BTreeSet<&String> = kept.keys().chain(moved.keys()).collect();
         let head = store.refs().head_source()?;
         for name in names {
@@ -550,7 +553,8 @@ impl Separate<'_> {
         };
         refuse_staged(store, task)?;
         let split = self.planned_split(store, task, place, read)?;
-        let (state, log) = (task.state_path(), task.transcript_path());
+        let state = task.state_path();
+        let log = task.transcript_path();
         let blob = |path: &RepoPath| -> Result<Option<Digest>, Error> {
             let place = path.under(&self.reader.root);
             let bytes =
@@ -656,7 +660,8 @@ impl Separate<'_> {
         self.remove_empty_directories(&split);
         let kept = Look::begin(self.reader)?.whole().at(&split.task)?;
         let moved = Look::begin(self.reader)?.whole().at(&split.place)?;
-        let (created_as, left) = (split.created_as, split.left);
+        let created_as = split.created_as;
+        let left = split.left;
         Ok(SplitRecord {
             kept,
             moved,
@@ -707,7 +712,8 @@ impl Conflicts<'_> {
         let head = store.refs().head()?.commit;
         let mut own = head.map(parts_in).transpose()?.unwrap_or_default();
         let is_committed = own.len() > 1;
-        let (mut our_commit, mut others) = (head.filter(|_| own.len() == 1), Vec::new());
+        let mut our_commit = head.filter(|_| own.len() == 1);
+        let mut others = Vec::new();
         for merged in store.refs().merge_heads()? {
             others.push((merged, parts_in(merged)?));
         }

@@ -76,7 +76,8 @@ pub fn answer(
 
 /// Returns an error if the state cannot be read, or has another revision than the one that is expected.
 fn require_revision(sight: &Sight, expected: Option<u64>) -> Result<(), Error> {
-    let (rev, id) = (state_of(sight)?.rev, &sight.task.id);
+    let rev = state_of(sight)?.rev;
+    let id = &sight.task.id;
     match expected.filter(|expected| *expected != rev) {
         None => Ok(()),
         Some(expected) => {

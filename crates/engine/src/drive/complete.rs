@@ -102,7 +102,8 @@ impl QuietTimer {
         now: Instant,
     ) -> (Vec<RepoPath>, Option<Duration>) {
         let mut since = BTreeMap::new();
-        let (mut quiet, mut next) = (Vec::new(), None);
+        let mut quiet = Vec::new();
+        let mut next = None;
         for (task, incomplete) in waiting {
             let Some(period) = incomplete.quiet else {
                 continue;
@@ -130,7 +131,8 @@ mod tests {
 
     #[test]
     fn each_task_is_quiet_once_its_own_files_have_not_changed() {
-        let (mut timer, start) = (QuietTimer::default(), Instant::now());
+        let mut timer = QuietTimer::default();
+        let start = Instant::now();
         let seconds = Duration::from_secs;
         let of = |digit: &str| Incomplete {
             sets: vec![(

@@ -66,8 +66,10 @@ fn end_run(
 ) -> Result<Option<Controlled>, Error> {
     let sight = writer.workspace.look(task)?;
     sight.require_tracked()?;
-    let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
-    let (options, stop) = (RunOptions::default(), StopFlag::default());
+    let mut steps = Vec::new();
+    let mut notes = Vec::<Diagnostic>::new();
+    let options = RunOptions::default();
+    let stop = StopFlag::default();
     let preset = Some(super::driver::requested_by(request, by));
     let end = take_up(
         writer,

@@ -129,7 +129,8 @@ pub(super) fn take_up(
     let workflow = sight.workflow();
     let mut budget = budget(workflow, options);
     let files = writer.workspace.reader.run_files(&sight.task);
-    let (now, known_mode) = (writer.now(), state_of(sight)?.run.mode);
+    let now = writer.now();
+    let known_mode = state_of(sight)?.run.mode;
     let mode = |old: Option<Mode>| {
         options
             .mode
@@ -142,8 +143,11 @@ pub(super) fn take_up(
         let pid = std::process::id();
         let Some(old) = old.filter(RunState::goes_on) else {
             let id = format!("{}-{pid}", now.seconds());
-            let (usage, standing) = (Usage::default(), RunStanding::Idle);
-            let (mode, max_turns, command) = (mode(None), budget.turns, options.command.clone());
+            let usage = Usage::default();
+            let standing = RunStanding::Idle;
+            let mode = mode(None);
+            let max_turns = budget.turns;
+            let command = options.command.clone();
             return RunState {
                 id,
                 pid,
@@ -270,7 +274,8 @@ impl Drive<'_> {
         };
         let effect = self.machine.step(&now, event);
         if effect == RunEffect::Perform {
-            let (number, started) = (self.machine.usage.turns, self.writer.now());
+            let number = self.machine.usage.turns;
+            let started = self.writer.now();
             self.turn = Some(Turn { number, started });
         }
         for news in std::mem::take(&mut self.machine.news) {

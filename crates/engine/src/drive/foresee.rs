@@ -129,7 +129,9 @@ fn forecast(
         ),
     };
     let due = (!matches!(due, NextStep::End(..))).then_some(due);
-    let (run, turns, interrupted) = (String::new(), (usage.turns, most), false);
+    let run = String::new();
+    let turns = (usage.turns, most);
+    let interrupted = false;
     RunEnd {
         ending,
         reason,

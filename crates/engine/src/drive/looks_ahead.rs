@@ -79,7 +79,9 @@ impl Mandate {
             incomplete(workspace, sight, transition, &self.complete_of(&sight.task)).is_some()
         };
         let adopt = |task: &TaskId| !is_left && watch.adopt.covers(task);
-        let (once, own, dry_run) = (false, true, self.only_reads());
+        let once = false;
+        let own = true;
+        let dry_run = self.only_reads();
         let plan = AdvancePlan {
             may: &may,
             once,

@@ -166,7 +166,8 @@ fn report_changed<P: AsRef<str>>(
     report: &mut Reporter<'_>,
 ) {
     let paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
-    let (work, paths) = (work.name(), paths.join(", "));
+    let work = work.name();
+    let paths = paths.join(", ");
     tracing::warn!(work, paths, "{settings} changed while an executor worked");
     let message = format!("these {settings} changed while `{work}` worked, and {meaning}: {paths}");
     report(&Happened::Note(

@@ -29,7 +29,8 @@ impl Drive<'_> {
         };
         let name = self.work_name().unwrap_or_default();
         let saving = self.begin_save();
-        let (executor, guard) = (self.executor(&sight, &work, &name), self.guard_turn());
+        let executor = self.executor(&sight, &work, &name);
+        let guard = self.guard_turn();
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
@@ -37,7 +38,8 @@ impl Drive<'_> {
         };
         let outputs = self.writer.workspace.reader.outputs_now(&sight);
         (self.written, self.was_overwritten) = (self.files.record(), false);
-        let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
+        let turn = self.machine.usage.turns;
+        let turns = self.machine.budget.turns;
         let log = executor.log.clone();
         let shown = log
             .strip_prefix(&self.writer.workspace.reader.root)
@@ -153,7 +155,9 @@ impl Drive<'_> {
         trace: &mut ExecutorTrace,
         report: &mut Reporter<'_>,
     ) -> Result<Performed, Error> {
-        let (stop, files, run) = (self.stop.clone(), self.files.clone(), self.id.clone());
+        let stop = self.stop.clone();
+        let files = self.files.clone();
+        let run = self.id.clone();
         let looked: Cell<Option<Instant>> = Cell::new(None);
         let wants_stop = || {
             if stop.is_set() {

@@ -28,7 +28,8 @@ impl Drive<'_> {
         if !command.may_record(&self.compiled.workflow) {
             return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), report);
         }
-        let (writer, started) = (self.writer, self.performing.clone());
+        let writer = self.writer;
+        let started = self.performing.clone();
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |sight: &Sight| -> Result<Settled, Error> {
             // Files behind a symbolic link belong to no task.

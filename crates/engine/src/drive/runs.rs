@@ -35,7 +35,8 @@ pub fn runs_in<'w>(
     here: &Workspace,
     work_trees: impl Iterator<Item = &'w Workspace>,
 ) -> (Vec<RunInfo>, Vec<Diagnostic>) {
-    let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
+    let mut runs = Vec::new();
+    let mut unreadable = Vec::new();
     for workspace in work_trees {
         let work_tree = here.reader.relative(&workspace.reader.root);
         let (tasks, faults) = workspace.finder().readable_tasks().unwrap_or_else(|error| {
@@ -48,7 +49,8 @@ pub fn runs_in<'w>(
             match files.read() {
                 Ok(None) => {}
                 Ok(Some(run)) => {
-                    let (is_driven, work_tree) = (files.is_driven(), work_tree.clone());
+                    let is_driven = files.is_driven();
+                    let work_tree = work_tree.clone();
                     runs.push(RunInfo {
                         work_tree,
                         is_driven,

@@ -29,7 +29,8 @@ impl TaskNotice {
 /// A task ends once each time that it enters a last phase, whatever is recorded there later. Whoever else acts is
 /// needed again after each step, so that another question in the same phase is another event.
 fn key(kind: NoticeKind, sight: &Sight) -> Digest {
-    let (phase, attempt) = (&sight.decision.phase, sight.decision.attempt);
+    let phase = &sight.decision.phase;
+    let attempt = sight.decision.attempt;
     let entered = || {
         sight
             .state()?

@@ -236,17 +236,16 @@ pub(super) fn remember(writer: &Writer<'_>, argv: &[String]) {
 }
 
 fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
-    let (setting, root) = (
-        &writer.workspace.reader.settings,
-        writer.workspace.reader.root(),
-    );
+    let setting = &writer.workspace.reader.settings;
+    let root = writer.workspace.reader.root();
     let mut found = Vec::new();
     for name in setting.config.executors.names() {
         let Some(executor) = setting.config.executors.named(name) else {
             continue;
         };
         let digest = command_digest(root, CommandPurpose::Executor, &executor.command)?;
-        let (name, command) = (format!("executor.{name}"), Some(executor.command.clone()));
+        let name = format!("executor.{name}");
+        let command = Some(executor.command.clone());
         found.push(Trustee {
             name,
             command,
@@ -305,7 +304,8 @@ fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
     let Ok(below) = path.strip_prefix(root) else {
         return Ok(String::new());
     };
-    let (mut text, mut at) = (String::new(), root.to_owned());
+    let mut text = String::new();
+    let mut at = root.to_owned();
     for part in below.components() {
         at.push(part);
         if let Ok(target) = fs::read_link(&at) {

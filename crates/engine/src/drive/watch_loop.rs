@@ -343,7 +343,8 @@ mod tests {
 
     #[test]
     fn a_batch_waits_for_a_quiet_period_and_not_for_ever() {
-        let (mut timer, start) = (BatchTimer::default(), Instant::now());
+        let mut timer = BatchTimer::default();
+        let start = Instant::now();
         let seconds = Duration::from_secs;
         let mut left = |waits, after| timer.left(waits, seconds(60), start + seconds(after));
         assert_eq!(left(None, 0), None);

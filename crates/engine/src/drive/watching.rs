@@ -325,7 +325,8 @@ impl Watching {
             return;
         };
         if before.is_none_or(|(_, before)| before.why != found.why) {
-            let (tasks, message) = (vec![sight.task.id.clone()], found.why.clone());
+            let tasks = vec![sight.task.id.clone()];
+            let message = found.why.clone();
             effects.push(WatchEffect::Held {
                 tasks,
                 message,
@@ -575,7 +576,8 @@ impl Watching {
         if tasks.len() <= PART {
             return self.workspace.drop_known();
         }
-        let (workspace, commit) = (&self.workspace, head.as_ref().and_then(|head| head.commit));
+        let workspace = &self.workspace;
+        let commit = head.as_ref().and_then(|head| head.commit);
         let mut asked = BTreeMap::new();
         let is_ancestor = |older| {
             workspace
@@ -732,7 +734,8 @@ impl Watching {
             self.head = self.head_after(applied);
         }
         if is_new && self.begun {
-            let (task, phase) = (&sight.task.id, sight.decision.phase.as_ref());
+            let task = &sight.task.id;
+            let phase = sight.decision.phase.as_ref();
             let verdict = sight.decision.verdict.name();
             tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the decision changed");
         }

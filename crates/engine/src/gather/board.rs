@@ -165,7 +165,8 @@ pub fn board(
         Vec::new()
     });
     let mut timelines = timelines.into_iter();
-    let (mut rows, mut details) = (Vec::new(), HashMap::new());
+    let mut rows = Vec::new();
+    let mut details = HashMap::new();
     for LookedTask {
         task,
         status,

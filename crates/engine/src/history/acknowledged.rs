@@ -198,7 +198,8 @@ impl<'a> Acknowledgements<'a> {
         if let Some((fault, _)) = log.faults.first() {
             return Some(format!("transcript.jsonl, {fault}"));
         }
-        let (pool, setting) = (self.archive.logs(), &*now.setting);
+        let pool = self.archive.logs();
+        let setting = &*now.setting;
         let state = StateCheck {
             record,
             log,
@@ -232,7 +233,8 @@ impl<'a> Acknowledgements<'a> {
                 TaskRecord::in_source(task, &now.source)?,
             )));
         }
-        let (pool, validations) = (self.archive.logs(), ValidationCache::default());
+        let pool = self.archive.logs();
+        let validations = ValidationCache::default();
         for task in now.snapshot(&validations).search().tasks()? {
             let record = TaskRecord::in_source(&task, &now.source)?;
             if !pool.ids(&record.read(pool, None)).is_disjoint(added) {

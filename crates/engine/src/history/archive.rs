@@ -239,7 +239,8 @@ impl<'s> Archive<'s> {
 
     /// Whether the task is visible in a commit. No check sees what a commit does to a hidden task.
     fn shows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
-        let (setting, validations) = (self.setting(source)?, ValidationCache::default());
+        let setting = self.setting(source)?;
+        let validations = ValidationCache::default();
         Snapshot::new(&setting, source, &validations, CodeAt::Nowhere)
             .search()
             .shows(task)

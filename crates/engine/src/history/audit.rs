@@ -410,7 +410,8 @@ fn replayed(
 }
 
 fn shallow(change: &Audited) -> Error {
-    let (task, commit) = (&change.task.id, change.commit.id.short());
+    let task = &change.task.id;
+    let commit = change.commit.id.short();
     let message = format!(
         "this clone is shallow: the record of `{task}` begins before its first commit, {commit}"
     );

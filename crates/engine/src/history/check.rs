@@ -178,7 +178,8 @@ impl<'w> Checker<'w> {
         let mut replaced = Vec::new();
         if let Some(commit) = amended(store, message)? {
             replaced = sides.before(&commit)?;
-            let (after, message_steps) = (snapshot(&replaced), message_steps(&replaced));
+            let after = snapshot(&replaced);
+            let message_steps = message_steps(&replaced);
             let compared = Compared {
                 befores: &replaced,
                 after,
@@ -203,7 +204,8 @@ impl<'w> Checker<'w> {
                 )?));
             }
         }
-        let (after, message_steps) = (snapshot(&befores), message_steps(&befores));
+        let after = snapshot(&befores);
+        let message_steps = message_steps(&befores);
         let replaced = is_amended.then_some(&head);
         let compared = Compared {
             befores: &befores,
@@ -457,10 +459,8 @@ impl<'w> Checker<'w> {
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
         let message = store.history().message(commit.id)?;
-        let (snapshot, message_steps) = (
-            after.snapshot(validations),
-            MessageSteps::of(&message, befores.len() > 1),
-        );
+        let snapshot = after.snapshot(validations);
+        let message_steps = MessageSteps::of(&message, befores.len() > 1);
         let compared = Compared {
             befores: &befores,
             after: snapshot,

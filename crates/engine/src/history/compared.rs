@@ -70,7 +70,8 @@ impl Compared<'_, '_> {
     /// The tasks with changed files, and the tasks whose record changed. In a merge, a record counts as
     /// changed if it differs from any side.
     pub(super) fn tasks(&self) -> Result<(Vec<TaskRef>, Vec<TaskRef>), Error> {
-        let (mut paths, mut records) = (BTreeSet::new(), BTreeSet::new());
+        let mut paths = BTreeSet::new();
+        let mut records = BTreeSet::new();
         let is_record = |path: &RepoPath| [STATE_FILE, TRANSCRIPT_FILE].contains(&path.name());
         for base in self.bases() {
             paths.extend(self.changed(&base)?);
@@ -169,7 +170,8 @@ impl Compared<'_, '_> {
         let roots = &self.after.setting.config.roots;
         // The name may not be one that the first root matches.
         let made_up = |name: &str| {
-            let (root, id) = (roots.iter().next()?, TaskId::new(name).ok()?);
+            let root = roots.iter().next()?;
+            let id = TaskId::new(name).ok()?;
             let place = TaskPlace::of_directory(root.path.base().join(name).ok()?);
             TaskRef::new(id, place, root.workflow.clone()).ok()
         };
@@ -247,7 +249,8 @@ impl Compared<'_, '_> {
             .iter()
             .filter_map(|before| before.source.commit())
             .collect();
-        let (after, message_steps) = (&self.after, &self.message_steps);
+        let after = &self.after;
+        let message_steps = &self.message_steps;
         let prove = || {
             // Only such a subject needs the other tasks.
             let is_only = message_steps.has_unnamed_move() && self.tasks()?.1.len() == 1;

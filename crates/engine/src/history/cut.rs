@@ -35,12 +35,15 @@ pub(super) fn cut(
         }
     }
     let archive = Archive::new(store, read, false);
-    let (mut sides, validations) = (SideCache::new(store, &archive), ValidationCache::default());
+    let mut sides = SideCache::new(store, &archive);
+    let validations = ValidationCache::default();
     let mut findings = Vec::new();
     for (task, commit) in cutting {
-        let (befores, side) = (sides.before(&commit)?, sides.of(commit.id)?);
+        let befores = sides.before(&commit)?;
+        let side = sides.of(commit.id)?;
         let differing = side.differing(store);
-        let (after, message_steps) = (side.snapshot(&validations), MessageSteps::default());
+        let after = side.snapshot(&validations);
+        let message_steps = MessageSteps::default();
         let compared = Compared {
             befores: &befores,
             after,

@@ -50,7 +50,8 @@ pub(super) fn gate(
 ) -> Result<(Vec<Diagnostic>, Vec<TaskRef>), Error> {
     let after = &compared.after;
     let (ids, is_certain) = owner.ids(after);
-    let (mut findings, mut gates) = (Vec::new(), Vec::new());
+    let mut findings = Vec::new();
+    let mut gates = Vec::new();
     for id in ids {
         let named = |id: TaskId| match after.search().task_named(&id)? {
             None => first(compared.befores.iter(), |before| {

@@ -36,8 +36,10 @@ pub(super) fn hidden_changes(
     let Some(commits) = hidden_commits(sides, uncovering, task)? else {
         return Ok(Vec::new());
     };
-    let (store, archive) = (sides.store, sides.archive);
-    let (mut changes, mut objects) = (Vec::new(), HashSet::new());
+    let store = sides.store;
+    let archive = sides.archive;
+    let mut changes = Vec::new();
+    let mut objects = HashSet::new();
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(&commit)?;
@@ -93,7 +95,8 @@ fn hidden_commits(
         End(Visited),
     }
     let now = TaskRecord::of(task, uncovering.after.source).ok();
-    let (mut hidden, mut seen) = (Vec::new(), HashSet::new());
+    let mut hidden = Vec::new();
+    let mut seen = HashSet::new();
     let befores = uncovering
         .befores
         .iter()

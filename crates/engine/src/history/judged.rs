@@ -40,7 +40,8 @@ pub fn judged(
     judged: &Sight,
     artifact: &str,
 ) -> Result<JudgedArtifact, Error> {
-    let (workflow, matcher) = (judged.workflow(), &judged.compiled.matcher);
+    let workflow = judged.workflow();
+    let matcher = &judged.compiled.matcher;
     let index = workflow
         .artifacts
         .iter()
@@ -99,7 +100,8 @@ pub fn judged(
     let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
     let store = workspace.reader.repository_or_refuse()?;
     let files = names.into_iter().map(|name| {
-        let (old, new) = (before.get(name).copied(), after.get(name));
+        let old = before.get(name).copied();
+        let new = after.get(name);
         let path = judged
             .task
             .place

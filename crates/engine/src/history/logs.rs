@@ -96,7 +96,8 @@ impl LogPool {
         if known.ids.is_some() {
             return None;
         }
-        let (mut heads, mut added) = (known.heads.clone(), Vec::new());
+        let mut heads = known.heads.clone();
+        let mut added = Vec::new();
         for line in tail.lines() {
             let event = LogEvent::read(line).ok()?;
             let largest = heads

@@ -38,11 +38,10 @@ pub(super) fn loosened(
     [from, to]: [Digest; 2],
 ) -> Result<Vec<Diagnostic>, Error> {
     let ends = Ends { store, from, to };
-    let (before, after) = (
-        store.objects().source_at(from),
-        store.objects().source_at(to),
-    );
-    let (old, new) = (archive.setting(&before)?, archive.setting(&after)?);
+    let before = store.objects().source_at(from);
+    let after = store.objects().source_at(to);
+    let old = archive.setting(&before)?;
+    let new = archive.setting(&after)?;
     let mut found = Vec::new();
     if old.text() != new.text() {
         let changes = config::loosened(old.text(), new.text());
@@ -114,10 +113,8 @@ fn schemas(old: &Settings, new: &Settings) -> Vec<Diagnostic> {
 impl Ends<'_> {
     /// The settings of agents' programs that changed.
     fn program_settings(&self) -> Result<Vec<Diagnostic>, Error> {
-        let (before, after) = (
-            self.store.objects().source_at(self.from),
-            self.store.objects().source_at(self.to),
-        );
+        let before = self.store.objects().source_at(self.from);
+        let after = self.store.objects().source_at(self.to);
         let changed = self
             .store
             .history()
@@ -129,7 +126,8 @@ impl Ends<'_> {
                 let bytes = self.store.objects().read_at(commit, &path)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             };
-            let (old, new) = (text(self.from)?, text(self.to)?);
+            let old = text(self.from)?;
+            let new = text(self.to)?;
             let what = match (&old, &new) {
                 (None, _) => "this file, which can make an agent program run commands, is new",
                 (_, None) => "this file, which can make an agent program run commands, is removed",

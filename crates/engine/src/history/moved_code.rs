@@ -203,7 +203,8 @@ impl NewSteps<'_> {
             CodeAt::Commit(_, Some(own)) => own,
             _ => to,
         };
-        let (mut entries, mut nowhere) = (Vec::new(), None);
+        let mut entries = Vec::new();
+        let mut nowhere = None;
         for (code, event) in self.entries_of(step, workflow, &artifact.name) {
             let brought = store.history().commit_bringing(
                 last,

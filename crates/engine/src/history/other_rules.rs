@@ -27,7 +27,8 @@ pub(super) struct StepPlace<'a> {
 /// Whether these settings about people permit a step.
 pub(super) fn permits(people: &People, step: &ProvenStep) -> bool {
     // The settings that decided asked for a person exactly if there is an approval.
-    let (kind, by_human) = (step.entry.kind, step.approval.is_some());
+    let kind = step.entry.kind;
+    let by_human = step.approval.is_some();
     let is_signed = matches!(step.approval, Some(Approval::Verified { .. }));
     people
         .refuses_record(kind, by_human, step.entry.actor.kind)
@@ -65,7 +66,8 @@ pub(super) fn yields(
     }: StepPlace<'_>,
     step: &ProvenStep,
 ) -> Result<bool, Error> {
-    let (pool, source) = (archive.logs(), store.objects().source_at(commit));
+    let pool = archive.logs();
+    let source = store.objects().source_at(commit);
     // Reading the log makes its events known to the pool.
     TaskRecord::of(task, &source)?.read(pool, None);
     let Some(event) = step.event.and_then(|id| Some(pool.event(&id)?.clone())) else {
@@ -189,6 +191,7 @@ pub(super) fn are_rules_alike(one: &Settings, other: &Settings, name: &str) -> b
         Some((workflow.digest, schemas, asked_in(setting, workflow)))
     };
     // Writing the rules as text takes longer, and they seldom differ.
-    let (own, theirs) = (digests(one), digests(other));
+    let own = digests(one);
+    let theirs = digests(other);
     own.is_some() && (own == theirs || rules_in(one, name) == rules_in(other, name))
 }

@@ -117,13 +117,15 @@ pub(super) fn replay_all(
             builder.spawn_scoped(scope, move || help(thread)).ok()
         };
         let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
-        let (changes, removed) = (Vec::new(), is_whole.then(Vec::new));
+        let changes = Vec::new();
+        let removed = is_whole.then(Vec::new);
         let mut all = ReplayedCommits {
             changes,
             removed,
             ruled: HashSet::new(),
         };
-        let (mut next, mut done) = (0, BTreeMap::new());
+        let mut next = 0;
+        let mut done = BTreeMap::new();
         while let Some(number) = sections.next(0) {
             progress.inspect(|report| {
                 report((pieces.len() - sections.left() - 1) * PIECE, commits.len())

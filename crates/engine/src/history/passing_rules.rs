@@ -71,10 +71,8 @@ impl<'a> PassingRules<'a> {
         {
             let after = archive.setting(&store.objects().source_at(commit.id))?;
             for parent in &commit.parents {
-                let (before, after) = (
-                    archive.setting(&store.objects().source_at(*parent))?,
-                    Rc::clone(&after),
-                );
+                let before = archive.setting(&store.objects().source_at(*parent))?;
+                let after = Rc::clone(&after);
                 if !Rc::ptr_eq(&before, &after) {
                     changes.push(SettingChange {
                         commit: commit.id,
@@ -99,8 +97,10 @@ impl<'a> PassingRules<'a> {
             .iter()
             .map(|commit| numbers_of(&commit.parents))
             .collect();
-        let (rules, people) = (RefCell::default(), OnceCell::new());
-        let (descendants, ancestors) = (RefCell::default(), RefCell::default());
+        let rules = RefCell::default();
+        let people = OnceCell::new();
+        let descendants = RefCell::default();
+        let ancestors = RefCell::default();
         Ok(Self {
             store,
             archive,

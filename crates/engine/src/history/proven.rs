@@ -138,7 +138,8 @@ impl ProvenHistories {
         longest.ok_or_else(|| match self.histories.first() {
             None => self.why.to_owned(),
             Some(last) => {
-                let (last, to) = (last.commit.short(), to.short());
+                let last = last.commit.short();
+                let to = to.short();
                 format!("{last}, which was audited last, is not in the history of {to}")
             }
         })

@@ -135,7 +135,8 @@ impl NewSteps<'_> {
         loaded: &Loaded,
         step: &NewStep,
     ) -> Result<Vec<FileSet>, Error> {
-        let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
+        let task = self.task;
+        let limit = self.after.setting.config.limit_bytes;
         let read = |source: &dyn Source| FileSet::of(source, &task.place, limit);
         let latest = read(self.after.source)?;
         let mut grounds: Vec<FileSet> = Vec::new();

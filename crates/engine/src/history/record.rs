@@ -124,7 +124,8 @@ impl TaskRecord {
     /// The record of one of several tasks in this log, all of whose events are among these ids; `None` if there is no
     /// such task, or this log holds no other.
     pub(super) fn part_within(&self, pool: &LogPool, ids: &HashSet<Digest>) -> Option<Self> {
-        let (log, held) = (self.log.as_ref()?, pool.ids(&self.read(pool, None)));
+        let log = self.log.as_ref()?;
+        let held = pool.ids(&self.read(pool, None));
         let parts = pool.parts(&held);
         let within = parts
             .into_iter()

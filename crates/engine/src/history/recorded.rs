@@ -19,7 +19,8 @@ impl NewSteps<'_> {
         step: &NewStep,
         workflow: &Workflow,
     ) -> Result<ProvenStep, Error> {
-        let (entry, pool) = (step.entry(), self.archive.logs());
+        let entry = step.entry();
+        let pool = self.archive.logs();
         let Some(before) = &step.before else {
             return Ok(verdict(
                 entry,

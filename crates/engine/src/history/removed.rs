@@ -233,7 +233,8 @@ impl<'a> RemovedRecords<'a> {
             let Some((path, digest)) = evidence.find(|named| record.may_have_spent(named)) else {
                 continue;
             };
-            let (task, commit) = (&record.task, record.commit.short());
+            let task = &record.task;
+            let commit = record.commit.short();
             let Some(read) = &record.read else {
                 if self.is_removed_before(record, at)? && !self.was_there(own_task, record)? {
                     return Ok(Some(format!(
@@ -286,7 +287,8 @@ impl<'a> RemovedRecords<'a> {
 
     /// Whether a task of a commit has the events of a removed record: the task was renamed or restored.
     fn lives_on(&self, record: &ReadRecord, at: &Side<'_>) -> Result<bool, Error> {
-        let (pool, validations) = (self.archive.logs(), ValidationCache::default());
+        let pool = self.archive.logs();
+        let validations = ValidationCache::default();
         for task in at.snapshot(&validations).search().tasks()? {
             if record
                 .events

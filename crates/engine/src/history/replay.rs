@@ -89,7 +89,8 @@ pub(super) fn replay(
     commits: &[Arc<Visited>],
 ) -> Result<ReplayedCommits, Error> {
     let mut sides = SideCache::new(store, archive);
-    let (mut changes, mut ruled) = (Vec::new(), HashSet::new());
+    let mut changes = Vec::new();
+    let mut ruled = HashSet::new();
     let everywhere = [RepoPath::root()];
     let mut removed = archive.is_from_the_first().then(Vec::new);
     for commit in commits {
@@ -112,10 +113,8 @@ pub(super) fn replay(
         }
         let differing = after.differing(store);
         let message = store.history().message(commit.id)?;
-        let (snapshot, message_steps) = (
-            after.snapshot(validations),
-            MessageSteps::of(&message, befores.len() > 1),
-        );
+        let snapshot = after.snapshot(validations);
+        let message_steps = MessageSteps::of(&message, befores.len() > 1);
         let compared = Compared {
             befores: &befores,
             after: snapshot,

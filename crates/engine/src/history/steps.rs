@@ -25,7 +25,8 @@ impl NewSteps<'_> {
     pub(super) fn prove(&self) -> Result<Proof, Error> {
         let steps = (0..self.steps.len()).map(|index| {
             let event = &self.steps[index].event;
-            let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
+            let id = Some(event.id);
+            let workflow = Some(event.workflow.clone());
             let proven = self.held_to_others(&self.steps[index], self.one(index)?)?;
             let mut step = ProvenStep {
                 event: id,
@@ -45,7 +46,8 @@ impl NewSteps<'_> {
 
     fn one(&self, index: usize) -> Result<ProvenStep, Error> {
         let step = &self.steps[index];
-        let (entry, named) = (step.entry(), &step.event.workflow);
+        let entry = step.entry();
+        let named = &step.event.workflow;
         let verdict_of = |standing, why: String| verdict(entry, standing, Some(why));
         let earlier = step.before.as_ref().filter(|before| !before.foreign);
         let loaded = self.workflow_of(&step.event);
@@ -111,7 +113,8 @@ impl NewSteps<'_> {
     /// before the commit say.
     pub(super) fn ordered(&self, step: ProvenStep, by_human: bool) -> ProvenStep {
         let people = &self.before.setting.config.people;
-        let (kind, actor) = (step.entry.kind, &step.entry.actor);
+        let kind = step.entry.kind;
+        let actor = &step.entry.actor;
         if let Some(who) = people.refuses_record(kind, by_human, actor.kind) {
             let why = format!(
                 "`{}` needs a person, and the record names {who}: {}",
@@ -134,7 +137,9 @@ impl NewSteps<'_> {
 
     /// Whether the state of a step results from a person's choice among the branches that the step follows.
     fn chosen(&self, step: &NewStep, workflow: &Workflow) -> Result<bool, Error> {
-        let (entry, after, pool) = (step.entry(), &step.event.after, self.archive.logs());
+        let entry = step.entry();
+        let after = &step.event.after;
+        let pool = self.archive.logs();
         if after.len() > MOST_BRANCHES {
             return Ok(false);
         }
@@ -148,7 +153,8 @@ impl NewSteps<'_> {
             // The log determines the history of both sides.
             made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry))
                 .is_some_and(|made| {
-                    let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
+                    let heads = step.state.heads.clone();
+                    let history = step.state.history.clone();
                     State {
                         heads,
                         history,
@@ -471,13 +477,12 @@ impl Attempts<'_> {
     /// Derives the step from the files of the commit, or else from others, as they may have been before somebody
     /// edited them.
     fn on_edited(&mut self, others: &[FileSet]) -> Result<Option<ProvenStep>, Error> {
-        let (at, step) = (self.replaying, self.step);
+        let at = self.replaying;
+        let step = self.step;
         let before = at.files_before_edits(step)?;
-        let (refused, excuse, impossible) = (
-            self.refused.clone(),
-            self.excuse.clone(),
-            self.impossible.clone(),
-        );
+        let refused = self.refused.clone();
+        let excuse = self.excuse.clone();
+        let impossible = self.impossible.clone();
         let mut found = None;
         for way in EditedFiles::ways() {
             self.edited = Some(way);
@@ -561,7 +566,8 @@ impl Attempts<'_> {
         claims: &[CodeClaim],
         of: StepCode,
     ) -> Result<Option<ProvenStep>, Error> {
-        let (at, step) = (self.replaying, self.step);
+        let at = self.replaying;
+        let step = self.step;
         let is_own = of == StepCode::Own;
         let code = match of {
             StepCode::Parent => at.after.code,
@@ -614,7 +620,8 @@ impl Attempts<'_> {
         replayed: &Replayed,
         untrue: &[CodeClaim],
     ) -> Result<ProvenStep, Error> {
-        let (at, entry) = (self.replaying, step.entry());
+        let at = self.replaying;
+        let entry = step.entry();
         // `orch` would have refused to record it.
         if let Some(why) = at.before.setting.refused_data(workflow, &step.state) {
             return Ok(verdict(entry, Standing::Forged, Some(why)));

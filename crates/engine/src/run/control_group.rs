@@ -124,7 +124,8 @@ fn directory_in(groups: &str, mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
-        let (root, place) = (fields.next()?, fields.next()?);
+        let root = fields.next()?;
+        let place = fields.next()?;
         // A group outside what is mounted begins with `/..`.
         let below = group
             .strip_prefix(root)

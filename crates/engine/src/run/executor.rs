@@ -55,7 +55,8 @@ impl Executor {
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
         let mark = format!("{RESULT}={}", self.result.display());
-        let (output, escapes) = (Output::new(Some(log)), |before| Escapes::Adopted { before });
+        let output = Output::new(Some(log));
+        let escapes = |before| Escapes::Adopted { before };
         let supervised = self
             .program
             .supervise(output, mark, escapes, running, wants_stop, hear)?;

@@ -353,7 +353,8 @@ impl RunFiles {
 
     /// Begins to do what [`Self::write`] does. The next one may begin only when this is over.
     pub(crate) fn begin_write(&self, run: RunState) -> SideWork {
-        let (files, writing) = (self.clone(), SideWork::default());
+        let files = self.clone();
+        let writing = SideWork::default();
         writing.begin(move || files.write(&run));
         writing
     }
@@ -437,7 +438,8 @@ impl RunFiles {
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
         let text = text.map_err(|error| io_error(&path, error.into()))?;
         let write = || {
-            let (own, target) = (self.open(Within::Own)?, self.open(within)?);
+            let own = self.open(Within::Own)?;
+            let target = self.open(within)?;
             let mut file = own.create_anew(&beside)?;
             let written = file.write_all(text.as_bytes());
             let written = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
@@ -665,8 +667,11 @@ mod tests {
 
     fn run(id: &str, standing: RunStanding) -> RunState {
         let now = Timestamp::from_seconds(0);
-        let (pid, mode, usage) = (1, Mode::Auto, Usage::default());
-        let (id, command) = (id.to_owned(), Vec::new());
+        let pid = 1;
+        let mode = Mode::Auto;
+        let usage = Usage::default();
+        let id = id.to_owned();
+        let command = Vec::new();
         RunState {
             id,
             pid,

@@ -80,7 +80,8 @@ impl ExecutorTry {
         output: Output,
     ) -> Self {
         let now = Instant::now();
-        let (answer, rest) = (Lines::default(), Lines::default());
+        let answer = Lines::default();
+        let rest = Lines::default();
         Self {
             times,
             grace,
@@ -139,7 +140,9 @@ impl ExecutorTry {
 
     /// Reads a piece of output, and returns whether there was any.
     fn listen(&mut self, hear: &mut dyn FnMut(Live<'_>)) -> bool {
-        let (output, answer, rest) = (&mut self.output, &mut self.answer, &mut self.rest);
+        let output = &mut self.output;
+        let answer = &mut self.answer;
+        let rest = &mut self.rest;
         let has_printed = self.pipes.exchange(|bytes, is_answer| {
             output.take(bytes, is_answer);
             let lines = if is_answer { &mut *answer } else { &mut *rest };
@@ -153,7 +156,8 @@ impl ExecutorTry {
 
     /// Sends SIGTERM when it is due, and SIGKILL after the grace period.
     fn watch_the_clock(&mut self, wants_stop: &dyn Fn() -> bool) {
-        let (times, grace) = (self.times, millis(self.grace));
+        let times = self.times;
+        let grace = millis(self.grace);
         let over = |limit: Option<Period>, since: Instant| {
             limit.filter(|limit| since.elapsed() >= millis(*limit))
         };

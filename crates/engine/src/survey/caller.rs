@@ -154,7 +154,8 @@ impl Caller {
             .filter(|path| path.is_absolute());
         let state_home = given.or_else(|| Some(Path::new(&set("HOME")?).join(".local/state")));
         let trusts_once = set("ORCH_TRUST_ONCE").is_some_and(|value| value != "0");
-        let (at_terminal, process) = (false, None);
+        let at_terminal = false;
+        let process = None;
         let environment = Environment::read(variable);
         Self {
             kind,

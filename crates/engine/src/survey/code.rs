@@ -143,7 +143,8 @@ impl Snapshot<'_> {
         (before, entry): (&Recorded, &HistoryEntry),
         claims: &[CodeClaim],
     ) -> Result<(&'l Workflow, Observed, Vec<CodeClaim>), Error> {
-        let (version, base) = (entry.version, entry.base.as_ref());
+        let version = entry.version;
+        let base = entry.base.as_ref();
         let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
         self.look_at_code(
             task,
@@ -173,7 +174,8 @@ impl Snapshot<'_> {
                 tree.digest = Some(one.digest);
                 let is_changed =
                     |state, artifact| since(workflow, state, artifact, one.digest).is_some();
-                let (state, artifact) = (state_of(before), workflow.artifact(&one.artifact));
+                let state = state_of(before);
+                let artifact = workflow.artifact(&one.artifact);
                 if !state
                     .zip(artifact)
                     .is_some_and(|(state, artifact)| is_changed(state, artifact))

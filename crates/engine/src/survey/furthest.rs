@@ -389,8 +389,11 @@ impl<'s> VersionSearch<'s> {
         }
         // Of logs that disagree, that of the first place.
         let log = logs.into_iter().find(|log| tops.contains(log)).flatten();
-        let (mut same, mut behind, mut disagreeing) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut candidates, mut trees) = (Vec::new(), HashSet::new());
+        let mut same = Vec::new();
+        let mut behind = Vec::new();
+        let mut disagreeing = Vec::new();
+        let mut candidates = Vec::new();
+        let mut trees = HashSet::new();
         for version in versions {
             if version.found.log == log {
                 same.push(version.place);

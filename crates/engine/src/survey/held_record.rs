@@ -194,7 +194,8 @@ impl Look<'_> {
     /// Whether the events that a log has lost are those of another task, which was created under the same id and
     /// has a record of its own now: a merge in progress gave it another id.
     fn is_split_off(&self, task: &TaskRef, held: &[u8], now: &[u8]) -> Result<bool, Error> {
-        let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
+        let held = EventLog::parse(held).0;
+        let now = EventLog::parse(now).0;
         let is_here = |id: &Digest| now.get(id).is_some();
         let parts = held.parts();
         let mut lost: Vec<&LogPart> = Vec::new();

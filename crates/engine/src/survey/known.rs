@@ -462,14 +462,16 @@ pub(super) fn answer_anew<R>(
         .map(|store| store.filters().converted());
     let sight = look.at_listed(task, list)?;
     // How git converts bytes is a matter of its settings.
-    let (reads_history, on_code) = (sight.basis.reads_history(), sight.rests_on_code());
+    let reads_history = sight.basis.reads_history();
+    let on_code = sight.rests_on_code();
     let is_comparable = !sight.basis.is_unknown()
         && look.reader.store.as_ref().map(|store| store.filters().converted()) == converted
         // The base branch moves without HEAD.
         && sight.observed.facts.code.since.is_empty()
         // Without a commit there is nothing by which to see that the history has grown.
         && (commit.is_some() || !(reads_history || on_code));
-    let (files, unignored) = (sight.basis.files(), sight.basis.unignored());
+    let files = sight.basis.files();
+    let unignored = sight.basis.unignored();
     let head = commit.filter(|_| reads_history);
     let code = commit
         .filter(|_| on_code)

@@ -36,7 +36,9 @@ impl Reader {
         before: Option<Digest>,
         after: Option<Digest>,
     ) -> Option<HeadMove<'_>> {
-        let (store, before, after) = (self.store.as_ref()?, before?, after?);
+        let store = self.store.as_ref()?;
+        let before = before?;
+        let after = after?;
         let mut touched: HashMap<String, Vec<RepoPath>> = HashMap::new();
         for path in store
             .history()

@@ -169,9 +169,11 @@ impl Workspace {
             let Some((_, version, sight)) = best else {
                 continue;
             };
-            let (place, origin) = (version.place, version.origin);
-            let (same, behind, disagreeing) =
-                (furthest.same, furthest.behind, furthest.disagreeing);
+            let place = version.place;
+            let origin = version.origin;
+            let same = furthest.same;
+            let behind = furthest.behind;
+            let disagreeing = furthest.disagreeing;
             tasks.push(OverviewTask {
                 sight,
                 place,

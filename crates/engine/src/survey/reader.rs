@@ -80,7 +80,8 @@ impl Reader {
             (_, Some(store)) => CodeAt::Present(store, head),
             (_, None) => CodeAt::Nowhere,
         };
-        let (costs, known_log) = (Some(&*self.costs), Some(&self.known_log));
+        let costs = Some(&*self.costs);
+        let known_log = Some(&self.known_log);
         let plain = Snapshot::new(&self.settings, source, &self.validations, code);
         look(&Snapshot {
             costs,

@@ -230,7 +230,8 @@ impl Settings {
 
     /// The files whose texts differ from those of other settings, sorted.
     pub(super) fn changed_files(&self, other: &Self) -> Vec<RepoPath> {
-        let (before, after) = (self.texts(), other.texts());
+        let before = self.texts();
+        let after = other.texts();
         let all: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
         all.into_iter()
             .filter(|path| before.get(*path) != after.get(*path))

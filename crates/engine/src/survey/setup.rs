@@ -142,7 +142,9 @@ impl Workspace {
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let mut fresh = Self::open(&self.reader.root, self.environment.clone())?;
         fresh.reader.validations = std::mem::take(&mut self.reader.validations);
-        let (wait, threads, whole_ids) = (self.wait, self.threads, self.whole_ids);
+        let wait = self.wait;
+        let threads = self.threads;
+        let whole_ids = self.whole_ids;
         *self = Self {
             threads,
             whole_ids,

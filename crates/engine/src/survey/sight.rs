@@ -194,7 +194,8 @@ impl Sight {
             verdict,
             ..
         } = &self.decision;
-        let (phase, rule) = (phase.as_ref(), rule.as_ref());
+        let phase = phase.as_ref();
+        let rule = rule.as_ref();
         tracing::debug!(
             phase = phase.map(|phase| phase.as_str()),
             verdict = verdict.name(),

@@ -223,7 +223,8 @@ impl Snapshot<'_> {
         let (Some(original), Some(file)) = (&state.original, &observed.state) else {
             return (recorded, notes);
         };
-        let (path, text) = (task.state_path(), String::from_utf8_lossy(&file.bytes));
+        let path = task.state_path();
+        let text = String::from_utf8_lossy(&file.bytes);
         let faults = self.refused_import(workflow, state, &text);
         if faults.is_empty() {
             notes.push(import_note(task, &path, original));
@@ -306,7 +307,8 @@ impl Snapshot<'_> {
         let CodeAt::Present(store, head) = self.code else {
             return Ok(Some(None));
         };
-        let (log, state) = (task.transcript_path(), task.state_path());
+        let log = task.transcript_path();
+        let state = task.state_path();
         let head = store.objects().source_at(head);
         let Some(held) = head.blob_at(&log)? else {
             return Ok(Some(None));

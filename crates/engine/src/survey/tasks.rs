@@ -294,7 +294,8 @@ impl Settings {
         &'s self,
         id: &TaskId,
     ) -> impl Iterator<Item = (&'s Root, TaskRef)> + use<'s> {
-        let (roots, id) = (&self.config.roots, id.clone());
+        let roots = &self.config.roots;
+        let id = id.clone();
         roots.iter().enumerate().filter_map(move |(index, root)| {
             Some((
                 root,

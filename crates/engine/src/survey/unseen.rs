@@ -203,7 +203,8 @@ impl Search<'_> {
         entries: Vec<Entry>,
     ) -> Result<BTreeSet<RepoPath>, Error> {
         let mut unshown = BTreeSet::new();
-        let (mut is_record, mut read) = (false, 0);
+        let mut is_record = false;
+        let mut read = 0;
         for entry in entries {
             let Ok(path) = RepoPath::new(&entry.path) else {
                 continue;

@@ -228,7 +228,8 @@ fn of_many_directories_created_at_once_none_is_missed() {
             .for_each(|file| world.write(&format!("tasks/t{task}/{file}"), "{}"));
     }
     let root = world.root().to_owned();
-    let (mut read, mut seen) = (0, BTreeSet::new());
+    let mut read = 0;
+    let mut seen = BTreeSet::new();
     world.until(|signals| {
         for path in dirty_paths(&signals[read..]) {
             let task = path.split('/').nth(1).expect("below tasks").to_owned();

@@ -56,7 +56,8 @@ struct KeptEvents {
 impl Events {
     /// No events yet. `server` is a word that no other server has.
     pub(super) fn new(server: String) -> Self {
-        let (newest, has_begun) = (watch::Sender::new(0), watch::Sender::new(false));
+        let newest = watch::Sender::new(0);
+        let has_begun = watch::Sender::new(false);
         Self(Arc::new(EventsParts {
             server,
             kept: Mutex::default(),
@@ -166,7 +167,8 @@ impl Events {
     /// newest event.
     pub(super) fn stream(&self, last: Option<&str>, mut end: watch::Receiver<bool>) -> Response {
         let (send, receive) = mpsc::channel(1);
-        let (events, last) = (self.clone(), last.map(str::to_owned));
+        let events = self.clone();
+        let last = last.map(str::to_owned);
         // Listening begins here, so that nothing is missed.
         let heard = self.0.newest.subscribe();
         tokio::spawn(async move {
@@ -328,7 +330,9 @@ mod tests {
             runtime.block_on(async {
                 let (send, mut receive) = mpsc::channel(1);
                 let name = if last.is_none() { "ready" } else { "reset" };
-                let (sender, heard, last) = (events.clone(), events.heard(), last.clone());
+                let sender = events.clone();
+                let heard = events.heard();
+                let last = last.clone();
                 let sending =
                     tokio::spawn(
                         async move { sender.send_on(last, heard, &send, &mut None).await },

@@ -167,7 +167,8 @@ impl RequestGate {
         let Ok(authority) = host.parse::<Authority>() else {
             return false;
         };
-        let (name, port) = (authority.host(), authority.port_u16());
+        let name = authority.host();
+        let port = authority.port_u16();
         if self
             .hosts
             .iter()
@@ -502,10 +503,8 @@ mod tests {
     fn a_ticket_signs_in_once() {
         let mut gate = gate("127.0.0.1:4747", &[]);
         *gate.ticket.get_mut().expect("free") = Some("t".repeat(16));
-        let (ticket, token) = (
-            format!("/?token={}", "t".repeat(16)),
-            format!("/?token={}", "p".repeat(64)),
-        );
+        let ticket = format!("/?token={}", "t".repeat(16));
+        let token = format!("/?token={}", "p".repeat(64));
         let ask =
             |gate: &RequestGate, path: &str| asked(gate, "GET", path, &["host: localhost:4747"]);
         let exchange =
@@ -551,7 +550,8 @@ mod tests {
 
     #[test]
     fn a_token_says_who_asks() {
-        let (p, a) = ("p".repeat(64), "a".repeat(64));
+        let p = "p".repeat(64);
+        let a = "a".repeat(64);
         let mut gate = gate("127.0.0.1:4747", &[]);
         for (path, line, expected) in [
             ("/api/v1/health", String::new(), "Anyone"),

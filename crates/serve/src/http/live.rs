@@ -33,7 +33,8 @@ impl LiveWatch {
     ) -> Result<Self, Error> {
         let watch = WatchLoop::new(workspace, caller.clone(), mode, false)?;
         let handle = watch.handle();
-        let (events, clock) = (events.clone(), caller.clock);
+        let events = events.clone();
+        let clock = caller.clock;
         let published = events.clone();
         let publish = move |happening| published.publish(&EventView::new(clock.now(), happening));
         let (goes_on, ended) = channel();
@@ -107,7 +108,8 @@ impl RunNews {
         events: &Events,
     ) -> Self {
         let (send, asked) = channel::<Sender<()>>();
-        let (events, clock) = (events.clone(), caller.clock);
+        let events = events.clone();
+        let clock = caller.clock;
         thread::spawn(move || {
             let mut known = runs(&open).unwrap_or_default();
             loop {

@@ -1,8 +1,8 @@
 //! The HTTP API, for programs and browsers.
 //!
-//! A route is a command of `orch` with `--json`: [`routes`] says which; its arguments and what they mean are those of the command. It is
+//! A route is a command of `orch` with `--json`: `routes` says which; its arguments and what they mean are those of the command. It is
 //! executed in this process for the caller that the token of the request means, so answers, checks, rights and codes
-//! are those of the command line. [`gate`] decides which requests are answered. HTTP is that of the crates `axum` and
+//! are those of the command line. `gate` decides which requests are answered. HTTP is that of the crates `axum` and
 //! `hyper`. Their runtime exists only while a server runs.
 
 mod board;

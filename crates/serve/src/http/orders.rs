@@ -135,7 +135,8 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
         .chain(route.arguments.iter().filter(is_word));
     let mut pairs = None;
     let mut path = route.path.to_owned();
-    let (mut known, mut inputs) = (Map::new(), Vec::new());
+    let mut known = Map::new();
+    let mut inputs = Vec::new();
     while let Some((word, after)) = rest.split_first() {
         rest = after;
         if word.starts_with("--") {

@@ -51,7 +51,8 @@ pub(super) fn stream(files: RunFiles, last: Option<&str>, mut end: Receiver<bool
             if is_last && *until.get_or_insert_with(|| Instant::now() + LAST) < Instant::now() {
                 return;
             }
-            let (read, from) = (files.clone(), place.clone());
+            let read = files.clone();
+            let from = place.clone();
             // Files are read in another thread: a slow disk holds up only this client.
             let done = spawn_blocking(move || {
                 let mut place = from;

@@ -234,7 +234,8 @@ async fn page(
     make: impl FnOnce(&Service, &Workspace, &Caller) -> Result<String, Error> + Send + 'static,
 ) -> Result<Response, Error> {
     let work = move |service: &Service| {
-        let (workspace, caller) = (service.runner.workspace()?, service.caller(&asker));
+        let workspace = service.runner.workspace()?;
+        let caller = service.caller(&asker);
         make(service, &workspace, &caller)
     };
     let text = service.in_background(work).await?;

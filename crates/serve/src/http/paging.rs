@@ -135,7 +135,8 @@ mod tests {
             (&[("sort", "-task"), ("limit", "1")], "c", Some(1)),
             (&[("sort", "owner")], "bac", None),
         ] {
-            let (mut page, mut list) = (Page::default(), rows());
+            let mut page = Page::default();
+            let mut list = rows();
             for (name, value) in arguments {
                 assert_eq!(page.take(name, value), Ok(true));
             }

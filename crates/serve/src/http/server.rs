@@ -105,7 +105,8 @@ fn counted(
 + Send {
     let routes = TowerToHyperService::new(router);
     service_fn(move |request| {
-        let (part, answer) = (unsent.part(), routes.call(request));
+        let part = unsent.part();
+        let answer = routes.call(request);
         async {
             answer
                 .await

@@ -140,12 +140,10 @@ impl StartedRuns {
         driven.runs.insert(task.to_owned(), interruption.clone());
         drop(driven);
         let result = StartedResult::default();
-        let (runs, runner, name, left) = (
-            self.clone(),
-            runner.clone(),
-            task.to_owned(),
-            result.clone(),
-        );
+        let runs = self.clone();
+        let runner = runner.clone();
+        let name = task.to_owned();
+        let left = result.clone();
         thread::spawn(move || {
             let later = LaterWork::default();
             let terms = CallTerms {

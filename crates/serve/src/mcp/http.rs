@@ -28,7 +28,8 @@ pub(crate) fn http(
         .with_json_response(true)
         .with_max_request_body_bytes(most)
         .disable_allowed_hosts();
-    let (ending, cancelled) = (server.clone(), config.cancellation_token.clone());
+    let ending = server.clone();
+    let cancelled = config.cancellation_token.clone();
     tokio::spawn(async move {
         let _ = stop.wait_for(|is_stopped| *is_stopped).await;
         ending.end();

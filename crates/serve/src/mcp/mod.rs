@@ -1,7 +1,7 @@
 //! The Model Context Protocol on stdin and stdout, for agents.
 //!
-//! A tool is a command of `orch` with `--json`: [`mod@tools`] says which; its arguments and what they mean are those of
-//! the command. [`agent`] executes it in this process. So an agent gets the documents that the command line prints, and its
+//! A tool is a command of `orch` with `--json`: `tools` says which; its arguments and what they mean are those of
+//! the command. `agent` executes it in this process. So an agent gets the documents that the command line prints, and its
 //! orders are checked as the command line checks them. The protocol is that of the crate `rmcp`. Its runtime exists
 //! only while a server runs.
 

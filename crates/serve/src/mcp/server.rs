@@ -234,7 +234,8 @@ impl ServerHandler for OrchServer {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let (agent, uri) = (self.agent.clone(), request.uri.clone());
+        let agent = self.agent.clone();
+        let uri = request.uri.clone();
         let read = self
             .in_background(move || resources::read(&agent, &uri))
             .await?;
@@ -248,7 +249,8 @@ impl ServerHandler for OrchServer {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let (news, uri) = (self.news.clone(), request.uri.clone());
+        let news = self.news.clone();
+        let uri = request.uri.clone();
         if locked(&self.subscribed).contains(&request.uri) {
             return Ok(());
         }
@@ -314,7 +316,8 @@ impl ServerHandler for OrchServer {
             .clone()
             .unwrap_or_default();
         let hears_list = context.accepted().resources_list_changed == Some(true);
-        let (news, subscribed) = (self.news.clone(), uris.clone());
+        let news = self.news.clone();
+        let subscribed = uris.clone();
         let begun = self.in_background(move || {
             // A resource that does not exist yet may come.
             for uri in &subscribed {
@@ -322,7 +325,8 @@ impl ServerHandler for OrchServer {
             }
             news.hear()
         });
-        let (mut heard, mut ended) = (begun.await?, self.ended.subscribe());
+        let mut heard = begun.await?;
+        let mut ended = self.ended.subscribe();
         let sending = async {
             loop {
                 let sent = match heard.recv().await {

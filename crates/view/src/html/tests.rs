@@ -293,7 +293,8 @@ fn a_file_grows_with_its_tasks_and_a_thousand_are_a_few_megabytes() {
             .collect();
         file(&tasks, &samples::log(), &[], &[]).len()
     };
-    let (some, more) = (many(50), many(200));
+    let some = many(50);
+    let more = many(200);
     assert!(more < some * 4, "{some} bytes for 50 tasks, {more} for 200");
     assert!(more * 5 < 8_000_000, "{more} bytes for 200 tasks");
 }

@@ -31,7 +31,9 @@ fn every_output_has_the_shape_of_its_schema() {
         "there is no task",
     )));
 
-    let (workflow, task, place) = (samples::workflow(), samples::task(), samples::place());
+    let workflow = samples::workflow();
+    let task = samples::task();
+    let place = samples::place();
     let moves = [samples::create(), samples::advance(), samples::regress()];
     let commit = Some("c0ffee");
     let applied: Vec<AppliedView<'_>> = moves

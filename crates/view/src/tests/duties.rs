@@ -88,7 +88,8 @@ fn every_verdict_says_who_must_do_what() {
         runner: Some(runner),
         ..sample
     };
-    let (running, stalled) = (|| Runner::Running, || Runner::Stalled("twice".to_owned()));
+    let running = || Runner::Running;
+    let stalled = || Runner::Stalled("twice".to_owned());
     let table = [
         (
             samples::transition_due(),

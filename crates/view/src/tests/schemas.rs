@@ -164,7 +164,8 @@ fn the_schemas_are_those_of_the_wire_structs() {
     let mut stale = Vec::new();
     let mut names = Vec::new();
     for (kind, schema) in schemas() {
-        let (name, text) = (format!("{kind}.schema.json"), indented(&schema));
+        let name = format!("{kind}.schema.json");
+        let text = indented(&schema);
         if is_update() {
             std::fs::write(directory.join(&name), &text).expect("written");
         }

@@ -51,7 +51,8 @@ impl<'a> Stage<'a> {
             name: Some("Demo".to_owned()),
             ..context.caller.clone()
         };
-        let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
+        let start = directory.to_owned();
+        let interrupts = context.interrupts.clone();
         let logging = Arc::clone(&context.logging);
         let context = Context {
             caller,
@@ -290,10 +291,8 @@ impl<'a> Stage<'a> {
                 Style::Warn
             };
             let head = format!("{} -> {}", step.from.as_deref().unwrap_or("new"), step.to);
-            let (head, id) = (
-                self.ui.paint.paint(style, &head),
-                self.ui.paint.paint(Style::Dim, &commit),
-            );
+            let head = self.ui.paint.paint(style, &head);
+            let id = self.ui.paint.paint(Style::Dim, &commit);
             self.say(&format!("  {head}  {id}"))?;
             let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
             self.say(&format!("    {cause}: {}", step.reason))?;

@@ -367,7 +367,8 @@ fn runs(patient: &Patient<'_>) -> Result<Examined, Failure> {
     let (runs, mut findings) = drive::runs(patient.workspace)?;
     let interrupted = runs.iter().filter(|info| info.standing() == "interrupted");
     findings.extend(interrupted.map(|info| {
-        let (task, place) = (info.task.id.as_str(), &info.work_tree);
+        let task = info.task.id.as_str();
+        let place = &info.work_tree;
         let message = format!("the process that ran `{task}` in {place} is gone");
         let hint = match place.as_str() {
             "." => Hint::run(&["orch", "run", task]),

@@ -235,7 +235,8 @@ fn set_environment(file: &Path) -> Result<(), Error> {
     if known.contains(ENVIRONMENT) {
         return Ok(());
     }
-    let (directory, name) = (parent(file), file.file_name().unwrap_or_default());
+    let directory = parent(file);
+    let name = file.file_name().unwrap_or_default();
     let mut opened = Directory::open(directory, directory)
         .and_then(|directory| directory.append(name))
         .map_err(failed)?;

@@ -71,7 +71,9 @@ struct PresentSection<'t> {
 impl<'t> PresentSection<'t> {
     /// The part in a text, if there is one. Returns an error if the markers do not come in a pair.
     fn of(text: &'t str, style: CommentStyle) -> Result<Option<Self>, Clash> {
-        let (mut begins, mut ends, mut offset) = (Vec::new(), Vec::new(), 0);
+        let mut begins = Vec::new();
+        let mut ends = Vec::new();
+        let mut offset = 0;
         for line in text.split_inclusive('\n') {
             if style.words(line, BEGIN).is_some() {
                 begins.push((offset, offset + line.len()));

@@ -368,10 +368,8 @@ impl<'t> JsonLayout<'t> {
             return false;
         };
         // A comment is somebody's.
-        let (before, after) = (
-            &self.text[range.start + 1..item.start],
-            &self.text[item.end..range.end - 1],
-        );
+        let before = &self.text[range.start + 1..item.start];
+        let after = &self.text[item.end..range.end - 1];
         let is_bare = |text: &str| text.chars().all(|c| c.is_whitespace() || c == ',');
         before.starts_with(char::is_whitespace) && is_bare(before) && is_bare(after)
     }
@@ -382,10 +380,8 @@ impl<'t> JsonLayout<'t> {
         let item = items[index];
         let next = items.get(index + 1).map_or(range.end, |next| next.start);
         let own = self.comma(item.end, next);
-        let (start, end) = (
-            self.before(item.start),
-            own.map_or(item.end, |comma| comma + 1),
-        );
+        let start = self.before(item.start);
+        let end = own.map_or(item.end, |comma| comma + 1);
         // The comma before the last item goes with it.
         let before = index
             .checked_sub(1)
@@ -482,7 +478,8 @@ mod tests {
 
     fn hook() -> JsonSpot {
         let value = json!({"hooks": [{"type": "command", "command": "orch hook agent stop"}]});
-        let (keys, mark) = (vec!["hooks", "Stop"], Some("orch hook agent "));
+        let keys = vec!["hooks", "Stop"];
+        let mark = Some("orch hook agent ");
         JsonSpot {
             keys,
             value,

@@ -35,7 +35,8 @@ impl Background {
         context.keep_log(&workspace);
         let watch = WatchLoop::new(workspace, context.caller.clone(), WatchMode::Apply, false)?;
         let handle = watch.handle();
-        let (paint, width) = (ui.paint_status, ui.width);
+        let paint = ui.paint_status;
+        let width = ui.width;
         let thread = thread::spawn(move || {
             let mut missed = 0;
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {

@@ -36,12 +36,11 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     session.share_input();
     context.interrupts.end_with_terminal();
-    let (board, printer) = (Board::default(), ExternalPrinter::new(WAITING));
+    let board = Board::default();
+    let printer = ExternalPrinter::new(WAITING);
     let in_use = Arc::new(Mutex::new(None));
-    let (ended, wake) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let ended = Arc::new(AtomicBool::new(false));
+    let wake = Arc::new(AtomicBool::new(false));
     let ahead = Ahead::new(Arc::clone(&wake));
     let lines = printer.sender();
     let place = match &watched {
@@ -81,7 +80,8 @@ pub(super) fn run(
     let prompt = TaskPrompt(board.clone());
     loop {
         wake.store(false, Ordering::SeqCst);
-        let (is_ended, woken) = (Arc::clone(&ended), Arc::clone(&wake));
+        let is_ended = Arc::clone(&ended);
+        let woken = Arc::clone(&wake);
         // The terminal is restored before the process ends.
         context.interrupts.instead(move || {
             is_ended.store(true, Ordering::SeqCst);

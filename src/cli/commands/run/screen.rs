@@ -42,7 +42,8 @@ impl Screen {
     pub(super) fn new(ui: &Ui) -> Self {
         let (send, receive) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let (ui, left) = (ui.clone(), Arc::clone(&waiting));
+        let ui = ui.clone();
+        let left = Arc::clone(&waiting);
         thread::spawn(move || write(&ui, &receive, &left));
         Self {
             send,
@@ -89,7 +90,8 @@ impl Screen {
 
     /// Returns a function that prints a status line from another thread.
     pub(super) fn voice(&self) -> impl FnOnce(String) + Send + use<> {
-        let (send, waiting) = (self.send.clone(), Arc::clone(&self.waiting));
+        let send = self.send.clone();
+        let waiting = Arc::clone(&self.waiting);
         move |text| say(&send, &waiting, Shown::Status(text))
     }
 

@@ -29,7 +29,8 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
     let workspace = context.workspace(ui)?;
     text(args, context, ui, (ui.width, ui.height))?;
     let mut screen = ui.screen()?;
-    let (mut size, mut rounds) = (screen.size(), 0);
+    let mut size = screen.size();
+    let mut rounds = 0;
     let begin = |stop: drive::Stop| -> Result<(), Failure> {
         context.interrupts.instead(move || stop.stop());
         Ok(())

@@ -171,7 +171,8 @@ fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Skil
 fn refuse(words: &mut dyn Words, fault: &SkillFault, text: &str) {
     if let Some(span) = &fault.span {
         let width = |part: Option<&str>| part.map_or(0, |part| part.chars().count());
-        let (before, meant) = (width(text.get(..span.start)), width(text.get(span.clone())));
+        let before = width(text.get(..span.start));
+        let meant = width(text.get(span.clone()));
         words.say(&format!(
             "  {text}\n  {}{}",
             " ".repeat(before),

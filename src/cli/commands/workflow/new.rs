@@ -149,7 +149,8 @@ fn placed(fault: SkillFault, config: &SkillConfig) -> Diagnostic {
     let (start, length) = match fault.span {
         Some(part) => {
             let source = &config.text[start..start + length];
-            let (from, to) = (inside(source, part.start), inside(source, part.end));
+            let from = inside(source, part.start);
+            let to = inside(source, part.end);
             (start + from, (to - from).max(1))
         }
         None => (
@@ -300,7 +301,9 @@ fn write(
             format!("{directory}/{path}")
         }
     };
-    let (mut made, mut replaced, mut write) = (Vec::new(), Vec::new(), Vec::new());
+    let mut made = Vec::new();
+    let mut replaced = Vec::new();
+    let mut write = Vec::new();
     for (path, text) in files {
         let target = workspace.reader().root().join(place(path));
         let is_there = target.symlink_metadata().is_ok();
@@ -329,7 +332,8 @@ fn write(
         write_atomic(parent(&target), &target, text.as_bytes()).map_err(|error| cannot(&error))?;
     }
     if context.global.json {
-        let (workflow, strategy) = (args.name.to_string(), strategy.as_str());
+        let workflow = args.name.to_string();
+        let strategy = strategy.as_str();
         let answer = NewWorkflow {
             workflow,
             strategy,

@@ -313,7 +313,8 @@ mod tests {
     }
 
     fn holds(text: &str, scope: Value) -> Result<bool, Reason> {
-        let (guard, scope) = (Guard::parse(text).expect(text), JsonOf(scope));
+        let guard = Guard::parse(text).expect(text);
+        let scope = JsonOf(scope);
         let held = guard.holds(&scope).result;
         assert_eq!(guard.result(&scope), held, "{text}");
         held
@@ -429,10 +430,8 @@ mod tests {
             "max < f",
         ] {
             if let Ok(guard) = Guard::parse(text) {
-                let (first, again) = (
-                    guard.value(&JsonOf(scope.clone())),
-                    guard.value(&JsonOf(scope.clone())),
-                );
+                let first = guard.value(&JsonOf(scope.clone()));
+                let again = guard.value(&JsonOf(scope.clone()));
                 assert_eq!(first, again, "{text}");
             }
         }
@@ -544,7 +543,8 @@ mod tests {
         ));
         assert_eq!(held.result, Ok(true));
         let saw = |part: usize| held.parts[part].saw[0].1.clone().expect("there");
-        let (list, text) = (saw(0), saw(1));
+        let list = saw(0);
+        let text = saw(1);
         let last = list
             .as_array()
             .and_then(|items| items.last())

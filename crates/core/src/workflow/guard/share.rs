@@ -121,7 +121,8 @@ fn rounded(share: &IdedExpr) -> NumberFault {
             "in its definition, write `double(a) / double(b)` for `a / b`".to_owned(),
         );
     };
-    let (left, right) = (words(left), words(right));
+    let left = words(left);
+    let right = words(right);
     let at = left.clone().or(right.clone()).unwrap_or_default();
     let left = left.unwrap_or_else(|| "a".to_owned());
     let right = right.unwrap_or_else(|| "b".to_owned());

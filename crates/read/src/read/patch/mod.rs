@@ -114,14 +114,24 @@ impl PatchHeader {
     /// they name.
     fn is_of(&self, old: &str, new: &str) -> bool {
         let sides = Sides::of(side(old), side(new));
-        match self.kind {
-            HeaderKind::Git if sides.is_one_sided() => {
-                sides.both() == Vec::from_iter(self.name.clone())
+        let written_old = before_tab(old);
+        let written_new = before_tab(new);
+        let pair = match self.kind {
+            HeaderKind::Index => return true,
+            HeaderKind::Named => return self.name.as_ref().is_some_and(|name| sides.are_of(name)),
+            HeaderKind::Git if sides.is_added() => {
+                let other = self.written.strip_suffix(written_new);
+                let other = other.and_then(|other| other.strip_suffix(' '));
+                other.map(|other| Sides::of(one_side(other), side(new)))
             }
-            HeaderKind::Git => self.written == format!("{} {}", before_tab(old), before_tab(new)),
-            HeaderKind::Named => self.name.as_ref().is_some_and(|name| sides.are_of(name)),
-            HeaderKind::Index => true,
-        }
+            HeaderKind::Git if sides.is_removed() => {
+                let other = self.written.strip_prefix(written_old);
+                let other = other.and_then(|other| other.strip_prefix(' '));
+                other.map(|other| Sides::of(side(old), one_side(other)))
+            }
+            HeaderKind::Git => return self.written == format!("{written_old} {written_new}"),
+        };
+        pair.is_some_and(|pair| pair.one() == self.name)
     }
 }
 

@@ -21,9 +21,12 @@ impl Sides {
         Self { old, new }
     }
 
-    /// Whether the file is added or removed.
-    pub(super) fn is_one_sided(&self) -> bool {
-        self.old == NOTHING || self.new == NOTHING
+    pub(super) fn is_added(&self) -> bool {
+        self.old == NOTHING
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        self.new == NOTHING
     }
 
     /// Whether both are this name, with one component before it at most.
@@ -33,7 +36,7 @@ impl Sides {
     }
 
     /// The file, if both names are of one file.
-    fn one(&self) -> Option<String> {
+    pub(super) fn one(&self) -> Option<String> {
         if self.old == NOTHING {
             return Some(without_prefix(&self.new).to_owned());
         }
