@@ -89,7 +89,7 @@ struct ChangePart {
     old: Vec<Vec<u8>>,
     /// The lines that replace them.
     new: Vec<Vec<u8>>,
-    /// Whether it changes the end of the old version.
+    /// True if the change touches the last line of the old version.
     is_end: bool,
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 impl Transactions<'_> {
     /// A finding for each lock of git that exists, for a `git gc` that works, for the lock among `orch` processes if
     /// one holds it, for a commit that a killed process left unfinished, and for what else lets no order write. Returns
-    /// an error if that cannot be told. Writes nothing.
+    /// an error if that cannot be determined. Writes nothing.
     pub fn locks(&self) -> Result<Vec<Diagnostic>, Error> {
         let holder = self.holder()?;
         let mut found = Vec::new();

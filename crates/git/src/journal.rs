@@ -297,7 +297,7 @@ impl Transactions<'_> {
         self.set_aside.take()
     }
 
-    /// A finding for each journal that could not be read and is kept. Returns an error if that cannot be told.
+    /// A finding for each journal that could not be read and is kept. Returns an error if that cannot be determined.
     pub(super) fn broken_journals(&self) -> Result<Vec<Diagnostic>, Error> {
         let directory = self.layout.own("");
         let entries = match fs::read_dir(&directory) {

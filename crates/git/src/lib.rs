@@ -1,4 +1,4 @@
-//! The git repository. No other module uses git2.
+//! The git repository. No other crate uses git2.
 //!
 //! A transition changes nothing that the user works on: the branch moves by compare-and-swap, the index is
 //! updated once per batch under git's own lock, and the next command completes what a killed process left
@@ -203,8 +203,8 @@ pub struct Location {
 }
 
 impl Location {
-    /// Opens the repository with the same options; `None` if it no longer exists. What it does counts with what
-    /// the store does that it was made from.
+    /// Opens the repository with the same options; `None` if it no longer exists. It shares its counters with the
+    /// original store.
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let mut store = Store::discover(&self.root, &self.environment).ok()??;
@@ -287,7 +287,7 @@ impl Store {
         Ok(())
     }
 
-    /// What its user permits and waits for.
+    /// The options, to change them.
     pub fn options_mut(&mut self) -> &mut StoreOptions {
         &mut self.options
     }

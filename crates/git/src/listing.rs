@@ -241,7 +241,7 @@ impl Listing {
         self.place(number)
     }
 
-    /// The number of the entry with this name.
+    /// The index of the entry with this name.
     fn number(&self, name: &[u8]) -> Option<usize> {
         // A directory comes after the files of the same name with an ending that sorts before a slash, usually none.
         let next = match self.search(name, false) {

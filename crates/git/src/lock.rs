@@ -171,7 +171,7 @@ impl Drop for IndexLock<'_> {
     }
 }
 
-/// Whether `orch` created this lock file. Returns an error if that cannot be told.
+/// Whether `orch` created this lock file. Returns an error if that cannot be determined.
 fn is_ours(lock: &Path) -> io::Result<bool> {
     let is_as_long =
         |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;

@@ -40,7 +40,7 @@ const NOT_IN_API: [(&str, &str); 15] = [
     ),
     (
         "watch",
-        "the server watches meanwhile, and `/api/v1/events` tells what it does",
+        "the server watches meanwhile, and `/api/v1/events` reports what it does",
     ),
     (
         "workflow",

@@ -1,4 +1,4 @@
-//! What a change of `orch.toml` makes looser. Where that cannot be told, it is a change.
+//! What a change of `orch.toml` makes looser. Where that cannot be determined, it is a change.
 
 use super::{Config, FILE, parse};
 use crate::TomlStep::{Item, Key, Text};

@@ -12,7 +12,7 @@ pub(super) struct Dependence {
     pub verdict: ArtifactName,
     /// The file of the verdict.
     pub path: String,
-    /// What is wrong, in words.
+    /// The explanation to show.
     pub why: String,
     /// Whether its writer is unknown, and not one of those who wrote what it judges.
     pub is_unknown: bool,

@@ -24,7 +24,7 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
 pub(super) struct EntryMembers {
     /// The outer `None` if it is not known.
     version: Option<RecordVersion>,
-    /// The first member that no version knows, or that has a member which none knows.
+    /// The first member that is unknown to every version, or contains one that is.
     unknown: Option<String>,
     seq: Option<u64>,
     at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! What a change of a workflow document or of a schema makes looser. Where that cannot be told, it is a change.
+//! What a change of a workflow document or of a schema makes looser. Where that cannot be determined, it is a change.
 
 use super::Document;
 use crate::TomlLines;
@@ -15,7 +15,7 @@ pub struct RuleChange {
     pub line: Option<u32>,
     /// What it does, as a sentence without its end.
     pub what: String,
-    /// Whether more is permitted than before; otherwise that cannot be told.
+    /// Whether more is permitted than before; if not, that is unknown.
     pub is_looser: bool,
 }
 
@@ -30,7 +30,7 @@ impl RuleChange {
         }
     }
 
-    /// A change of which it cannot be told whether it permits more.
+    /// A change that may permit more: nobody can say.
     #[must_use]
     pub fn unclear(line: Option<u32>, what: impl Into<String>) -> Self {
         Self {

@@ -258,7 +258,8 @@ impl Replaying<'_> {
     }
 
     /// Replays the commits that `to` adds to a history that was accepted, and those of that history whose verdicts
-    /// depend on more than it. Returns why this may not come to what a replay of everything comes to, if so.
+    /// depend on more than it. Returns the reason if the result could differ from that of a
+    /// full replay.
     fn newer(&self, from: &ProvenHistory, to: Digest) -> Result<Result<Audit, String>, Error> {
         let Self { store, archive, .. } = *self;
         let new = store.history().commits(&Range {

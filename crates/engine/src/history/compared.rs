@@ -25,7 +25,7 @@ pub(super) type Differing<'a, 's> =
 pub(super) struct Compared<'a, 's> {
     /// HEAD or the parents. A merge has several.
     pub befores: &'a [Rc<Side<'s>>],
-    /// The index or the commit that follows them.
+    /// The index or commit that is compared with `befores`.
     pub after: Snapshot<'a>,
     /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,

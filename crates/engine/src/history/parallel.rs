@@ -22,7 +22,7 @@ const PIECE: usize = 32;
 pub(super) struct ReplayWork<'a> {
     /// In how many threads.
     pub threads: usize,
-    /// Receives how many commits were replayed, of how many.
+    /// Called with the number of commits replayed and the total.
     pub progress: Option<&'a dyn Fn(usize, usize)>,
 }
 

@@ -85,7 +85,7 @@ impl MessageSteps {
         steps.chain(moves)
     }
 
-    /// The verdict if the message does not describe these new events of a task, or if that cannot be told; `None` if
+    /// The verdict if the message does not describe these new events of a task, or if that cannot be determined; `None` if
     /// it does, or states none. `is_only` says that the commit adds events of no other task, and `is_phase` which
     /// names are phases of the task.
     pub(super) fn contradicts(

@@ -69,7 +69,7 @@ impl ControlGroup {
         let _ = fs::write(self.directory.join("cgroup.kill"), "1");
     }
 
-    /// Removes it, with the groups below it, if nothing lives in it any more.
+    /// Removes this group and its subgroups once no process is left in them.
     pub(super) fn remove(&self) {
         self.groups().for_each(|group| drop(fs::remove_dir(group)));
     }

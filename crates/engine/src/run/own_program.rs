@@ -46,7 +46,7 @@ impl OwnProgram {
     }
 }
 
-/// Waits until the terminal on stdin is gone. Returns whether it is; `false` if that cannot be told.
+/// Waits until the terminal on stdin is gone. Returns whether it is; `false` if that cannot be determined.
 pub fn wait_for_hang_up() -> bool {
     let stdin = io::stdin();
     loop {

@@ -67,7 +67,7 @@ pub(super) struct ExecutorTry {
     heard: Instant,
     /// When the last tick was sent.
     ticked: Instant,
-    /// When SIGTERM was sent, and why the try then fails; without a reason a result still counts.
+    /// When SIGTERM was sent, and how the try fails because of it. Without a reason, a result still counts.
     asked: Option<(Instant, Option<Ended>)>,
 }
 

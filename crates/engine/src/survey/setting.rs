@@ -308,8 +308,8 @@ pub(super) struct HeadSettings {
 }
 
 impl HeadSettings {
-    /// Reads them; `None` if they cannot be read as they stand there, and the file in the work tree is what HEAD holds as
-    /// git converts it. Returns an error if the machine failed to read them.
+    /// Reads the settings at HEAD; `None` if they are invalid there and the work tree holds the same file. Returns an error
+    /// on an I/O failure.
     pub(super) fn read(store: &Store, head: &dyn Source) -> Result<Option<Self>, Error> {
         let ConfigText {
             config, findings, ..

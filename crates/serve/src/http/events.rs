@@ -25,10 +25,10 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How many events a client is given at a time, and from how many bytes on it is given no more of them.
 const AT_ONCE: usize = 64;
 const AT_ONCE_BYTES: usize = 64 * 1024;
-/// How long events are gathered before a client is told. The answer to the order that caused them goes first.
+/// How long events are gathered before they are sent to a client. The answer to the order that caused them goes first.
 const GATHERING: Duration = Duration::from_millis(50);
-/// How long they are gathered if the client was told less than [`STORM`] ago: to wake hundreds of clients costs as much
-/// as what they are told of.
+/// The longer gathering time if the client received events less than [`STORM`] ago: waking hundreds of clients costs as
+/// much as the event itself.
 const GATHERING_MORE: Duration = Duration::from_millis(200);
 const STORM: Duration = Duration::from_millis(500);
 

@@ -15,7 +15,7 @@ pub(super) const HEALTH: &str = "/api/v1/health";
 /// The header with which an agent names itself.
 const AGENT: &str = "orch-agent";
 
-/// The headers on which it depends who may ask, and how a body is read.
+/// The headers that decide access and how the body is parsed; each may occur once.
 const SINGLE: [&str; 8] = [
     "host",
     "authorization",

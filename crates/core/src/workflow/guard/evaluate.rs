@@ -235,7 +235,7 @@ fn add_metering(context: &mut Context<'_, '_>, meter: &Meter) -> Result<(), cel:
     context.add_function(CHARGED, meter.clone().charge())
 }
 
-/// Defines `matches` by the patterns of a part.
+/// Defines `matches` with the compiled patterns of this part.
 fn add_patterns(
     context: &mut Context<'_, '_>,
     part: &ParsedPart,

@@ -99,7 +99,7 @@ pub const ITEM: &str = "[]";
 
 /// Why there is never a value at a path.
 pub struct NoValue {
-    /// What is wrong, in words.
+    /// The explanation to show.
     pub message: String,
     /// What to write instead.
     pub hint: String,
