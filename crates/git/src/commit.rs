@@ -162,9 +162,21 @@ impl NewObjects {
 pub struct Transaction<'s> {
     pub(super) parts: Transactions<'s>,
     head: Head,
+    /// The index, if it is locked throughout.
+    index: Option<IndexUpdate<'s>>,
     pub(super) author: git2::Signature<'static>,
     pub(super) committer: git2::Signature<'static>,
     _lock: File,
+}
+
+/// For how long a transaction keeps the index locked. Every git command of the user that needs the index fails meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexLocked {
+    /// Only while it is replaced. HEAD and the files may move before.
+    Briefly,
+    /// From before HEAD is read, so that no `git commit` moves it: for those who have lost that race. If commits are
+    /// signed, as briefly as otherwise, because signing may wait for a person.
+    Throughout,
 }
 
 /// The commits of `orch`: each batch is made whole, or not at all.
@@ -197,23 +209,26 @@ impl<'s> Transactions<'s> {
     /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'s>, Error> {
-        self.begin_within(&mut LockWait::at_most(
-            self.options.wait.unwrap_or_default(),
-        ))
+        let mut wait = LockWait::at_most(self.options.wait.unwrap_or_default());
+        self.begin_within(&mut wait, IndexLocked::Briefly)
     }
 
     /// Like [`Self::begin`], but waits for as long as the caller still does.
-    pub fn begin_within(&self, wait: &mut LockWait) -> Result<Transaction<'s>, Error> {
+    pub fn begin_within(
+        &self,
+        wait: &mut LockWait,
+        locked: IndexLocked,
+    ) -> Result<Transaction<'s>, Error> {
         // With a time of the caller's, everything that another process holds is waited for together.
         loop {
-            match self.begin_now() {
+            match self.begin_now(locked) {
                 Err(error) if error.class() == Class::Busy && wait.again() => {}
                 begun => return begun,
             }
         }
     }
 
-    fn begin_now(&self) -> Result<Transaction<'s>, Error> {
+    fn begin_now(&self, locked: IndexLocked) -> Result<Transaction<'s>, Error> {
         let lock = self.lock()?;
         self.filters.forget_attributes();
         self.objects.costs.locks.fetch_add(1, Relaxed);
@@ -224,19 +239,22 @@ impl<'s> Transactions<'s> {
         self.index.wait_for_index()?;
         self.wait_for_gc()?;
         self.layout.refuse_bare()?;
-        let head = self.refs.head()?;
-        self.vet(&head)?;
-        self.refs
-            .wait_for_reference(head.branch.as_deref().unwrap_or("HEAD"))?;
+        let index = match locked {
+            IndexLocked::Throughout if !self.identity.signs()? => Some(self.index.lock_first()?),
+            _ => None,
+        };
         // Looking at every process is slow, and it is done again before the branch moves.
-        if self.message_is_open() {
+        if index.is_some() || self.message_is_open() {
             self.refuse_open_commit()?;
         }
+        let head = self.refs.head()?;
+        self.vet(&head)?;
         let author = self.identity.person(Person::Author)?;
         let committer = self.identity.person(Person::Committer)?;
         Ok(Transaction {
             parts: *self,
             head,
+            index,
             author,
             committer,
             _lock: lock,
@@ -317,7 +335,8 @@ impl<'s> Transaction<'s> {
         } = self.build(planned, signs, is_enough)?;
         let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
-        let mut published = self.publish(planned, &mut journal, &objects, &gc)?;
+        let locked = self.index.take();
+        let mut published = self.publish(planned, &mut journal, &objects, &gc, locked)?;
         drop((objects, gc));
         let left_staged = std::mem::take(&mut published.left_staged);
         // The commits exist from here on; the next command completes whatever fails.
@@ -360,9 +379,17 @@ impl<'s> Transaction<'s> {
         journal: &mut Journal,
         objects: &NewObjects,
         gc: &GcLock,
+        locked: Option<IndexUpdate<'s>>,
     ) -> Result<Published<'s>, Error> {
         let parts = self.parts;
-        let ready = self.ready(planned, journal, objects, gc);
+        let ready = match locked {
+            Some(index) => self.ready_under(index, planned, journal, objects),
+            None => self.ready(planned, journal, objects),
+        };
+        let ready = ready.and_then(|ready| {
+            self.require_unchanged(journal, gc)?;
+            Ok(ready)
+        });
         // Nothing but the journal has been written yet.
         let ready = ready.inspect_err(|_| {
             let is_there = parts.has_journal();
@@ -388,13 +415,31 @@ impl<'s> Transaction<'s> {
             })
     }
 
-    /// Prepares everything, locks the index, and makes sure that nothing has changed since it was evaluated.
+    /// Prepares everything under the lock of the index.
+    fn ready_under(
+        &self,
+        index: IndexUpdate<'s>,
+        planned: &[PlannedCommit],
+        journal: &mut Journal,
+        objects: &NewObjects,
+    ) -> Result<Ready<'s>, Error> {
+        let staged = self.parts.index.staged_under(&index, &journal.index)?;
+        refuse_unmerged(&staged)?;
+        let left_staged = staged.keep_due(&mut journal.index);
+        let prepared = self.prepare(planned, journal, &objects.syncs)?;
+        Ok(Ready {
+            prepared,
+            left_staged,
+            index,
+        })
+    }
+
+    /// Prepares everything, then locks the index.
     fn ready(
         &self,
         planned: &[PlannedCommit],
         journal: &mut Journal,
         objects: &NewObjects,
-        gc: &GcLock,
     ) -> Result<Ready<'s>, Error> {
         let parts = self.parts;
         let changes = journal.index.clone();
@@ -404,23 +449,27 @@ impl<'s> Transaction<'s> {
         plan.begin(&journal.index, parts.layout.own_directory()?)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
         plan.wait()?;
-        parts.refs.wait_for_reference(&journal.reference)?;
         let index = parts
             .index
             .lock_planned(plan, &changes, &journal.index)
             .map_err(moved_if_busy)?;
-        // Evaluating takes time; check again whether another operation has started.
+        Ok(Ready {
+            prepared,
+            left_staged,
+            index,
+        })
+    }
+
+    /// Returns an error if another operation has started, or anything has changed, since it was evaluated.
+    fn require_unchanged(&self, journal: &Journal, gc: &GcLock) -> Result<(), Error> {
+        let parts = self.parts;
         parts.refuse_open_commit()?;
         parts.vet(&self.head)?;
         gc.require()?;
         if parts.refs.head()? != self.head || self.judged(journal)?.contains(&false) {
             return Err(Error::moved());
         }
-        Ok(Ready {
-            prepared,
-            left_staged,
-            index,
-        })
+        Ok(())
     }
 
     /// Writes the index and moves the branch.
@@ -463,13 +512,7 @@ impl<'s> Transaction<'s> {
             None => parts.index.lock_written_index(&journal.index)?,
         };
         objects.keep();
-        // `git switch -c` takes no lock of the index.
-        let moved = match parts.refs.head() {
-            Ok(head) if head == self.head => branch.commit(),
-            Ok(_) => Err(Error::moved()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = moved {
+        if let Err(error) = branch.commit() {
             // Whoever takes the entries back takes over the lock, so that git does not commit them.
             index.into_iter().for_each(IndexLock::leave);
             return Err(error);

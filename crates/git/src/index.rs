@@ -231,6 +231,14 @@ impl<'s> Index<'s> {
         Ok(update)
     }
 
+    /// Takes git's index lock before anything is planned. Returns an error of [`Class::Busy`] if another process keeps it.
+    pub(super) fn lock_first(&self) -> Result<IndexUpdate<'s>, Error> {
+        if self.wait == Some(Duration::ZERO) {
+            return self.begin_index_update();
+        }
+        patiently(|| self.begin_index_update())
+    }
+
     /// Takes git's index lock, so that no other process can stage or check out anything. Returns an error of
     /// [`Class::Busy`] if another process holds it.
     pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'s>, Error> {

@@ -76,13 +76,6 @@ impl RefTables {
         self.directories[0].join(LIST)
     }
 
-    /// git's locks of the lists.
-    pub(super) fn locks(&self) -> Vec<PathBuf> {
-        let list = format!("{LIST}.lock");
-        let directories = self.directories.iter();
-        directories.map(|directory| directory.join(&list)).collect()
-    }
-
     /// The lists and the tables that they name.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let of = |directory: &PathBuf| {

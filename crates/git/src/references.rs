@@ -94,10 +94,8 @@ const MOST_SYMBOLIC: usize = 5;
 /// What HEAD says as a file while the references are in a reftable.
 const MOVED_TO_TABLES: &str = "refs/heads/.invalid";
 
-/// How long to wait until nobody holds git's lock of a reference.
+/// How long to try to take git's lock of a reference.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long to try to take it when the index is locked already, and git commands of the user are refused.
-const MOMENT: Duration = Duration::from_millis(20);
 
 /// The name of a reference, and the commit that it leads to.
 pub(super) type EachTip = (String, Result<Oid, Error>);
@@ -512,26 +510,6 @@ impl<'s> Refs<'s> {
         lock.into()
     }
 
-    /// Waits until nobody holds git's lock of a reference: a second, or not at all if the caller waits. Returns an error of
-    /// [`Class::Busy`](orch_base::Class) if it is still held.
-    pub(super) fn wait_for_reference(&self, name: &str) -> Result<(), Error> {
-        let mut wait = LockWait::at_most(if self.wait.is_some() {
-            Duration::ZERO
-        } else {
-            PATIENCE
-        });
-        let locks = match &self.references {
-            RefStorage::Files => vec![self.reference_lock(name)],
-            RefStorage::Tables(tables) => tables.locks(),
-        };
-        while let Some(held) = locks.iter().find(|lock| lock.symlink_metadata().is_ok()) {
-            if !wait.again() {
-                return Err(self.layout.lock_is_busy(held));
-            }
-        }
-        Ok(())
-    }
-
     /// Locks a reference, which must still be at the commit that was evaluated. Returns [`Error::moved`] if it
     /// is not, and an error of [`Class::Busy`](orch_base::Class) if another process keeps it locked.
     pub(super) fn lock_reference(
@@ -539,7 +517,7 @@ impl<'s> Refs<'s> {
         moved: RefMove<'_>,
         committer: &git2::Signature<'_>,
     ) -> Result<RefLock<'s>, Error> {
-        let mut wait = LockWait::at_most(MOMENT);
+        let mut wait = LockWait::at_most(self.wait.unwrap_or(PATIENCE));
         let name = moved.name;
         let busy = || match &self.references {
             RefStorage::Files => self.layout.lock_is_busy(&self.reference_lock(name)),

@@ -2,7 +2,7 @@
 
 use crate::survey::Error;
 use orch_base::Class;
-use orch_git::{LockWait, PATIENCE, Store, Transaction};
+use orch_git::{IndexLocked, LockWait, PATIENCE, Store, Transaction};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -27,9 +27,15 @@ impl CommitAttempts {
         }
     }
 
-    /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin).
+    /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin). After the first
+    /// attempt, the index is locked at once: a user whose commits follow each other would be faster again and again.
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
-        store.transactions().begin_within(&mut self.wait)
+        let locked = if self.number == 0 {
+            IndexLocked::Briefly
+        } else {
+            IndexLocked::Throughout
+        };
+        store.transactions().begin_within(&mut self.wait, locked)
     }
 
     /// How long to wait for others of this process.
