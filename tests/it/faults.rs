@@ -425,26 +425,42 @@ fn a_kill_between_the_index_and_the_branch_takes_the_index_back() {
 }
 
 /// A `git commit` that reads HEAD before the branch moves and the index after it, or the other way round, must
-/// not undo the move.
+/// not undo the move. A `git switch -c`, which takes no lock of the index, must not leave the index of one branch to
+/// another.
 #[test]
-fn a_commit_that_begins_while_a_move_is_under_way_undoes_nothing() {
+fn a_command_of_git_that_begins_while_a_move_is_under_way_undoes_nothing() {
+    for command in [
+        "git commit -q --allow-empty -m mine",
+        "git switch -q -c side",
+        "git symbolic-ref HEAD refs/heads/side",
+    ] {
+        meets_a_move(command);
+    }
+}
+
+fn meets_a_move(command: &str) {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     world.plan("t1", 1);
     // git runs this hook when the new index is in place, and waits for it: the widest possible window.
-    world.write(
-        ".git/hooks/post-index-change",
+    let hook = format!(
         "#!/bin/sh\n[ -e .git/tried ] && exit 0\ntouch .git/tried\n\
          unset GIT_INDEX_FILE GIT_DIR\n\
-         git commit -q --allow-empty -m mine 2> .git/said && echo committed >> .git/said\n",
+         {command} 2> .git/said && echo succeeded >> .git/said\n"
     );
+    world.write(".git/hooks/post-index-change", hook);
     executable(&world.path(".git/hooks/post-index-change"));
     world
         .orch(&["next", "t1"])
         .succeeds()
         .says("planning -> plan_review");
     let said = world.read(".git/said");
-    assert!(said.contains("cannot lock ref"), "{said}");
+    assert!(said.contains(".lock': File exists"), "{command}: {said}");
+    assert!(!said.contains("succeeded"), "{command}: {said}");
+    assert_eq!(
+        world.git(&["symbolic-ref", "HEAD"]).trim(),
+        "refs/heads/main"
+    );
     assert!(
         world
             .git(&["log", "-1", "--format=%s"])

@@ -234,7 +234,7 @@ impl<'s> Transactions<'s> {
         self.objects.costs.locks.fetch_add(1, Relaxed);
         // Before anything else: only the lock that a killed process left keeps git from committing its index.
         self.finish_leftovers()?;
-        self.index.clear_index_lock()?;
+        self.layout.locks().clear()?;
         NextIndex::clear(&self.layout.own(""));
         self.index.wait_for_index()?;
         self.wait_for_gc()?;
@@ -249,6 +249,8 @@ impl<'s> Transactions<'s> {
         }
         let head = self.refs.head()?;
         self.vet(&head)?;
+        self.refs
+            .wait_for_reference(head.branch.as_deref().unwrap_or("HEAD"))?;
         let author = self.identity.person(Person::Author)?;
         let committer = self.identity.person(Person::Committer)?;
         Ok(Transaction {
@@ -449,6 +451,7 @@ impl<'s> Transaction<'s> {
         plan.begin(&journal.index, parts.layout.own_directory()?)?;
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
         plan.wait()?;
+        parts.refs.wait_for_reference(&journal.reference)?;
         let index = parts
             .index
             .lock_planned(plan, &changes, &journal.index)
@@ -494,6 +497,11 @@ impl<'s> Transaction<'s> {
         let name = journal.reference.as_str();
         let from = self.head.commit;
         let to = journal.new;
+        // Held until the branch has moved, so that nobody switches to another one.
+        let _head = parts.refs.lock_head(name)?;
+        if parts.refs.head()? != self.head {
+            return Err(Error::moved());
+        }
         let branch = parts.refs.lock_reference(
             RefMove {
                 name,

@@ -114,7 +114,7 @@ impl Transactions<'_> {
     /// Returns an error if a file cannot be written or git fails.
     pub fn settle(&self, files: &[(RepoPath, Vec<u8>)], removed: &[RepoPath]) -> Result<(), Error> {
         let _lock = self.lock()?;
-        self.index.clear_index_lock()?;
+        self.layout.locks().clear()?;
         self.index.wait_for_index()?;
         // A link to an index is git's to follow.
         let is_file = self

@@ -51,7 +51,11 @@ impl Transactions<'_> {
             .into_iter()
             .chain(shared.map(|name| self.objects.repo.commondir().join(format!("{name}.lock"))));
         for lock in locks.filter(|lock| lock.symlink_metadata().is_ok()) {
-            if lock == self.index.index_lock() && self.index.has_our_index_lock() {
+            let is_ours = lock == self.layout.locks().index_lock()
+                && self.layout.locks().has_our_index_lock()
+                || lock == self.layout.locks().head_lock()
+                    && self.layout.locks().has_our_head_lock();
+            if is_ours {
                 continue;
             }
             found.push(self.layout.lock_is_busy(&lock).into_warning());

@@ -248,7 +248,7 @@ impl<'s> Index<'s> {
                 return Err(self.index_is_busy());
             }
             // git locks in its own way, and reports what is wrong with the index.
-            Ok(None) | Err(_) => self.clear_index_lock()?,
+            Ok(None) | Err(_) => self.layout.locks().clear_index_lock()?,
         }
         let mut process = self.start_git_update()?;
         if process.wait_for_lock() {
@@ -265,7 +265,7 @@ impl<'s> Index<'s> {
         if self.wants_git_to_write() {
             return Ok(None);
         }
-        let lock = self.lock_index()?;
+        let lock = self.layout.locks().lock_index()?;
         let read = read_index(&self.path(), self.objects.format)?;
         let plain = read.filter(|read| is_plain(&read.index));
         Ok(plain.map(|read| PlainUpdate {
@@ -337,7 +337,7 @@ impl<'s> Index<'s> {
         &self,
         changes: &[IndexChange],
     ) -> Result<Option<IndexLock<'s>>, Error> {
-        match self.lock_index() {
+        match self.layout.locks().lock_index() {
             Ok(lock) => match self.is_written(changes) {
                 Ok(true) => Ok(Some(lock)),
                 result => {
@@ -363,7 +363,7 @@ impl<'s> Index<'s> {
     /// The lock of the index; `None` where it cannot be taken, for example without hard links: git locks in its own way.
     /// Returns an error of [`Class::Busy`] if git holds it.
     pub(super) fn wait_for_index_lock(&self) -> Result<Option<IndexLock<'s>>, Error> {
-        patiently(|| match self.lock_index() {
+        patiently(|| match self.layout.locks().lock_index() {
             Ok(lock) => Ok(Some(lock)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.index_is_busy()),
             Err(_) => Ok(None),
@@ -382,7 +382,9 @@ impl<'s> Index<'s> {
         let left = self.staged(changes)?.keep_due(&mut due);
         if due.is_empty() {
             if was_replaced {
-                self.lock_index()
+                self.layout
+                    .locks()
+                    .lock_index()
                     .into_iter()
                     .for_each(|lock| self.index_replaced(lock).release());
             }
@@ -393,7 +395,7 @@ impl<'s> Index<'s> {
             let mut due = changes.to_vec();
             let left = self.staged_under(&update, changes)?.keep_due(&mut due);
             let held = self.finish_index_update(update, &due)?;
-            let lock = held.or_else(|| self.lock_index().ok());
+            let lock = held.or_else(|| self.layout.locks().lock_index().ok());
             lock.into_iter()
                 .for_each(|lock| self.index_replaced(lock).release());
             Ok(left)

@@ -117,7 +117,9 @@ impl Transactions<'_> {
 
     /// Whether a process is committing, or left something when it was killed. Returns an error if that is unknown.
     pub(super) fn has_leftovers(&self) -> Result<bool, Error> {
-        Ok(self.has_journal()? || self.index.has_our_index_lock())
+        Ok(self.has_journal()?
+            || self.layout.locks().has_our_index_lock()
+            || self.layout.locks().has_our_head_lock())
     }
 
     /// Completes or removes what a killed process left. Costs two file lookups if there is nothing. Returns
@@ -131,7 +133,7 @@ impl Transactions<'_> {
         match self.try_lock()? {
             Some(_lock) => self
                 .finish_leftovers()
-                .and_then(|()| self.index.clear_index_lock()),
+                .and_then(|()| self.layout.locks().clear()),
             None => Ok(()),
         }
     }
@@ -241,7 +243,7 @@ impl Transactions<'_> {
             }
         }
         self.index.sync_index(&changes, was_replaced)?;
-        self.index.clear_index_lock()
+        self.layout.locks().clear_index_lock()
     }
 
     /// Begins to sync the branch, and the directories of the index and of the files of a batch. Those above a new file may

@@ -1,9 +1,9 @@
-//! git's index lock, held by this process during a transition.
+//! git's locks of the index and of HEAD, held by this process during a transition.
 //!
-//! The lock is a file, `index.lock`, that must not exist before. Ours is a hard link to a file kept for that
+//! A lock is a file, `index.lock` or `HEAD.lock`, that must not exist before. Ours is a hard link to a file kept for that
 //! purpose, so that it appears with its complete content or not at all; the new index is written to another
-//! file. While the lock exists, every git command that wants to write the index fails with "Unable to create
-//! index.lock: File exists".
+//! file. While the lock of the index exists, every git command that wants to write the index fails with "Unable to create
+//! index.lock: File exists". Commands that switch to another branch wait for the lock of HEAD.
 //!
 //! If this process is killed meanwhile, the lock file stays, as git's own does. It is taken only under the
 //! kernel lock of [`Transactions::begin`](super::Transactions::begin), so a process that holds that lock and finds a file with our content knows
@@ -12,7 +12,7 @@
 
 use super::durable::read_if_regular;
 use super::next_index::NextIndex;
-use super::{Error, Index, durable};
+use super::{Error, Index, Layout, durable};
 use orch_base::locked;
 use orch_files::{Directory, io_error};
 use std::fs::{self, Metadata};
@@ -27,8 +27,7 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
                        If no orch is running, it was killed: `orch status` finishes its work.\n";
 /// The file that the lock is a link to.
 const KEPT: &str = "index.lock";
-/// The names of the lock and of the index in the git directory.
-const LOCK: &str = "index.lock";
+/// The name of the index in the git directory.
 const INDEX: &str = "index";
 
 /// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
@@ -72,36 +71,74 @@ pub(super) struct IndexLock<'s> {
     _holding: MutexGuard<'s, ()>,
 }
 
-impl<'s> Index<'s> {
+/// git's lock of HEAD. Dropping it releases it.
+pub(super) struct HeadLock(PathBuf);
+
+/// The locks of git that this process may hold in this work tree.
+#[derive(Clone, Copy)]
+pub(super) struct Locks<'s>(Layout<'s>);
+
+impl<'s> Layout<'s> {
+    /// git's locks of the index and of HEAD.
+    pub(super) fn locks(self) -> Locks<'s> {
+        Locks(self)
+    }
+}
+
+impl<'s> Locks<'s> {
     /// Takes the index lock, or takes over the one that a killed process left. The caller holds the lock among `orch`
     /// processes.
     ///
     /// Fails with [`io::ErrorKind::AlreadyExists`] if another process holds it. Other errors mean that it
     /// cannot be taken in this way, for example without hard links.
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'s>> {
-        let kept = self.layout.own(KEPT);
-        if !is_ours(&kept).unwrap_or(false) {
-            durable::write_atomic(self.objects.repo.path(), &kept, CONTENT.as_bytes())
-                .map_err(io::Error::other)?;
-        }
-        let holding = locked(&self.objects.environment.index_gate.0);
+        let own = self.kept_for_locks()?;
+        let holding = locked(&self.0.objects.environment.index_gate.0);
+        let git = Directory::open(self.0.objects.repo.path(), self.0.objects.repo.path())?;
         let lock = self.index_lock();
-        let own = self.layout.own_directory().map_err(io::Error::other)?;
-        let git = Directory::open(self.objects.repo.path(), self.objects.repo.path())?;
-        match own.link(KEPT, &git, LOCK) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_ours(&lock)? => {
-                tracing::warn!("taking over the index lock of a killed process");
-            }
-            linked => linked?,
-        }
+        take(&own, &git, &lock)?;
         Ok(IndexLock {
             lock,
             own: Arc::new(own),
             git,
-            index: self.path(),
+            index: self.0.objects.repo.path().join(INDEX),
             is_left: false,
             _holding: holding,
         })
+    }
+
+    /// Takes the lock of HEAD, like [`Self::lock_index`].
+    pub(super) fn lock_head(&self) -> io::Result<HeadLock> {
+        let own = self.kept_for_locks()?;
+        let git = Directory::open(self.0.objects.repo.path(), self.0.objects.repo.path())?;
+        let lock = self.head_lock();
+        take(&own, &git, &lock)?;
+        Ok(HeadLock(lock))
+    }
+
+    /// The directory of `orch`, with the file that locks are links to.
+    fn kept_for_locks(&self) -> io::Result<Directory> {
+        let kept = self.0.own(KEPT);
+        if !is_ours(&kept).unwrap_or(false) {
+            durable::write_atomic(self.0.objects.repo.path(), &kept, CONTENT.as_bytes())
+                .map_err(io::Error::other)?;
+        }
+        self.0.own_directory().map_err(io::Error::other)
+    }
+
+    /// A file of `orch`.
+    pub(super) fn own(&self, name: &str) -> PathBuf {
+        self.0.own(name)
+    }
+
+    /// git's lock file of the index.
+    pub(super) fn index_lock(&self) -> PathBuf {
+        self.0.objects.repo.path().join("index.lock")
+    }
+
+    /// git's lock file of HEAD.
+    pub(super) fn head_lock(&self) -> PathBuf {
+        self.0.objects.repo.path().join("HEAD.lock")
     }
 
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
@@ -116,6 +153,25 @@ impl<'s> Index<'s> {
         }
     }
 
+    /// The same of the lock of HEAD.
+    pub(super) fn has_our_head_lock(&self) -> bool {
+        is_ours(&self.head_lock()).unwrap_or(true)
+    }
+
+    /// Removes the lock files of a killed process. The caller holds the lock among `orch` processes.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        let lock = self.head_lock();
+        let cleared = is_ours(&lock).and_then(|is_left| {
+            if is_left {
+                tracing::warn!("removing the lock of HEAD of a killed process");
+                fs::remove_file(&lock)?;
+            }
+            Ok(())
+        });
+        cleared.map_err(|source| io_error(&lock, source))?;
+        self.clear_index_lock()
+    }
+
     /// Removes the lock file of a killed process, also that of a git that it had started. The caller holds the lock among
     /// `orch` processes.
     pub(super) fn clear_index_lock(&self) -> Result<(), Error> {
@@ -128,7 +184,9 @@ impl<'s> Index<'s> {
         tracing::warn!("removing the index lock of a killed process");
         fs::remove_file(&lock).map_err(|source| io_error(&lock, source))
     }
+}
 
+impl Index<'_> {
     /// The index of this work tree, even if a git hook runs with another one.
     pub(super) fn path(&self) -> PathBuf {
         self.objects.repo.path().join(INDEX)
@@ -159,15 +217,36 @@ impl IndexLock<'_> {
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
-        // A lock that stays keeps git out, so one failure to look is not the last word.
-        if !self.is_left
-            && is_ours(&self.lock)
-                .or_else(|_| is_ours(&self.lock))
-                .unwrap_or(false)
-        {
-            // If this fails, the next command removes it.
-            let _ = fs::remove_file(&self.lock);
+        if !self.is_left {
+            release(&self.lock);
         }
+    }
+}
+
+impl Drop for HeadLock {
+    fn drop(&mut self) {
+        release(&self.0);
+    }
+}
+
+/// Creates this lock file in git's directory, or takes over the one that a killed process left.
+fn take(own: &Directory, git: &Directory, lock: &Path) -> io::Result<()> {
+    let name = lock.file_name().unwrap_or_default();
+    match own.link(KEPT, git, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_ours(lock)? => {
+            tracing::warn!(lock = %lock.display(), "taking over the lock of a killed process");
+            Ok(())
+        }
+        linked => linked,
+    }
+}
+
+/// Removes a lock file if it is still ours.
+fn release(lock: &Path) {
+    // A lock that stays keeps git out, so one failure to look is not the last word.
+    if is_ours(lock).or_else(|_| is_ours(lock)).unwrap_or(false) {
+        // If this fails, the next command removes it.
+        let _ = fs::remove_file(lock);
     }
 }
 

@@ -8,6 +8,7 @@ use super::error::{ambiguous_revision, unknown_revision, unsupported};
 use super::git::git_id;
 use super::layout::UnreadPlace;
 use super::listing::SUBMODULE;
+use super::lock::HeadLock;
 use super::lock_wait::LockWait;
 use super::pipe::refuse_pipes;
 use super::ref_tables::{RefMove, RefTables, TableLock};
@@ -19,6 +20,7 @@ use git2::{
 use orch_base::{Code, Digest, Hint, RepoPath};
 use orch_files::Directory;
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,8 +96,11 @@ const MOST_SYMBOLIC: usize = 5;
 /// What HEAD says as a file while the references are in a reftable.
 const MOVED_TO_TABLES: &str = "refs/heads/.invalid";
 
-/// How long to try to take git's lock of a reference.
+/// How long to wait until nobody holds git's lock of a reference.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to try to take it when the index is locked already, and git commands of the user are refused. git tries for as
+/// long.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// The name of a reference, and the commit that it leads to.
 pub(super) type EachTip = (String, Result<Oid, Error>);
@@ -510,6 +515,46 @@ impl<'s> Refs<'s> {
         lock.into()
     }
 
+    /// Waits until nobody holds git's lock of HEAD or of a branch: a second, or not at all if the caller waits. Returns an
+    /// error of [`Class::Busy`](orch_base::Class) if one is still held.
+    ///
+    /// The lock of a reftable is only found out by taking it.
+    pub(super) fn wait_for_reference(&self, name: &str) -> Result<(), Error> {
+        let RefStorage::Files = &self.references else {
+            return Ok(());
+        };
+        let mut wait = LockWait::at_most(if self.wait.is_some() {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        });
+        let locks = ["HEAD", name].map(|name| self.reference_lock(name));
+        while let Some(held) = locks.iter().find(|lock| lock.symlink_metadata().is_ok()) {
+            if !wait.again() {
+                return Err(self.layout.lock_is_busy(held));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes git's lock of HEAD while this branch is to move, where HEAD is a file and files can be linked. `None` if HEAD is
+    /// detached: then it is what moves. Returns an error of [`Class::Busy`](orch_base::Class) if another process keeps the
+    /// lock.
+    pub(super) fn lock_head(&self, branch: &str) -> Result<Option<HeadLock>, Error> {
+        if branch == "HEAD" || !matches!(&self.references, RefStorage::Files) {
+            return Ok(None);
+        }
+        let mut wait = LockWait::at_most(MOMENT);
+        loop {
+            match self.layout.locks().lock_head() {
+                Ok(lock) => return Ok(Some(lock)),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Ok(None),
+                Err(_) if wait.again() => {}
+                Err(_) => return Err(self.layout.lock_is_busy(&self.layout.locks().head_lock())),
+            }
+        }
+    }
+
     /// Locks a reference, which must still be at the commit that was evaluated. Returns [`Error::moved`] if it
     /// is not, and an error of [`Class::Busy`](orch_base::Class) if another process keeps it locked.
     pub(super) fn lock_reference(
@@ -517,7 +562,10 @@ impl<'s> Refs<'s> {
         moved: RefMove<'_>,
         committer: &git2::Signature<'_>,
     ) -> Result<RefLock<'s>, Error> {
-        let mut wait = LockWait::at_most(self.wait.unwrap_or(PATIENCE));
+        let mut wait = LockWait::at_most(match &self.references {
+            RefStorage::Files => MOMENT,
+            RefStorage::Tables(_) => self.wait.unwrap_or(PATIENCE),
+        });
         let name = moved.name;
         let busy = || match &self.references {
             RefStorage::Files => self.layout.lock_is_busy(&self.reference_lock(name)),

@@ -9,6 +9,7 @@
 
 use super::error::GitFault;
 use super::git::finish_git;
+use super::lock::Locks;
 use super::splice::Edit;
 use super::{Error, Index, durable};
 use orch_base::ObjectFormat;
@@ -145,6 +146,20 @@ fn lines(edits: &[Edit<'_>], format: ObjectFormat) -> Vec<u8> {
     edits.iter().map(line).collect::<String>().into_bytes()
 }
 
+impl Locks<'_> {
+    /// Whether the lock of the index is that of a git process of ours that is gone.
+    pub(super) fn is_locked_by_our_dead_git(&self) -> bool {
+        let Ok(note) = durable::text_of(&self.own(NOTE)) else {
+            return false;
+        };
+        let Some((process, lock)) = note.split_once(' ') else {
+            return false;
+        };
+        durable::is_dead(process)
+            && identity_of(&self.index_lock()).is_some_and(|held| held == lock)
+    }
+}
+
 impl Index<'_> {
     /// Starts git's index writer, which takes the lock and then waits for entries. While it holds the lock,
     /// no checkout, stash or `git add` can start.
@@ -164,18 +179,6 @@ impl Index<'_> {
             own: self.layout.own_directory()?,
             format: self.objects.format,
         })
-    }
-
-    /// Whether the lock of the index is that of a git process of ours that is gone.
-    pub(super) fn is_locked_by_our_dead_git(&self) -> bool {
-        let Ok(note) = durable::text_of(&self.layout.own(NOTE)) else {
-            return false;
-        };
-        let Some((process, lock)) = note.split_once(' ') else {
-            return false;
-        };
-        durable::is_dead(process)
-            && identity_of(&self.index_lock()).is_some_and(|held| held == lock)
     }
 
     /// Lets git write these entries now. Returns an error with [`Code::Busy`](orch_base::Code) if it cannot

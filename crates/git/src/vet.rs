@@ -118,15 +118,11 @@ impl Index<'_> {
 
     /// The lock of the index is taken.
     pub(super) fn index_is_busy(&self) -> Error {
-        self.layout.lock_is_busy(&self.index_lock())
+        self.layout.lock_is_busy(&self.layout.locks().index_lock())
     }
 
     pub(super) fn index_is_locked(&self) -> bool {
-        self.index_lock().symlink_metadata().is_ok()
-    }
-
-    pub(super) fn index_lock(&self) -> PathBuf {
-        self.objects.repo.path().join("index.lock")
+        self.layout.locks().index_lock().symlink_metadata().is_ok()
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Step {
     RemoveLeftJournal,
     /// `clear_index_lock`, of a process that was killed before it wrote a journal.
     ClearIndex,
+    /// `lock_first`, of a process that lost the race before.
+    LockFirst,
     /// `Workspace::look`: HEAD, then the files.
     Look,
     /// `Transaction::build`.
@@ -59,9 +61,9 @@ pub enum Step {
 
 use Step::{
     AdoptIndex, BeginSync, Check, ClearIndex, FinishLog, FinishState, FinishSync, Lock, LockBranch,
-    LockIndex, Look, MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState, ReleaseIndex,
-    RemoveJournal, RemoveLeftJournal, Report, SyncFirst, SyncSecond, UnlockIndex, WriteIndex,
-    WriteJournal, WriteObjects,
+    LockFirst, LockIndex, Look, MendBranch, MendIndex, MoveBranch, PlaceLog, PlaceState,
+    ReleaseIndex, RemoveJournal, RemoveLeftJournal, Report, SyncFirst, SyncSecond, UnlockIndex,
+    WriteIndex, WriteJournal, WriteObjects,
 };
 
 /// What a process does about a journal that it finds.
@@ -297,8 +299,13 @@ pub fn advance(
                 Some(Look)
             };
         }
+        LockFirst if disk.index_lock.is_some() => return None,
+        LockFirst => {
+            disk.index_lock = Some(Owner::Orch);
+            next = Some(Look);
+        }
         Look => {
-            if disk.index_lock.is_some() {
+            if process.may_retry && disk.index_lock.is_some() {
                 // A checkout or a commit is under way; it is waited for.
                 return None;
             }
@@ -306,6 +313,9 @@ pub fn advance(
             process.new = decide(process, mistake);
             if process.new.is_none() {
                 next = None;
+                if !process.may_retry {
+                    disk.index_lock = None;
+                }
             }
         }
         WriteObjects => {
@@ -314,6 +324,8 @@ pub fn advance(
             }
             disk.unsynced.objects = Some(process.moved());
         }
+        // It is locked since the look.
+        LockIndex if !process.may_retry => {}
         LockIndex => match disk.index_lock {
             None => disk.index_lock = Some(Owner::Orch),
             Some(_) => {
@@ -457,7 +469,7 @@ fn forget(disk: &mut Disk) {
 
 /// The step with which a process evaluates again, or ends.
 fn again(process: &mut Process) -> Option<Step> {
-    std::mem::take(&mut process.may_retry).then_some(Look)
+    std::mem::take(&mut process.may_retry).then_some(LockFirst)
 }
 
 /// Writes an entry of the index, unless the user has staged another version.

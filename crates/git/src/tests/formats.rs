@@ -343,7 +343,11 @@ fn a_lock_of_somebody_else_is_respected() {
         .err()
         .expect("it is held");
     assert!(refused.to_string().contains("index.lock"), "{refused}");
-    store.index().clear_index_lock().expect("looked at");
+    store
+        .layout()
+        .locks()
+        .clear_index_lock()
+        .expect("looked at");
     assert_eq!(
         fs::read_to_string(repo.path(".git/index.lock")).expect("a lock"),
         "theirs"
@@ -354,13 +358,13 @@ fn a_lock_of_somebody_else_is_respected() {
 fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
     let repo = moved();
     let store = repo.store();
-    let held = store.index().lock_index().expect("locked");
+    let held = store.layout().locks().lock_index().expect("locked");
     repo.write("new", "new\n");
     let refused = repo.output("index", &["add", "new"], &[]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("index.lock': File exists"));
-    assert!(store.index().has_our_index_lock());
+    assert!(store.layout().locks().has_our_index_lock());
     drop(held);
-    assert!(!store.index().has_our_index_lock());
+    assert!(!store.layout().locks().has_our_index_lock());
     repo.git(&["add", "new"]);
     // As if killed: only the next command removes the lock.
     fs::hard_link(
@@ -368,8 +372,8 @@ fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
         repo.path(".git/index.lock"),
     )
     .expect("linked");
-    assert!(store.index().has_our_index_lock());
-    store.index().clear_index_lock().expect("cleared");
+    assert!(store.layout().locks().has_our_index_lock());
+    store.layout().locks().clear_index_lock().expect("cleared");
     repo.git(&["add", "a"]);
     // The lock of a running orch is left alone.
     let at_work = store
@@ -386,7 +390,7 @@ fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
         .transactions()
         .recover_leftovers()
         .expect("left alone");
-    assert!(store.index().has_our_index_lock());
+    assert!(store.layout().locks().has_our_index_lock());
     drop(at_work);
     // A process that another test is just starting may hold the kernel lock for a moment.
     for _ in 0..10_000 {
@@ -394,7 +398,7 @@ fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
             .transactions()
             .recover_leftovers()
             .expect("cleared");
-        if !store.index().has_our_index_lock() {
+        if !store.layout().locks().has_our_index_lock() {
             return;
         }
         sleep(Duration::from_millis(1));
@@ -407,7 +411,7 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     let repo = moved();
     let store = repo.store();
     let before = fs::read(repo.path(".git/index")).expect("an index");
-    let held = store.index().lock_index().expect("locked");
+    let held = store.layout().locks().lock_index().expect("locked");
     repo.write(".git/theirs", "theirs");
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
     let empty = IndexFile::empty(repo.format);

@@ -144,6 +144,35 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     assert_eq!(error.class(), Class::Busy);
 }
 
+/// While somebody holds the branch, git commands of the user still stage what they like.
+#[test]
+fn the_index_is_not_locked_while_the_branch_is_waited_for() {
+    let repo = with_a_task();
+    let mut store = repo.store();
+    store.options_mut().wait = Some(Duration::ZERO);
+    let mut transaction = store.transactions().begin().expect("begun");
+    repo.write(".git/refs/heads/main.lock", "");
+    let planned = PlannedCommit {
+        message: "step".to_owned(),
+        writes: vec![Write::evidence(
+            path("t/state.json"),
+            b"new\n".to_vec(),
+            false,
+        )],
+        removes: Vec::new(),
+        moves: Vec::new(),
+    };
+    // Whoever meets this lock asked for the index.
+    repo.write(".git/index.lock", "");
+    let error = transaction.commit(&[planned]).expect_err("refused");
+    assert!(error.to_string().contains("main.lock"), "{error}");
+    drop(transaction);
+    fs::remove_file(repo.path(".git/index.lock")).expect("removed");
+    // The next one is refused before it makes anything.
+    let error = store.transactions().begin().err().expect("refused");
+    assert!(error.to_string().contains("main.lock"), "{error}");
+}
+
 /// A process that looks like `git gc`, until it is dropped.
 struct Collector(Child);
 
