@@ -14,7 +14,7 @@ mod writing;
 
 pub use inject::{choices, told};
 
-use crate::harness::{World, eventually, executable};
+use crate::harness::{World, executable};
 use crate::setting;
 use serde_json::json;
 use std::process::Stdio;
