@@ -2,6 +2,7 @@
 
 use crate::harness::{World, program};
 use std::fs;
+use std::process::Command;
 
 /// A workflow of one artifact, whose first phase is left when a guard holds.
 fn workflow(world: &World, head: &str, artifact: &str, guard: &str) {
@@ -130,4 +131,33 @@ fn a_pipe_in_the_place_of_a_file_of_git_is_named() {
             );
         }
     }
+}
+
+/// A library that stands in front of the allocator, as those that feign a clock or look for leaks do, frees with the
+/// program's `free` what it got from the system: both have to be the system's.
+#[test]
+fn programs_that_wrap_the_allocator_may_start_orch() {
+    let world = World::new();
+    world.write(
+        "wrap.c",
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdio.h>\n#include <string.h>\n\
+         __attribute__((constructor)) static void begin(void) {\n\
+         Dl_info found;\n\
+         if (dladdr(dlsym(RTLD_DEFAULT, \"free\"), &found) && !strstr(found.dli_fname, \"libc\"))\n\
+         fprintf(stderr, \"free belongs to %s\\n\", found.dli_fname);\n}\n",
+    );
+    let library = world.path("wrap.so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(world.path("wrap.c"))
+        .status();
+    assert!(built.expect("cc starts").success());
+    let ended = world
+        .orch_command(&["--version"])
+        .env("LD_PRELOAD", &library)
+        .output()
+        .expect("orch starts");
+    assert!(ended.status.success());
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
 }

@@ -4,7 +4,7 @@ use super::environment::settings;
 use super::git::git_id;
 use super::{Error, GitProgram, Layout, Objects, durable};
 use crate::error::libgit2;
-use git2::AttrCheckFlags;
+use git2::{AttrCheckFlags, AttrValue};
 use orch_base::{Digest, Hint, RepoPath};
 use orch_files::{Entry, io_error, open_linked};
 use std::borrow::Cow;
@@ -126,16 +126,24 @@ impl Filters<'_> {
         self.state.converted.set(self.state.converted.get() + 1);
         self.refuse_special(path, ATTRIBUTES)?;
         for name in CONVERTING {
-            let value = self
-                .objects
-                .repo
-                .get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())
-                .map_err(libgit2)?;
-            if git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified {
+            if self.has_attribute(path, name)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether an attribute of a path is set, or has a value.
+    fn has_attribute(&self, path: &RepoPath, name: &str) -> Result<bool, Error> {
+        let value = self
+            .objects
+            .repo
+            .get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())
+            .map_err(libgit2)?;
+        Ok(matches!(
+            AttrValue::from_bytes(value),
+            AttrValue::True | AttrValue::String(_) | AttrValue::Bytes(_)
+        ))
     }
 
     /// Whether git finds a file of the work tree as HEAD holds it, with all conversions. If git cannot tell, it is not.
@@ -151,17 +159,10 @@ impl Filters<'_> {
     /// Whether an attribute makes the stored bytes of a path differ from those in the work tree.
     #[must_use]
     pub fn is_filtered(&self, path: &RepoPath) -> bool {
-        let flags = AttrCheckFlags::default();
         self.refuse_special(path, ATTRIBUTES).is_ok()
-            && CONVERTING.iter().any(|name| {
-                let value = self
-                    .objects
-                    .repo
-                    .get_attr_bytes(Path::new(path.as_str()), name, flags);
-                value.is_ok_and(|value| {
-                    git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified
-                })
-            })
+            && CONVERTING
+                .iter()
+                .any(|name| self.has_attribute(path, name).is_ok_and(|has| has))
     }
 
     /// Whether any attribute file that applies to a path, in the directories above it, mentions a converting attribute.
@@ -297,9 +298,35 @@ fn names_conversion(file: &Path) -> bool {
             let _ = file.read_to_end(&mut text);
         }
     }
-    let names = |word: &str| {
-        text.windows(word.len())
-            .any(|window| window == word.as_bytes())
-    };
-    !text.is_empty() && CONVERTING.iter().any(|word| names(word))
+    CONVERTING.iter().any(|word| sets(&text, word))
+}
+
+/// Whether an attribute file names an attribute elsewhere than where it unsets it.
+fn sets(text: &[u8], attribute: &str) -> bool {
+    let mut before = None;
+    for (at, window) in text.windows(attribute.len()).enumerate() {
+        if window == attribute.as_bytes() && before != Some(b'-') {
+            return true;
+        }
+        before = Some(text[at]);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sets;
+
+    #[test]
+    fn an_attribute_that_is_only_unset_is_not_set() {
+        for (text, expected) in [
+            ("* filter=lfs", true),
+            ("filter", true),
+            ("* -filter", false),
+            ("* -filter\n*.bin filter=lfs", true),
+            ("", false),
+        ] {
+            assert_eq!(sets(text.as_bytes(), "filter"), expected, "{text}");
+        }
+    }
 }

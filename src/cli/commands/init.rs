@@ -317,8 +317,9 @@ const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\ns
 /// How git merges the files of orch: the log as the union of both sides, the state by orch's driver. A clone
 /// without `orch init --merge-driver` does not know that driver and merges the state as text. Hosts fold the
 /// changes of both in a review. The log counts as binary in a diff, so scanners of diffs take no digest in it for a
-/// secret.
-const ATTRIBUTES: &str = "state.json merge=orch linguist-generated\n\
+/// secret. git stores what lies in the work tree, so that both are judged alike.
+const ATTRIBUTES: &str = "* -working-tree-encoding\n\
+                          state.json merge=orch linguist-generated\n\
                           transcript.jsonl merge=union linguist-generated -diff\n";
 
 fn join(base: &str, name: &str) -> String {

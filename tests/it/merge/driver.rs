@@ -110,7 +110,7 @@ fn init_adds_to_attributes_that_are_there() {
     let text = world.read("tasks/.gitattributes");
     assert!(
         text.starts_with(
-            "*.patch -text\n\n# orch:begin\nstate.json merge=orch linguist-generated\n"
+            "*.patch -text\n\n# orch:begin\n* -working-tree-encoding\nstate.json merge=orch linguist-generated\n"
         ),
         "{text}"
     );

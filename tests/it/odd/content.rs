@@ -4,7 +4,7 @@ use super::{Row, works};
 use crate::harness::{World, executable, started};
 use std::fs;
 
-pub const ROWS: [Row; 11] = [
+pub const ROWS: [Row; 12] = [
     ("`core.autocrlf`, `text`, `eol`", line_endings),
     ("`core.safecrlf`", safe_line_endings),
     ("`core.ignoreCase`", ignore_case),
@@ -15,6 +15,10 @@ pub const ROWS: [Row; 11] = [
     (
         "a filter that matches `state.json` or `transcript.jsonl`",
         own_files_filtered,
+    ),
+    (
+        "`working-tree-encoding` that matches files of tasks",
+        other_encoding,
     ),
     ("symbolic link in place of an artifact", linked_artifact),
     ("symbolic link where a task would be", linked_task),
@@ -277,6 +281,28 @@ fn own_files_filtered() {
         .orch(&["rollback", "t", "--reason", "no"])
         .ends(2)
         .reports("in HEAD: unknown key");
+}
+
+#[test]
+fn other_encoding() {
+    let world = World::new();
+    world.write(".gitattributes", "*.json working-tree-encoding=UTF-16LE\n");
+    world.orch(&["init"]).succeeds();
+    // The schemas of orch are UTF-8.
+    world.write(
+        ".gitattributes",
+        "tasks/**/*.json working-tree-encoding=UTF-16LE\n",
+    );
+    world.commit("Set up orch");
+    works(&world, ".");
+    world.write(
+        "tasks/t/review/code-review.json",
+        "\u{feff}{\0".to_owned() + "}\0",
+    );
+    world.git(&["add", "tasks"]);
+    // Read from the work tree or from what is staged, it is the same file.
+    let bytes = world.git_ended(&["cat-file", "blob", ":tasks/t/review/code-review.json"]);
+    assert_eq!(bytes.stdout, world.read("tasks/t/review/code-review.json"));
 }
 
 #[test]
