@@ -1,6 +1,6 @@
 //! Who commits, and signed commits, as git itself says it.
 
-use crate::harness::{Ended, World, executable, missing};
+use crate::harness::{Ended, World, eventually, executable, missing};
 use orch_base::Digest;
 use orch_git::{Environment, Signature, Store};
 use std::fs;
@@ -123,6 +123,43 @@ fn keys_are_named_in_every_way_that_git_knows() {
     ]);
     world.orch(&["new", "command"]).succeeds();
     assert_eq!(judged(&world, 3), ["Gann@example.com"; 3].join(" "));
+}
+
+/// A person who is asked for a passphrase takes as long as it takes.
+#[test]
+fn others_commit_while_a_signature_is_waited_for() {
+    let Some(world) = ssh() else { return };
+    for task in ["slow", "quick"] {
+        world.orch(&["new", task]).succeeds();
+        world.plan(task, 1);
+    }
+    let program = world.path("../sign.sh");
+    fs::write(
+        &program,
+        "#!/bin/sh\nfor last; do :; done\nif grep -q 'orch(slow)' \"$last\"; then\n\
+         touch ../asked; while [ ! -e ../answered ]; do sleep 0.02; done\nfi\n\
+         exec ssh-keygen \"$@\"\n",
+    )
+    .expect("written");
+    executable(&program);
+    world.git(&["config", "gpg.ssh.program", &program.to_string_lossy()]);
+    let slow = world.orch_spawn(&["next", "slow"]);
+    eventually("the signature is asked for", || {
+        world.path("../asked").exists()
+    });
+    world
+        .orch(&["next", "quick"])
+        .succeeds()
+        .says("planning -> plan_review");
+    fs::write(world.path("../answered"), "").expect("written");
+    let ended = world.end(slow.wait_with_output().expect("it ends"));
+    ended.succeeds().says("planning -> plan_review");
+    let good = "Gann@example.com";
+    assert_eq!(judged(&world, 2), format!("{good} {good}"));
+    assert_eq!(world.phase("slow"), "plan_review");
+    assert_eq!(world.phase("quick"), "plan_review");
+    assert_eq!(world.dirty(), "");
+    world.orch(&["audit"]).succeeds();
 }
 
 #[test]

@@ -164,19 +164,21 @@ pub struct Transaction<'s> {
     head: Head,
     /// The index, if it is locked throughout.
     index: Option<IndexUpdate<'s>>,
+    order: LockOrder,
     pub(super) author: git2::Signature<'static>,
     pub(super) committer: git2::Signature<'static>,
-    _lock: File,
+    lock: File,
 }
 
-/// For how long a transaction keeps the index locked. Every git command of the user that needs the index fails meanwhile.
+/// How much a transaction keeps from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IndexLocked {
-    /// Only while it is replaced. HEAD and the files may move before.
-    Briefly,
-    /// From before HEAD is read, so that no `git commit` moves it: for those who have lost that race. If commits are
-    /// signed, as briefly as otherwise, because signing may wait for a person.
-    Throughout,
+pub enum LockOrder {
+    /// What others need is locked last: git's index while it is replaced, and the lock among `orch` processes not while git
+    /// signs. HEAD and the files may move before.
+    Late,
+    /// Locked first, for those who have lost that race. The index is locked before HEAD is read, so that no `git commit`
+    /// moves it, unless commits are signed: signing may wait for a person, and then only other `orch` processes wait.
+    Early,
 }
 
 /// The commits of `orch`: each batch is made whole, or not at all.
@@ -210,37 +212,33 @@ impl<'s> Transactions<'s> {
     /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'s>, Error> {
         let mut wait = LockWait::at_most(self.options.wait.unwrap_or_default());
-        self.begin_within(&mut wait, IndexLocked::Briefly)
+        self.begin_within(&mut wait, LockOrder::Late)
     }
 
     /// Like [`Self::begin`], but waits for as long as the caller still does.
     pub fn begin_within(
         &self,
         wait: &mut LockWait,
-        locked: IndexLocked,
+        order: LockOrder,
     ) -> Result<Transaction<'s>, Error> {
         // With a time of the caller's, everything that another process holds is waited for together.
         loop {
-            match self.begin_now(locked) {
+            match self.begin_now(order) {
                 Err(error) if error.class() == Class::Busy && wait.again() => {}
                 begun => return begun,
             }
         }
     }
 
-    fn begin_now(&self, locked: IndexLocked) -> Result<Transaction<'s>, Error> {
-        let lock = self.lock()?;
+    fn begin_now(&self, order: LockOrder) -> Result<Transaction<'s>, Error> {
+        let lock = self.lock(self.index.patience(PATIENCE))?;
         self.filters.forget_attributes();
         self.objects.costs.locks.fetch_add(1, Relaxed);
-        // Before anything else: only the lock that a killed process left keeps git from committing its index.
-        self.finish_leftovers()?;
-        self.layout.locks().clear()?;
-        NextIndex::clear(&self.layout.own(""));
-        self.index.wait_for_index()?;
+        self.mend()?;
         self.wait_for_gc()?;
         self.layout.refuse_bare()?;
-        let index = match locked {
-            IndexLocked::Throughout if !self.identity.signs()? => Some(self.index.lock_first()?),
+        let index = match order {
+            LockOrder::Early if !self.identity.signs()? => Some(self.index.lock_first()?),
             _ => None,
         };
         // Looking at every process is slow, and it is done again before the branch moves.
@@ -257,16 +255,24 @@ impl<'s> Transactions<'s> {
             parts: *self,
             head,
             index,
+            order,
             author,
             committer,
-            _lock: lock,
+            lock,
         })
     }
 
+    /// Mends what a killed process left, and waits for git to release the index. The caller holds the lock.
+    fn mend(&self) -> Result<(), Error> {
+        // Before anything else: only the lock that a killed process left keeps git from committing its index.
+        self.finish_leftovers()?;
+        self.layout.locks().clear()?;
+        NextIndex::clear(&self.layout.own(""));
+        self.index.wait_for_index()
+    }
+
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
-    /// Waits for it as long as the options say, by default up to half a minute.
-    pub(super) fn lock(&self) -> Result<File, Error> {
-        let mut wait = self.index.patience(PATIENCE);
+    pub(super) fn lock(&self, mut wait: LockWait) -> Result<File, Error> {
         loop {
             match self.try_lock()? {
                 Some(lock) => return Ok(lock),
@@ -330,11 +336,14 @@ impl<'s> Transaction<'s> {
         }
         let gc = parts.lock_gc()?;
         let signs = parts.identity.signs()?;
-        // Signing may wait for a person, so the index is not locked yet.
         let Built {
             commits: built,
             objects,
-        } = self.build(planned, signs, is_enough)?;
+        } = if signs && self.order == LockOrder::Late {
+            self.build_aside(planned, is_enough)?
+        } else {
+            self.build(planned, signs, is_enough)?
+        };
         let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
         let locked = self.index.take();
@@ -371,6 +380,27 @@ impl<'s> Transaction<'s> {
             left_staged,
             unfinished,
         })
+    }
+
+    /// Builds signed commits while other `orch` processes may commit: signing may wait for a person, or hang. Returns
+    /// [`Error::moved`] if one of them has.
+    fn build_aside(
+        &mut self,
+        planned: &[PlannedCommit],
+        is_enough: &IsEnough<'_>,
+    ) -> Result<Built, Error> {
+        let parts = self.parts;
+        let place = parts.layout.own("lock");
+        self.lock
+            .unlock()
+            .map_err(|source| io_error(&place, source))?;
+        let built = self.build(planned, true, is_enough);
+        self.lock = parts.lock(LockWait::at_most(parts.options.wait.unwrap_or(PATIENCE)))?;
+        parts.mend()?;
+        if parts.refs.head()? != self.head {
+            return Err(Error::moved());
+        }
+        built
     }
 
     /// Updates the index and moves the branch if nothing has changed since it was evaluated. If that fails, everything is

@@ -1,6 +1,7 @@
 //! Unfinished git operations and unmerged paths.
 
 use super::environment::{settings, settings_of_clone};
+use super::lock_wait::PATIENCE;
 use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
 use super::{Error, GitProgram, Index, Layout, Objects, Refs, Transactions, durable};
@@ -113,7 +114,7 @@ impl Transactions<'_> {
     /// Writes these files and removes those, and stages both, which marks them as resolved. Stages nothing else.
     /// Returns an error if a file cannot be written or git fails.
     pub fn settle(&self, files: &[(RepoPath, Vec<u8>)], removed: &[RepoPath]) -> Result<(), Error> {
-        let _lock = self.lock()?;
+        let _lock = self.lock(self.index.patience(PATIENCE))?;
         self.layout.locks().clear()?;
         self.index.wait_for_index()?;
         // A link to an index is git's to follow.

@@ -73,7 +73,7 @@ pub use changes::{KnownRefs, Range, Visited};
 pub use clean::Filters;
 pub use code::{CodeCommit, CodePart, CodeParts, OnlyFiles, Since, Start};
 pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
-pub use commit::{Committed, IndexLocked, PlannedCommit, Transaction, Transactions, Write};
+pub use commit::{Committed, LockOrder, PlannedCommit, Transaction, Transactions, Write};
 pub use conflict::{GitSettings, Operation, Unmerged};
 pub use environment::Environment;
 pub use git::{git_pager, git_version};

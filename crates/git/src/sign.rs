@@ -35,8 +35,8 @@ pub(super) enum Person {
     Committer,
 }
 
-/// How long signing may take. It may ask a person for a passphrase or a touch; others wait a little longer than this for
-/// the lock that is held meanwhile, so one program that hangs fails alone.
+/// How long signing may take. It may ask a person for a passphrase or a touch. Where others wait meanwhile, they wait a
+/// little longer than this, so one program that hangs fails alone.
 const SIGNING: Duration = Duration::from_secs(25);
 
 /// Settings that libgit2 does not implement, or not while a branch is switched.

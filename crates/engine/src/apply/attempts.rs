@@ -2,7 +2,7 @@
 
 use crate::survey::Error;
 use orch_base::Class;
-use orch_git::{IndexLocked, LockWait, PATIENCE, Store, Transaction};
+use orch_git::{LockOrder, LockWait, PATIENCE, Store, Transaction};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -28,14 +28,14 @@ impl CommitAttempts {
     }
 
     /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin). After the first
-    /// attempt, the index is locked at once: a user whose commits follow each other would be faster again and again.
+    /// attempt, everything is locked at once: whose commits follow each other would be faster again and again.
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
-        let locked = if self.number == 0 {
-            IndexLocked::Briefly
+        let order = if self.number == 0 {
+            LockOrder::Late
         } else {
-            IndexLocked::Throughout
+            LockOrder::Early
         };
-        store.transactions().begin_within(&mut self.wait, locked)
+        store.transactions().begin_within(&mut self.wait, order)
     }
 
     /// How long to wait for others of this process.
