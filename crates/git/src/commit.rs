@@ -167,7 +167,8 @@ pub struct Transaction<'s> {
     order: LockOrder,
     pub(super) author: git2::Signature<'static>,
     pub(super) committer: git2::Signature<'static>,
-    lock: File,
+    /// The lock among `orch` processes; `None` if it was lost while git signed.
+    lock: Option<File>,
 }
 
 /// How much a transaction keeps from others.
@@ -258,7 +259,7 @@ impl<'s> Transactions<'s> {
             order,
             author,
             committer,
-            lock,
+            lock: Some(lock),
         })
     }
 
@@ -334,6 +335,9 @@ impl<'s> Transaction<'s> {
         if planned.is_empty() {
             return Ok(Committed::default());
         }
+        if self.lock.is_none() {
+            return Err(Error::moved());
+        }
         let gc = parts.lock_gc()?;
         let signs = parts.identity.signs()?;
         let Built {
@@ -390,12 +394,15 @@ impl<'s> Transaction<'s> {
         is_enough: &IsEnough<'_>,
     ) -> Result<Built, Error> {
         let parts = self.parts;
+        if parts.refs.head()? != self.head {
+            return Err(Error::moved());
+        }
+        let lock = self.lock.take().ok_or_else(Error::moved)?;
         let place = parts.layout.own("lock");
-        self.lock
-            .unlock()
-            .map_err(|source| io_error(&place, source))?;
+        lock.unlock().map_err(|source| io_error(&place, source))?;
         let built = self.build(planned, true, is_enough);
-        self.lock = parts.lock(LockWait::at_most(parts.options.wait.unwrap_or(PATIENCE)))?;
+        let wait = LockWait::at_most(parts.options.wait.unwrap_or(PATIENCE));
+        self.lock = Some(parts.lock(wait)?);
         parts.mend()?;
         if parts.refs.head()? != self.head {
             return Err(Error::moved());

@@ -87,7 +87,7 @@ impl Transactions<'_> {
     /// longer keeps `git gc` away for both. Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
         let mut wait = self.index.patience(Duration::from_secs(5));
-        let mut wait_for_orch = LockWait::at_most(Duration::from_millis(200));
+        let mut wait_for_orch = LockWait::at_most(Duration::from_millis(50));
         let path = self.objects.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {

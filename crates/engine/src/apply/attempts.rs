@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// How often to decide again after the branch has moved, if the caller does not say how long to wait.
 const TRIES: u32 = 20;
+/// How many attempts leave the index to the user until they have decided, which takes long for many tasks.
+const MOST_LATE: u32 = 2;
 
 /// The attempts of one command. They share the time that the command may wait.
 pub(super) struct CommitAttempts {
@@ -27,10 +29,10 @@ impl CommitAttempts {
         }
     }
 
-    /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin). After the first
-    /// attempt, everything is locked at once: whose commits follow each other would be faster again and again.
+    /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin). After
+    /// [`MOST_LATE`] attempts, everything is locked at once: whose commits follow each other would be faster again and again.
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
-        let order = if self.number == 0 {
+        let order = if self.number < MOST_LATE {
             LockOrder::Late
         } else {
             LockOrder::Early
