@@ -477,8 +477,9 @@ fn commits_beside_our_moves_undo_nothing() {
     thread::scope(|scope| {
         let ours = scope.spawn(|| {
             for number in 0..count {
-                // orch loses the first race, and keeps the commits out of the second one.
-                world.orch(&["next", &format!("t{number}")]).succeeds();
+                // orch may lose some races, and then keeps the commits out of the next one.
+                let task = format!("t{number}");
+                world.orch(&["next", &task, "--wait", "60"]).succeeds();
             }
         });
         let mut made = 0;
