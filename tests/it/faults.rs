@@ -479,7 +479,7 @@ fn commits_beside_our_moves_undo_nothing() {
             for number in 0..count {
                 // orch may lose some races, and then keeps the commits out of the next one.
                 let task = format!("t{number}");
-                world.orch(&["next", &task, "--wait", "60"]).succeeds();
+                world.orch(&["next", &task, "--wait", "60s"]).succeeds();
             }
         });
         let mut made = 0;
