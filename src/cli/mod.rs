@@ -291,7 +291,7 @@ pub fn run(
     match result {
         Ok(code) => code as u8,
         Err(failure) => {
-            report(&failure, &context, &ui);
+            report(&failure, context.global.json, &ui);
             failure.exit() as u8
         }
     }
@@ -305,11 +305,11 @@ fn require_directory(command: Option<&Command>, context: &Context) -> Result<(),
     Ok(())
 }
 
-fn report(failure: &Failure, context: &Context, ui: &Ui) {
+fn report(failure: &Failure, json: bool, ui: &Ui) {
     let Failure::Reported { error, .. } = failure else {
         return;
     };
-    if context.global.json {
+    if json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
         let _ = ui.document(&ErrorView::of(error));
         return;
@@ -330,8 +330,12 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
 fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     let ui = Ui::new(Colour::Auto, false, no_color);
     if !error.use_stderr() {
-        let _ = ui.answer(&error.to_string());
-        return ExitCode::Fine as u8;
+        let Err(error) = ui.answer(&error.to_string()) else {
+            return ExitCode::Fine as u8;
+        };
+        let failure = Failure::from(error);
+        report(&failure, json, &ui);
+        return failure.exit() as u8;
     }
     if json {
         let error = Error::new(Code::Usage, usage_message(error));

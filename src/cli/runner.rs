@@ -110,7 +110,7 @@ impl CommandRunner for CommandLineRunner {
             |exit| (exit, None),
         );
         if let Some(failure) = &failure {
-            report(failure, &context, &ui);
+            report(failure, context.global.json, &ui);
         }
         let error = failure.and_then(Failure::into_error);
         Executed {

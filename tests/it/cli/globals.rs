@@ -80,3 +80,23 @@ fn a_quiet_command_does_not_say_what_it_did() {
     let left = world.orch(&["-q", "hook", "uninstall"]);
     assert!(left.stdout.contains("left alone"), "{left:?}");
 }
+
+/// A full disk under a redirected answer is no success, whatever the answer is.
+#[test]
+fn an_answer_that_cannot_be_written_is_told() {
+    let world = World::ready();
+    for arguments in [
+        &["--help"][..],
+        &["next", "-h"],
+        &["--version"],
+        &["status"],
+    ] {
+        let full = fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("there");
+        let mut command = world.orch_command(arguments);
+        let ended = world.end(command.stdout(full).output().expect("orch runs"));
+        ended.ends(70).reports("No space left on device");
+    }
+}

@@ -74,7 +74,7 @@ pub(super) fn run(
         };
         // Without a watch the prompt is as good as with `--no-watch`.
         Background::start(workspace, outlet, context, ui)
-            .map_err(|failure| crate::cli::report(&failure, context, ui))
+            .map_err(|failure| crate::cli::report(&failure, context.global.json, ui))
             .ok()
     });
     let prompt = TaskPrompt(board.clone());

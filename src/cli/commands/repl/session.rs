@@ -76,7 +76,7 @@ impl<'c> Session<'c> {
 
     /// Reports what is wrong with a line that is not executed.
     pub(super) fn refuse(&mut self, failure: &Failure) {
-        crate::cli::report(failure, self.context, self.ui);
+        crate::cli::report(failure, self.context.global.json, self.ui);
         self.ended_with(failure.exit());
     }
 
