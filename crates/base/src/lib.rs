@@ -46,7 +46,7 @@ pub use reason::Reason;
 pub use shell::{TypedLine, TypedWord, argv_at, command, shell_word};
 pub use suggest::nearest;
 pub use task_place::{FILE_TASKS, SingleFile, TaskPlace};
-pub use time::Timestamp;
+pub use time::{CivilTime, TimeZone, Timestamp};
 
 // For the macro `words`.
 #[cfg(feature = "schemars")]

@@ -1,5 +1,6 @@
 //! From bytes to facts: reads and validates the artifacts of a task, with the place of each value.
 
+mod agent;
 mod matcher;
 mod observe;
 mod read;
@@ -7,6 +8,7 @@ mod schema;
 mod span;
 mod validation_cache;
 
+pub use agent::{AgentFailure, AgentOutput, AgentStop, ReportedCost, Reset, unmarked};
 pub use matcher::Matcher;
 pub use observe::{Observed, ObservedFile, ReadLimits, StateFile, observe};
 pub use read::{JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};

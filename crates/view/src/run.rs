@@ -43,6 +43,8 @@ pub struct RunReport {
     /// The sum of the costs that results reported.
     #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
+    /// The number of turns that were killed before they could report their costs.
+    pub unpriced_turns: u32,
     /// Whether it was interrupted from the keyboard.
     pub interrupted: bool,
     /// For a dry run: the work that would be performed now.
@@ -108,9 +110,13 @@ pub struct RunLine {
     /// The sum of the costs that results reported.
     #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
+    /// The number of turns that were killed before they could report their costs.
+    pub unpriced_turns: u32,
     /// How long the run has taken, in seconds.
     pub seconds: u64,
-    /// Why the run ended.
+    /// Until when the run waits for a limit of an executor, in UTC; null if it does not.
+    pub waits_until: Option<String>,
+    /// Why the run ended, or what it waits for.
     pub reason: Option<String>,
 }
 
@@ -154,17 +160,15 @@ impl RunLine {
             "waiting" | "paused" => Style::Strong,
             _ => Style::Warn,
         };
-        let cost = if self.cost > 0.0 {
-            format!("cost {:.2}", self.cost)
-        } else {
-            String::new()
-        };
+        let cost = cost_text(self.cost, self.unpriced_turns);
+        let until = self.waits_until.as_ref();
         vec![
             styled(one_line(&self.task), Style::Strong),
             styled(self.state, style),
             plain(format!("turn {} of {}", self.turns, self.max_turns)),
             plain(cost),
             plain(self.work.as_deref().map(one_line).unwrap_or_default()),
+            plain(until.map_or(String::new(), |until| format!("waits until {until}"))),
             plain(if self.work_tree == "." {
                 String::new()
             } else {
@@ -201,10 +205,11 @@ impl RunReport {
         } else {
             format!("{} turns", self.turns)
         };
-        let cost = if self.cost > 0.0 {
-            format!(", cost {:.2}", self.cost)
+        let cost = cost_text(self.cost, self.unpriced_turns);
+        let cost = if cost.is_empty() {
+            cost
         } else {
-            String::new()
+            format!(", {cost}")
         };
         format!(
             "{}: {word} after {turns}{cost}: {}\n",
@@ -212,6 +217,15 @@ impl RunReport {
             one_line(&self.reason)
         )
     }
+}
+
+/// A cost in words, and how many turns it leaves out; empty if there is nothing to say.
+pub(super) fn cost_text(cost: f64, unpriced: u32) -> String {
+    let known = (cost > 0.0).then(|| format!("cost {cost:.2}"));
+    let turns = if unpriced == 1 { "turn" } else { "turns" };
+    let unknown = (unpriced > 0).then(|| format!("{unpriced} killed {turns} of unknown cost"));
+    let parts: Vec<String> = known.into_iter().chain(unknown).collect();
+    parts.join(" and ")
 }
 
 #[cfg(test)]
@@ -234,7 +248,9 @@ mod tests {
             turns: 3,
             max_turns: 50,
             cost: 0.0,
+            unpriced_turns: 0,
             seconds: 9,
+            waits_until: None,
             reason: reason.map(str::to_owned),
         };
         let runs = vec![

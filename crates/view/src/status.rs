@@ -8,7 +8,7 @@ use super::text::{headline, mood, problem};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
-use orch_core::decide::{Do, DutyKind, ExpectState};
+use orch_core::decide::{Do, DutyKind, ExpectState, Runner};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -45,6 +45,9 @@ pub struct TaskStatus {
     pub duty: DutyView,
     /// The file that needs attention first; null if no file does.
     pub at: Option<Spot>,
+    /// Until when a run of the task waits for a limit of an executor, in UTC; null if none does.
+    #[serde(rename = "waitsUntil")]
+    pub waits_until: Option<String>,
     /// The line for people.
     #[serde(skip)]
     pub(super) headline: (String, Style),
@@ -363,6 +366,8 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
+            // A status with such a run is not kept.
+            waits_until: None,
             whereabouts: None,
         })
     }
@@ -372,12 +377,20 @@ impl TaskStatus {
         let phase = subject.decision.phase.as_ref();
         let phases = &subject.workflow.phases;
         let phase_number = phase.and_then(|id| phases.iter().position(|phase| phase.id == *id));
-        Self::in_place(
+        let mut status = Self::in_place(
             suggestion,
             TaskRank::of(subject),
             phase_number,
             subject.unmoved_since,
-        )
+        );
+        if let Some(Runner::Limited { until, .. }) = subject.runner {
+            let until = until.to_string();
+            if status.duty.owner == Owner::Process {
+                status.headline.0 = format!("waits until {until}");
+            }
+            status.waits_until = Some(until);
+        }
+        status
     }
 
     fn in_place(
@@ -394,6 +407,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
+            waits_until: None,
             whereabouts: None,
         }
     }

@@ -121,6 +121,9 @@ impl DutyView {
         } = subject.duty();
         let reason = match subject.runner {
             Some(Runner::Stalled(why)) if kind == DutyKind::Stalled => why.clone(),
+            Some(Runner::Limited { why, .. }) if owner == Owner::Process => {
+                format!("the run waits: {why}")
+            }
             _ => subject.decision.reason.clone(),
         };
         let suggested_next = phase.as_ref().map(ToString::to_string);

@@ -28,6 +28,8 @@ use std::sync::{Arc, Mutex};
 /// Ctrl-C ends the executor, keeps the state and pauses the run; pressing it twice ends everything at once.
 /// `orch run` resumes after the last recorded step, within the remaining budget.
 ///
+/// If an agent program reports a limit that passes by itself, the run waits for it, and says until when.
+///
 /// Exits with 0 if the task is done; 1 if the run failed, stalled or exhausted a limit; 3 if it is waiting,
 /// paused or stopped; 130 after Ctrl-C.
 #[derive(Debug, Args)]
@@ -44,6 +46,9 @@ pub struct RunArgs {
     /// Start executors at most N times. Lowers the workflow's limit, never raises it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
+    /// Start the next executor now, even if the last one met a limit that has not passed.
+    #[arg(long)]
+    pub no_wait: bool,
     /// Start no executor and write nothing; print what the run would do until it starts an executor or ends.
     #[arg(long)]
     pub dry_run: bool,
@@ -69,6 +74,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         max_turns: args.max_turns,
         command: args.command.clone(),
         trust: args.trust_once,
+        no_wait: args.no_wait,
     };
     if args.trust_once {
         context.writer(&workspace).authority().refuse_agent(&[
@@ -265,6 +271,7 @@ fn finish(
         turns: end.turns.0,
         max_turns: end.turns.1,
         cost: end.cost,
+        unpriced_turns: end.unpriced,
         interrupted: end.interrupted,
         due: end.work().map(|work| work.name().to_owned()),
         transitions,

@@ -77,7 +77,9 @@ fn returned(how: ExecutorExit, result: Option<&Value>) -> Returned {
         how,
         result: result.map(ActionResult::read),
         cost: 0.0,
+        is_unpriced: false,
         trace,
+        said: None,
     }
 }
 

@@ -105,13 +105,17 @@ fn played(
             how: ExecutorExit::Well,
             result: Some(ActionResult::read(&value)),
             cost: 0.0,
+            is_unpriced: false,
             trace: orch_core::decide::ExecutorTrace::default(),
+            said: None,
         },
         None => Returned {
             how: ExecutorExit::Badly("it died".to_owned()),
             result: None,
             cost: 0.0,
+            is_unpriced: false,
             trace: orch_core::decide::ExecutorTrace::default(),
+            said: None,
         },
     });
     let (ending, _) = play.run();

@@ -16,7 +16,9 @@ fn well(value: Value) -> Returned {
         how: ExecutorExit::Well,
         result: Some(ActionResult::read(&value)),
         cost: 0.0,
+        is_unpriced: false,
         trace: orch_core::decide::ExecutorTrace::default(),
+        said: None,
     }
 }
 
@@ -25,7 +27,9 @@ fn ended(how: ExecutorExit) -> Returned {
         how,
         result: None,
         cost: 0.0,
+        is_unpriced: false,
         trace: orch_core::decide::ExecutorTrace::default(),
+        said: None,
     }
 }
 
@@ -761,6 +765,7 @@ fn a_run_records_only_so_many_steps_without_work_in_between() {
     let mut machine = Play::new(workflow, Mode::Auto).machine;
     let now = Tick {
         time: Period::default(),
+        at: Default::default(),
         request: None,
     };
     let mut effect = machine.step(&now, RunEvent::Begun);

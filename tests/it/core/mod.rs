@@ -13,6 +13,7 @@ mod joins;
 mod loops;
 mod machine;
 mod orders;
+mod passing;
 mod play;
 mod proofs;
 mod properties;

@@ -83,7 +83,9 @@ impl<'p> Play<'p> {
                 how: ExecutorExit::Well,
                 result: None,
                 cost: 0.0,
+                is_unpriced: false,
                 trace: orch_core::decide::ExecutorTrace::default(),
+                said: None,
             }),
             left: None,
             took: Period::default(),
@@ -154,11 +156,13 @@ impl<'p> Play<'p> {
                 let returned = (self.perform)(work.name(), self.machine.usage.turns);
                 now.time =
                     Period::from_milliseconds(now.time.milliseconds() + self.took.milliseconds());
+                now.at = clock(now.time);
                 self.machine.step(&now, RunEvent::Performed(returned))
             }
             RunEffect::Wait(time, following) => {
                 self.story.push(format!("wait {time}"));
                 now.time = Period::from_milliseconds(now.time.milliseconds() + time.milliseconds());
+                now.at = clock(now.time);
                 self.machine.step(&now, RunEvent::Waited(*following))
             }
             RunEffect::Finish(_) => {
@@ -176,6 +180,10 @@ impl<'p> Play<'p> {
                 News::Done { work, .. } => self.story.push(work.name().to_owned()),
                 News::Failed { work, why } => {
                     self.failed.push((work.name().to_owned(), why, work.again))
+                }
+                News::Limited { work, limit } => {
+                    let until = limit.until.seconds();
+                    self.story.push(format!("{} until {until}", work.name()));
                 }
             }
         }
@@ -216,9 +224,16 @@ impl<'p> Play<'p> {
     fn moment(&self, request: Option<ControlRequest>) -> Tick {
         Tick {
             time: self.machine.usage.time,
+            at: clock(self.machine.usage.time),
             request: request.map(|request| (request, format!("{} it", request.as_str()))),
         }
     }
+}
+
+/// The clock of a run that began in 1970.
+fn clock(time: Period) -> Timestamp {
+    let seconds = time.milliseconds() / 1000;
+    Timestamp::from_seconds(seconds.try_into().expect("few"))
 }
 
 fn stamp() -> Stamp {

@@ -271,7 +271,9 @@ impl Simulation<'_> {
             how: ExecutorExit::Badly(why.to_owned()),
             result: None,
             cost: 0.0,
+            is_unpriced: false,
             trace: orch_core::decide::ExecutorTrace::default(),
+            said: None,
         };
         match perform(&Job {
             action: &action,
@@ -288,7 +290,9 @@ impl Simulation<'_> {
                         how: ExecutorExit::Well,
                         result,
                         cost: 0.0,
+                        is_unpriced: false,
                         trace: orch_core::decide::ExecutorTrace::default(),
+                        said: None,
                     },
                     Period::default(),
                 )
@@ -301,7 +305,9 @@ impl Simulation<'_> {
                         how,
                         result: None,
                         cost: 0.0,
+                        is_unpriced: false,
                         trace: orch_core::decide::ExecutorTrace::default(),
+                        said: None,
                     },
                     Period::from_seconds(1800),
                 )
@@ -489,6 +495,7 @@ impl Simulation<'_> {
 fn moment(machine: &RunMachine) -> Tick {
     Tick {
         time: machine.usage.time,
+        at: Default::default(),
         request: None,
     }
 }

@@ -238,7 +238,8 @@ fn the_json_that_agent_programs_print_is_read() {
 {"type": "result", "is_error": false, "total_cost_usd": 1.0, "result": "Done.\\n{\\"stateUpdates\\": {\\"score\\": $((score + 50))}}"}
 END
 "#;
-    let error = r#"{"type": "result", "is_error": true, "result": "Credit balance is too low", "total_cost_usd": 0.5}"#;
+    let error =
+        r#"{"type": "result", "is_error": true, "result": "It broke", "total_cost_usd": 0.5}"#;
     let script = format!(
         "if [ ! -e failed ] && [ $ORCH_ACTION = improve ]; then touch failed; echo '{error}'; exit 0; fi\n{}",
         GOOD.replace(plain, wrapped)
@@ -256,7 +257,7 @@ END
         (&2.75.into(), &"completed".into()),
         "{report:#}"
     );
-    ended.reports("it reported an error: Credit balance is too low");
+    ended.reports("it reported an error: It broke");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod lifecycle;
 mod limits;
 mod output;
 mod overreach;
+mod passing;
 mod questions;
 mod terminal;
 mod trust;

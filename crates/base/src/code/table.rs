@@ -12,11 +12,36 @@ codes! {
          help. The message describes the last failure.",
         "Fix the cause. `errors` in `state.json` records it, with the exit code, the time limit and the last lines \
          of output. The full output is in `.orch/logs` of the task.";
+    AgentContextTooLong = "agent-context-too-long", No,
+        "An agent program was given more than its model can read.",
+        "The prompt, or the conversation, has become longer than the model allows. Another try would end the same way.",
+        "Shorten the files of the task or split the work, or use a model that can read more.";
     AgentFile = "agent-file", Finding,
         "orch left a file of an agent program alone.",
         "orch cannot change its part of the file safely: the file is not valid, the place already holds another \
          value, or someone has edited the part since orch wrote it.",
         "Make the change by hand as the hint says, or undo the edit and run `orch init --agent` again.";
+    AgentNoCredit = "agent-no-credit", No,
+        "The account of an agent program has no credit.",
+        "The service refused the work until somebody pays. Another try would end the same way, so the run has ended, and \
+         nothing counts as a failure.",
+        "Add credit to the account, then run `orch run TASK`.";
+    AgentNotAllowed = "agent-not-allowed", No,
+        "The service of an agent program does not allow the work.",
+        "The account, or the organization, may not use the model or the service (HTTP 403).",
+        "Use an account that may, or another model, then run `orch run TASK`.";
+    AgentNotFound = "agent-not-found", No,
+        "The service of an agent program does not know what was asked for.",
+        "There is no such model, or the address of the service is wrong (HTTP 404).",
+        "Correct the name of the model, or the address, then run `orch run TASK`.";
+    AgentNotSignedIn = "agent-not-signed-in", No,
+        "An agent program is not signed in.",
+        "There is no key or token, or the service refused it (HTTP 401).",
+        "Sign in with the program itself, or give it a valid key, then run `orch run TASK`.";
+    AgentOptionUnknown = "agent-option-unknown", Usage,
+        "An agent program does not know an option that it was started with.",
+        "The program printed nothing but an error about its command line.",
+        "Correct `command` under `[executor.*]` in orch.toml.";
     AliasTaken = "alias-taken", No,
         "The git alias already has another meaning.",
         "`orch init --log-alias` found an alias with this name in the git configuration. It never overwrites one.",
@@ -154,6 +179,10 @@ codes! {
         "Something other than `orch pause` or `orch stop` wrote `control.json`, or orch could not remove the file of \
          an earlier run. The request has no effect.",
         "Send the request again: `orch pause TASK`, or `orch stop TASK`.";
+    CostUnknown = "cost-unknown", Finding,
+        "What a turn cost is not known.",
+        "The executor was killed, at a time limit or on request, before it could report its cost.",
+        "Look at the account of the service. The `cost` limit of the workflow counts only what is reported.";
     CreatedTwice = "created-twice", No,
         "The log of a task contains two tasks that were created under the same id.",
         "Two branches each created a task with this id, and git united their logs. orch joins tasks that have the \

@@ -10,7 +10,7 @@ use super::{
     evaluate, fingerprint, settle,
 };
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
-use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, command, trailer};
+use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Timestamp, command, trailer};
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
@@ -50,6 +50,13 @@ pub enum LastRun {
     Settled,
     /// A process is running the task now.
     Driven,
+    /// A process is running the task, and waits until then for a limit of an executor.
+    Limited {
+        /// When it goes on.
+        until: Timestamp,
+        /// The limit, in words.
+        why: String,
+    },
     /// The process that ran the task exited without recording how the run ended.
     Interrupted,
     /// The run stopped because nothing changed.
@@ -273,6 +280,10 @@ fn runner(
 ) -> Option<Runner> {
     match (last_run, recorded) {
         (LastRun::Driven, _) => Some(Runner::Running),
+        (LastRun::Limited { until, why }, _) => Some(Runner::Limited {
+            until: *until,
+            why: why.clone(),
+        }),
         (LastRun::Interrupted, _) => Some(Runner::Interrupted),
         (LastRun::Stalled { why, seen }, Recorded::Known(state)) => {
             let now = fingerprint(workflow, state, facts, decision.rule.as_ref());

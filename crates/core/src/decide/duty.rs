@@ -7,7 +7,7 @@
 
 use super::{Choice, Decision, Ending, ExpectState, Expectation, Verdict};
 use crate::workflow::{Owner, Workflow};
-use orch_base::{Code, PhaseId, words};
+use orch_base::{Code, PhaseId, Timestamp, words};
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -100,10 +100,25 @@ pub enum Urgency {
 pub enum Runner {
     /// A process is running the task now.
     Running,
+    /// A process is running the task, and waits until then for a limit of an executor.
+    Limited {
+        /// When it goes on.
+        until: Timestamp,
+        /// The limit, in words.
+        why: String,
+    },
     /// The last run stopped because nothing changed, and nothing has changed since. Contains the reason.
     Stalled(String),
     /// The process that ran the task exited without recording how the run ended.
     Interrupted,
+}
+
+impl Runner {
+    /// Whether a process is running the task now.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running | Self::Limited { .. })
+    }
 }
 
 /// What `orch run` does about a verdict.
@@ -148,7 +163,9 @@ pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<&Runner>) -
     let current = decision.phase.as_ref();
     let DutyRow(kind, task, owner, phase, turn) = row(workflow, decision);
     let (kind, task, owner, phase) = match runner.filter(|_| may_run(&decision.verdict)) {
-        Some(Runner::Running) => (DutyKind::Wait, Do::Nothing, Owner::Process, current),
+        Some(Runner::Running | Runner::Limited { .. }) => {
+            (DutyKind::Wait, Do::Nothing, Owner::Process, current)
+        }
         Some(Runner::Stalled(_)) => (DutyKind::Stalled, Do::Decide, Owner::Human, current),
         Some(Runner::Interrupted) | None => (kind, task, owner, phase),
     };

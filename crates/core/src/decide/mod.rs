@@ -34,7 +34,6 @@ mod order;
 mod people;
 mod person_orders;
 mod planned;
-mod printed;
 mod proof;
 mod rebuild;
 mod rederive;
@@ -97,20 +96,19 @@ pub use order::{
 pub use people::{AgentOrder, OrdersBy, People, Sender, Teams};
 pub use person_orders::{PersonOrder, person_orders};
 pub use planned::{PlannedPaths, planned_paths};
-pub use printed::Printed;
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use rederive::permits_activity;
 pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, noted, refute, replay};
 pub use replay_record::{FollowedRecord, replay_record};
-pub use result::{ActionResult, RESULT_KEYS};
+pub use result::{ActionResult, RESULT_KEYS, WORK_KEYS, json_values};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
-    FailureCause, Job, Leftover, News, NextStep, Precondition, RecordOutcome, Recorder,
-    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker,
-    fingerprint, next,
+    FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,
+    RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
+    Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};

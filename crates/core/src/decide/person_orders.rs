@@ -36,7 +36,7 @@ pub fn person_orders(
     }
     let mut found = Vec::new();
     let is_over = matches!(duty(workflow, decision, runner).turn, RunTurn::End(_));
-    if !is_over && runner != Some(&Runner::Running) {
+    if !is_over && !runner.is_some_and(Runner::is_running) {
         let run = choice("run", ["orch", "run", task], Owner::Human, "start a run");
         found.push(PersonOrder {
             choice: run,

@@ -51,7 +51,7 @@ const KEPT_BY_ORCH: [&str; 5] = [
 /// The key under which executors of older loops report the changes below `skill_state`.
 const SKILL_UPDATES: &str = "skillStateUpdates";
 /// Those keys that report work.
-pub(super) const WORK_KEYS: [&str; 3] = ["stateUpdates", SKILL_UPDATES, "outputFiles"];
+pub const WORK_KEYS: [&str; 3] = ["stateUpdates", SKILL_UPDATES, "outputFiles"];
 
 impl ActionResult {
     /// Parses a result; a null counts as a missing key. Returns the reason if the result is malformed.
@@ -148,9 +148,9 @@ impl ActionResult {
     /// object is ignored.
     pub fn find(text: &str) -> Option<Value> {
         let Some((end, result)) = block(text) else {
-            return values(text, &['{']).pop();
+            return json_values(text, &['{']).pop();
         };
-        values(&text[end..], &['{'])
+        json_values(&text[end..], &['{'])
             .into_iter()
             .rfind(|value| value.as_object().is_some_and(has_result_key))
             .or(Some(result))
@@ -158,7 +158,8 @@ impl ActionResult {
 }
 
 /// The JSON values that begin a line with one of these characters, outermost only, in the order of the text.
-pub(super) fn values(text: &str, openers: &[char]) -> Vec<Value> {
+#[must_use]
+pub fn json_values(text: &str, openers: &[char]) -> Vec<Value> {
     let mut found = Vec::new();
     let mut offset = 0;
     let mut end = 0;

@@ -1,6 +1,7 @@
 //! A commission: an executor is asked for one JSON object, outside a run. Nothing of it is recorded here.
 
-use super::leftovers::{COMMISSION as NAME, end_left, exit_of};
+use super::agent_end::TurnEnd;
+use super::leftovers::{COMMISSION as NAME, end_left};
 use super::trust::refuse_untrusted;
 use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environment, no_executor};
 use crate::apply::Writer;
@@ -93,13 +94,16 @@ pub fn commission(
     files.drop_process(NAME);
     let performed = performed.map_err(|source| io_error(&executor.log, source))?;
     files.drop_result(NAME);
-    match exit_of(performed.ended, performed.failure) {
+    match TurnEnd::of(writer, &executor.program.argv, &[], &performed).exit() {
         ExecutorExit::Well => {}
         ExecutorExit::Stopped => {
             return Err(Error::new(Code::Interrupted, "the executor was stopped"));
         }
         ExecutorExit::NotStarted(why) => return Err(cannot_start(&why)),
-        ExecutorExit::Badly(why) | ExecutorExit::TooLong(why) => return Err(no_answer(&why)),
+        ExecutorExit::Badly(why) | ExecutorExit::TooLong(why) | ExecutorExit::Hopeless(why) => {
+            return Err(no_answer(&why));
+        }
+        ExecutorExit::Limited(limit) => return Err(no_answer(&limit.why)),
     }
     match performed.result {
         Some(result) => result.map_err(|why| no_answer(why.as_str())),

@@ -74,6 +74,10 @@ pub(super) struct Drive<'a> {
 
 /// The maximum age of the record while an executor works.
 const KEPT: Duration = Duration::from_secs(2);
+/// The maximum age of the record while the run waits for a limit.
+const KEPT_WAITING: Duration = Duration::from_secs(60);
+/// A longer wait looks at the clock, and less often for requests.
+const LONG_WAIT: Duration = Duration::from_secs(10);
 
 /// Drives a task until its run ends. Returns an error if another process runs the task, the repository does
 /// not allow a commit, the first executor cannot be started, or a step cannot be recorded.
@@ -148,6 +152,7 @@ pub(super) fn take_up(
             let mode = mode(None);
             let max_turns = budget.turns;
             let command = options.command.clone();
+            let met = None;
             return RunState {
                 id,
                 pid,
@@ -157,6 +162,7 @@ pub(super) fn take_up(
                 usage,
                 max_turns,
                 command,
+                met,
                 standing,
             };
         };
@@ -171,11 +177,15 @@ pub(super) fn take_up(
         } else {
             options.command.clone()
         };
+        // The limit is that of the command that met it.
+        let is_met = command == old.command && !options.no_wait;
+        let met = old.met.clone().filter(|_| is_met);
         RunState {
             pid,
             mode: mode(Some(old.mode)),
             max_turns,
             command,
+            met,
             updated: now,
             standing,
             ..old
@@ -194,14 +204,16 @@ pub(super) fn take_up(
         run: &run.id,
         resumed: was_interrupted,
     });
+    let mut machine = RunMachine::new(run.mode, budget, run.usage, work);
+    machine.limit = run.met;
     let drive = Drive {
         writer,
         task: &sight.task,
         options,
         files: &files,
         stop,
-        since: (Instant::now(), run.usage.time),
-        machine: RunMachine::new(run.mode, budget, run.usage, work),
+        since: (Instant::now(), machine.usage.time),
+        machine,
         command: run.command,
         id: run.id,
         started: run.started,
@@ -270,6 +282,7 @@ impl Drive<'_> {
         let heard = self.heard(report);
         let now = Tick {
             time: self.time(),
+            at: self.writer.now(),
             request: self.strongest(heard),
         };
         let effect = self.machine.step(&now, event);
@@ -297,6 +310,11 @@ impl Drive<'_> {
                         why,
                         wait: work.again,
                     });
+                }
+                News::Limited { work, limit } => {
+                    let until = limit.until;
+                    tracing::info!(work = work.name(), %until, "the run waits for a limit of its executor");
+                    report(&Happened::Limited { work, limit });
                 }
             }
         }
@@ -458,12 +476,41 @@ impl Drive<'_> {
             .max_by_key(|(request, _)| *request)
     }
 
-    fn wait(&self, time: Period) {
-        let until = Instant::now() + Duration::from_millis(time.milliseconds());
+    fn wait(&mut self, time: Period) {
+        let time = Duration::from_millis(time.milliseconds());
+        let until = Instant::now() + time;
+        let pause = if time > LONG_WAIT {
+            Duration::from_millis(200)
+        } else {
+            Duration::from_millis(20)
+        };
         // Once the run is about to end, the request is already known.
         while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none())
         {
-            sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
+            // A machine that slept has not counted the time.
+            if time > LONG_WAIT && self.has_limit_passed() {
+                return;
+            }
+            self.keep_waiting();
+            sleep(pause.min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    fn has_limit_passed(&self) -> bool {
+        let limit = self.machine.limit.as_ref();
+        limit.is_some_and(|limit| limit.left(self.writer.now()) == Period::default())
+    }
+
+    /// Keeps the lock and the record in place while the run waits for a limit.
+    fn keep_waiting(&mut self) {
+        if self.machine.limit.is_none() || self.machine.over.is_some() {
+            return;
+        }
+        self.files.keep_lock(&mut self.lock);
+        if self.saved.elapsed() >= KEPT_WAITING || !self.files.has_record() {
+            self.machine.usage.time = self.machine.usage.time.max(self.time());
+            // A failure is ignored: the record is written again before the next turn.
+            let _ = self.begin_save().wait();
         }
     }
 
@@ -517,6 +564,7 @@ impl Drive<'_> {
             usage: self.machine.usage.clone(),
             max_turns: self.machine.budget.turns,
             command: self.command.clone(),
+            met: self.machine.limit.clone(),
             standing,
         }
     }
@@ -558,6 +606,7 @@ impl Drive<'_> {
             run: self.id,
             turns: (self.machine.usage.turns, self.machine.budget.turns),
             cost: self.machine.usage.cost,
+            unpriced: self.machine.usage.unpriced,
             interrupted: self.stop.is_set() && ending == Ending::Paused,
             due: None,
             foreseen: Vec::new(),
@@ -613,7 +662,9 @@ pub(super) fn not_started(why: String) -> Returned {
         how: ExecutorExit::NotStarted(why),
         result: None,
         cost: 0.0,
+        is_unpriced: false,
         trace: ExecutorTrace::default(),
+        said: None,
     }
 }
 

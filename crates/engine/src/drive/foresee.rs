@@ -139,6 +139,7 @@ fn forecast(
         run,
         turns,
         cost: usage.cost,
+        unpriced: usage.unpriced,
         interrupted,
         due,
         foreseen,

@@ -1,5 +1,6 @@
 //! Drives tasks without further commands: runs and the watch.
 
+mod agent_end;
 mod answer;
 mod attended;
 mod commission;
@@ -46,7 +47,9 @@ use crate::run::{RESULT, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, Period};
 use orch_core::config::ExecutorConfig;
-use orch_core::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
+use orch_core::decide::{
+    Budget, Ending, LimitWait, Mode, NextStep, State, Transition, Usage, Work, next,
+};
 use orch_core::workflow::{Times, Workflow};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,6 +66,8 @@ pub struct RunOptions {
     pub command: Vec<String>,
     /// Whether to start what `orch.toml` names in this run without the trust of a person.
     pub trust: bool,
+    /// Whether to start the next executor although a limit of the last one has not passed.
+    pub no_wait: bool,
 }
 
 /// Stops a run from another thread.
@@ -131,6 +136,13 @@ pub enum Happened<'a> {
         /// The delay before the next try; `None` if there is none.
         wait: Option<Period>,
     },
+    /// The run waits for a limit of an executor.
+    Limited {
+        /// The work that waits.
+        work: &'a Work,
+        /// The limit, and until when the run waits.
+        limit: &'a LimitWait,
+    },
     /// The repository does not allow a commit now; the run tries again.
     Held(&'a Error),
     /// A finding for the user.
@@ -151,6 +163,8 @@ pub struct RunEnd {
     pub turns: (u32, u32),
     /// The cost, as far as executors reported it.
     pub cost: f64,
+    /// How many turns were killed before they could report their costs.
+    pub unpriced: u32,
     /// Whether Ctrl-C ended it.
     pub interrupted: bool,
     /// The next step; only for a dry run.

@@ -1,7 +1,8 @@
 //! One try: starts an executor and follows it; and recovers what an earlier runner left.
 
+use super::agent_end::{TurnEnd, unmarked_by};
 use super::driver::{Drive, case, not_started};
-use super::leftovers::{GRACE, exit_of};
+use super::leftovers::GRACE;
 use super::trust::refuse_untrusted;
 use super::{Happened, Reporter, executor_environment, executor_for};
 use crate::run::{
@@ -59,13 +60,15 @@ impl Drive<'_> {
             turns,
             log: &shown,
         });
-        let program = executor.program.argv.first().cloned();
+        let program = executor.program.argv.first();
+        let program = program.map(|program| unmarked_by(self.writer.caller, program, &[]));
         self.performing = program.clone().map(|program| (self.writer.now(), program));
-        let mut trace = ExecutorTrace {
+        let trace = ExecutorTrace {
             executor: program,
             ..ExecutorTrace::default()
         };
-        match self.listen(&name, &executor, &mut trace, report) {
+        let mut last_lines = Vec::new();
+        match self.listen(&name, &executor, &mut last_lines, report) {
             Ok(Performed {
                 ended: Ended::NotStarted(why),
                 ..
@@ -74,7 +77,7 @@ impl Drive<'_> {
                 notes(&performed, &name, report);
                 self.report_overreach(&guard, &work, report);
                 self.see_writer(&sight, outputs, &work);
-                self.returned(&name, performed, trace, report)
+                self.returned((&name, &executor, &last_lines), performed, trace, report)
             }
             Err(error) => self.refuse_start(error),
         }
@@ -152,7 +155,7 @@ impl Drive<'_> {
         &mut self,
         name: &str,
         executor: &Executor,
-        trace: &mut ExecutorTrace,
+        last_lines: &mut Vec<String>,
         report: &mut Reporter<'_>,
     ) -> Result<Performed, Error> {
         let stop = self.stop.clone();
@@ -181,7 +184,7 @@ impl Drive<'_> {
                 }
             }
             Live::Line(line) => {
-                trace.hear(line);
+                keep_last(last_lines, line);
                 report(&Happened::Line(line));
             }
             Live::Tick(time) => {
@@ -196,31 +199,55 @@ impl Drive<'_> {
 
     /// Converts the outcome of a try. From here on its result counts, even if this process dies.
     fn returned(
-        &self,
-        name: &str,
-        performed: Performed,
-        mut trace: ExecutorTrace,
+        &mut self,
+        (name, executor, last_lines): (&str, &Executor, &[String]),
+        mut performed: Performed,
+        trace: ExecutorTrace,
         report: &mut Reporter<'_>,
     ) -> Returned {
-        match &performed.ended {
-            Ended::Code(code) => trace.exit = Some(*code),
-            Ended::TooLong(limit) | Ended::Silent(limit) => {
-                trace.time_limit = Some(limit.to_string())
-            }
-            Ended::Well => trace.exit = Some(0),
-            Ended::Signal(_) | Ended::Stopped | Ended::NotStarted(_) => {}
+        let result = performed.result.take();
+        let usage = &mut self.machine.usage;
+        let counts_costs = usage.cost > 0.0 || self.machine.budget.cost.is_some();
+        let costs = performed.printed.costs.iter();
+        let cost = costs.map(|reported| match &reported.conversation {
+            Some(conversation) => usage.charge(conversation, reported.cost),
+            None => reported.cost,
+        });
+        let cost = cost.reduce(|sum, cost| sum + cost);
+        let end = TurnEnd::of(self.writer, &executor.program.argv, last_lines, &performed);
+        let how = end.exit();
+        let trace = end.trace(trace);
+        let said = end.said(&trace);
+        let is_unpriced = end.is_unpriced(counts_costs);
+        if let Some(error) = end.hopeless(self.task.id.as_str()) {
+            self.fault.get_or_insert(error);
         }
-        let how = exit_of(performed.ended, performed.failure);
         if how != ExecutorExit::Well {
             // If this process is killed now, the next one must not take the result of a failed try.
             self.files.drop_result(name);
         }
-        let result = performed.result.map(|result| {
+        if is_unpriced {
+            let message = "the executor was killed before it said what its turn cost; the cost of the run is without it";
+            report(&Happened::Note(&Diagnostic::note(
+                Code::CostUnknown,
+                message,
+            )));
+        }
+        let result = result.map(|result| {
             let mut value = result?;
-            if let (Value::Object(members), Some(cost)) = (&mut value, performed.cost)
-                && members.get("cost").is_none_or(Value::is_null)
-            {
-                members.insert("cost".to_owned(), Value::from(cost));
+            if let Value::Object(members) = &mut value {
+                if let Some(cost) = cost
+                    && members.get("cost").is_none_or(Value::is_null)
+                {
+                    members.insert("cost".to_owned(), Value::from(cost));
+                }
+                // They become the reason of a step.
+                for key in ["summary", "message"] {
+                    if let Some(Value::String(said)) = members.get_mut(key) {
+                        let conversations = &performed.printed.conversations;
+                        *said = unmarked_by(self.writer.caller, said, conversations);
+                    }
+                }
             }
             let read = ActionResult::read(&value)?;
             if how == ExecutorExit::Well
@@ -237,8 +264,10 @@ impl Drive<'_> {
         Returned {
             how,
             result,
-            cost: performed.cost.unwrap_or_default(),
+            cost: cost.unwrap_or_default(),
+            is_unpriced,
             trace,
+            said,
         }
     }
 
@@ -308,6 +337,20 @@ impl Drive<'_> {
             orch_view::SchemaForm::Compact,
         )
     }
+}
+
+/// How many of the last lines are kept.
+const LAST_LINES: usize = 3;
+
+/// Keeps a line among the last ones, unless it is empty.
+fn keep_last(lines: &mut Vec<String>, line: &str) {
+    if line.trim().is_empty() {
+        return;
+    }
+    if lines.len() == LAST_LINES {
+        lines.remove(0);
+    }
+    lines.push(line.to_owned());
 }
 
 fn notes(performed: &Performed, name: &str, report: &mut Reporter<'_>) {

@@ -6,6 +6,7 @@ use crate::apply::Writer;
 use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
 use orch_base::{Diagnostic, TaskId, Timestamp};
+use orch_core::decide::LimitWait;
 use std::path::PathBuf;
 
 /// The last run of a task.
@@ -120,6 +121,7 @@ pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option
         run: last.id.clone(),
         turns: (last.usage.turns, last.max_turns),
         cost: last.usage.cost,
+        unpriced: last.usage.unpriced,
         interrupted: false,
         due: None,
         foreseen: Vec::new(),
@@ -135,6 +137,20 @@ impl RunInfo {
             (None, false) => "interrupted",
             (Some((ending, _)), _) => ending.as_str(),
         }
+    }
+
+    /// The limit of an executor that the run waits for; `None` if it does not, or has ended.
+    #[must_use]
+    pub fn limit(&self) -> Option<&LimitWait> {
+        self.run.limit()
+    }
+
+    /// The work in progress, or that waits for a limit.
+    #[must_use]
+    pub fn work(&self) -> Option<String> {
+        let waits = self.limit().map(|limit| limit.worker.name());
+        let works = self.run.work().map(|doing| doing.work.name());
+        works.or(waits).map(str::to_owned)
     }
 
     /// Since when it has been in this state, according to its record.

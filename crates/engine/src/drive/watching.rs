@@ -717,7 +717,7 @@ impl Watching {
         let is_wanted =
             !self.mandate.only_reads() && !self.workspace.settings().config().notify.is_empty();
         // The process that runs the task tells its events itself.
-        let is_running = sight.runner == Some(Runner::Running);
+        let is_running = sight.runner.as_ref().is_some_and(Runner::is_running);
         let now = if is_running {
             last.flatten()
         } else {

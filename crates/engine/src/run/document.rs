@@ -3,7 +3,7 @@
 use super::record::{RunStanding, RunState, Turn, WorkState};
 use orch_base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
 use orch_core::decide::{
-    ControlRequest, Ending, FailureCause, Job, Mode, Precondition, Usage, Work, Worker,
+    ControlRequest, Ending, FailureCause, Job, LimitWait, Mode, Precondition, Usage, Work, Worker,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,11 +35,32 @@ pub(super) struct RunDocument {
     failures: BTreeMap<String, u32>,
     causes: BTreeMap<String, FailureCause>,
     seen: Vec<(String, Digest)>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    conversations: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unpriced: u32,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    said: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitDocument>,
     // `null` means that there is none; a missing key is an error.
     #[serde(deserialize_with = "Option::deserialize")]
     work: Option<WorkDocument>,
     #[serde(deserialize_with = "Option::deserialize")]
     ended: Option<EndDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LimitDocument {
+    worker: String,
+    until: Timestamp,
+    why: String,
+    times: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -116,6 +137,19 @@ impl RunDocument {
                 .iter()
                 .map(|(worker, digest)| (worker.to_string(), *digest))
                 .collect(),
+            conversations: usage.conversations.clone(),
+            unpriced: usage.unpriced,
+            said: usage
+                .said
+                .iter()
+                .map(|(worker, said)| (worker.to_string(), said.clone()))
+                .collect(),
+            limit: run.met.as_ref().map(|limit| LimitDocument {
+                worker: limit.worker.to_string(),
+                until: limit.until,
+                why: limit.why.clone(),
+                times: limit.times,
+            }),
             work: run.unsettled().map(WorkDocument::of),
             ended: run.ended().map(ended),
         }
@@ -148,6 +182,18 @@ impl RunDocument {
             .seen
             .iter()
             .map(|(text, digest)| Ok((worker(text)?, *digest)));
+        let said = self
+            .said
+            .iter()
+            .map(|(text, said)| Ok((worker(text)?, said.clone())));
+        let limit = self.limit.map(|limit| -> Result<LimitWait, String> {
+            Ok(LimitWait {
+                worker: worker(&limit.worker)?,
+                until: limit.until,
+                why: limit.why,
+                times: limit.times,
+            })
+        });
         let usage = Usage {
             turns: self.turns,
             cost: self.cost,
@@ -155,6 +201,9 @@ impl RunDocument {
             failures: failures.collect::<Result<_, String>>()?,
             causes: causes.collect::<Result<_, String>>()?,
             seen: seen.collect::<Result<_, String>>()?,
+            conversations: self.conversations,
+            unpriced: self.unpriced,
+            said: said.collect::<Result<_, String>>()?,
         };
         let standing = match (self.ended, self.work.map(WorkDocument::state).transpose()?) {
             (None, None) => RunStanding::Idle,
@@ -173,6 +222,7 @@ impl RunDocument {
             usage,
             max_turns: self.max_turns,
             command: self.command,
+            met: limit.transpose()?,
             standing,
         })
     }

@@ -6,9 +6,9 @@ use super::output::{Output, RESULT_CAP};
 use super::program::LimitedProgram;
 use super::trial::{Ended, Live};
 use orch_base::Reason;
-use orch_core::decide::Printed;
 use orch_files::{open_regular, read_up_to};
 use orch_git::durable;
+use orch_read::{AgentFailure, AgentOutput};
 use serde_json::Value;
 use std::fs::File;
 use std::io;
@@ -32,10 +32,10 @@ pub struct Performed {
     pub ended: Ended,
     /// The JSON result, or why it is invalid; `None` if there is no result.
     pub result: Option<Result<Value, Reason>>,
-    /// The cost that the program printed; `None` if it printed none.
-    pub cost: Option<f64>,
-    /// The error that the program printed, whatever its exit code.
-    pub failure: Option<String>,
+    /// What it printed, as far as that is the output of an agent program; its result is above.
+    pub printed: AgentOutput,
+    /// Why it failed, if it printed plain text that says so.
+    pub plain_failure: Option<AgentFailure>,
     /// Whether the executor left processes behind, which were then ended.
     pub left_processes: bool,
     /// Why its output could not be logged, if so.
@@ -71,30 +71,45 @@ impl Executor {
                 return Ok(Performed {
                     ended,
                     result: None,
-                    cost: None,
-                    failure: None,
+                    printed: AgentOutput::default(),
+                    plain_failure: None,
                     left_processes: false,
                     log_fault: None,
                 });
             }
         };
-        let Printed {
-            result,
-            cost,
-            failure,
-        } = Printed::read(&output.tail());
-        let result = read_result(&self.result).or_else(|| result.map(Ok));
+        let tail = output.tail();
+        let errors = output.errors();
+        let mut printed = AgentOutput::read(&tail, &errors);
+        let is_plain = !printed.is_wrapped && matches!(ended, Ended::Code(_));
+        let plain_failure = if is_plain {
+            AgentOutput::plain_failure(&tail, &errors)
+        } else {
+            None
+        };
+        let result = read_result(&self.result).or_else(|| printed.result.take().map(Ok));
         let log_fault = output.fault.map(|fault| fault.to_string());
         let log = self.log.display();
         tracing::info!(%log, ?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
         Ok(Performed {
             ended,
             result,
-            cost,
-            failure,
+            printed,
+            plain_failure,
             left_processes,
             log_fault,
         })
+    }
+}
+
+impl Performed {
+    /// The error that the program reported, whatever its exit code.
+    #[must_use]
+    pub fn failure(&self) -> Option<&AgentFailure> {
+        self.printed
+            .failure
+            .as_ref()
+            .or(self.plain_failure.as_ref())
     }
 }
 

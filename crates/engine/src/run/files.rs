@@ -681,6 +681,7 @@ mod tests {
             usage,
             max_turns: 1,
             command,
+            met: None,
             standing,
         }
     }

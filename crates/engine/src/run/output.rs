@@ -5,14 +5,17 @@ use std::io::{self, Write};
 
 /// The maximum size of a log, in bytes.
 const LOG_CAP: u64 = 8 << 20;
+/// How many of the last bytes of the standard error are kept.
+const ERRORS_CAP: usize = 64 << 10;
 /// How many of the last bytes are kept, in which the result is searched.
 pub(super) const RESULT_CAP: usize = 1 << 20;
 
-/// The log of one try, and the end of its standard output.
+/// The log of one try, and the ends of its standard output and its standard error.
 pub(super) struct Output {
     log: Option<File>,
     written: u64,
     tail: Vec<u8>,
+    errors: Vec<u8>,
     /// The first error of writing the log.
     pub fault: Option<io::Error>,
 }
@@ -24,17 +27,21 @@ impl Output {
             log,
             written: 0,
             tail: Vec::new(),
+            errors: Vec::new(),
             fault: None,
         }
     }
 
     /// Adds output. `is_answer` if it came from standard output, which may contain the result.
     pub(super) fn take(&mut self, bytes: &[u8], is_answer: bool) {
-        if is_answer {
-            self.tail.extend_from_slice(bytes);
-            if self.tail.len() > 2 * RESULT_CAP {
-                self.tail.drain(..self.tail.len() - RESULT_CAP);
-            }
+        let (end, cap) = if is_answer {
+            (&mut self.tail, RESULT_CAP)
+        } else {
+            (&mut self.errors, ERRORS_CAP)
+        };
+        end.extend_from_slice(bytes);
+        if end.len() > 2 * cap {
+            end.drain(..end.len() - cap);
         }
         let Some(log) = &mut self.log else { return };
         let room = usize::try_from(LOG_CAP.saturating_sub(self.written)).unwrap_or(usize::MAX);
@@ -56,5 +63,11 @@ impl Output {
     pub(super) fn tail(&self) -> String {
         let from = self.tail.len().saturating_sub(RESULT_CAP);
         String::from_utf8_lossy(&self.tail[from..]).into_owned()
+    }
+
+    /// The end of the standard error, as text.
+    pub(super) fn errors(&self) -> String {
+        let from = self.errors.len().saturating_sub(ERRORS_CAP);
+        String::from_utf8_lossy(&self.errors[from..]).into_owned()
     }
 }

@@ -1,7 +1,7 @@
 //! The record of a run: its usage, the process that drives it, the work in progress, and how it ended.
 
 use orch_base::Timestamp;
-use orch_core::decide::{Ending, Mode, Usage, Work};
+use orch_core::decide::{Ending, LimitWait, Mode, Usage, Work};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -24,6 +24,8 @@ pub struct RunState {
     pub max_turns: u32,
     /// The command for all work that the run was started with, instead of the configured executors.
     pub command: Vec<String>,
+    /// The limit that the executor of the last try met; the next one waits until it passes.
+    pub met: Option<LimitWait>,
     /// Whether it is idle, working or over.
     pub standing: RunStanding,
 }
@@ -106,6 +108,15 @@ impl RunState {
         match &self.standing {
             RunStanding::Working(work) => Some(work),
             _ => None,
+        }
+    }
+
+    /// The limit that the run waits for; `None` if it works or has ended.
+    #[must_use]
+    pub fn limit(&self) -> Option<&LimitWait> {
+        match &self.standing {
+            RunStanding::Idle => self.met.as_ref(),
+            RunStanding::Working(_) | RunStanding::Ended { .. } => None,
         }
     }
 

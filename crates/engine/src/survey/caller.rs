@@ -1,6 +1,6 @@
 //! The caller and the clock, both injected, so that tests can set them.
 
-use orch_base::{AgentMark, TaskId, Timestamp};
+use orch_base::{AgentMark, TaskId, TimeZone, Timestamp};
 use orch_core::decide::{ActorKind, By, Stamp};
 use orch_git::Environment;
 use std::fmt;
@@ -44,6 +44,16 @@ impl Clock {
 )]
 pub(super) fn present() -> SystemTime {
     SystemTime::now()
+}
+
+/// The time zone with this name, or that of the machine; `None` if the machine does not know it.
+#[must_use]
+pub fn time_zone(name: Option<&str>) -> Option<TimeZone> {
+    let zone = match name {
+        Some(name) => jiff::tz::TimeZone::get(name),
+        None => jiff::tz::TimeZone::try_system(),
+    };
+    zone.ok().map(TimeZone::from)
 }
 
 /// The caller of a command.

@@ -39,7 +39,7 @@ mod whereabouts;
 mod workflows;
 mod writers;
 
-pub use caller::{Caller, Clock, Variables};
+pub use caller::{Caller, Clock, Variables, time_zone};
 pub use callers::Callers;
 pub use costs::Counted;
 pub use known::Keeper;

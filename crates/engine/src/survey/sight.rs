@@ -614,7 +614,13 @@ impl Look<'_> {
             return LastRun::Settled;
         };
         match run.ended() {
-            None if files.is_driven() => LastRun::Driven,
+            None if files.is_driven() => match run.limit() {
+                Some(limit) => LastRun::Limited {
+                    until: limit.until,
+                    why: limit.why.clone(),
+                },
+                None => LastRun::Driven,
+            },
             None => LastRun::Interrupted,
             Some((Ending::Stalled, why)) => {
                 let seen = run.usage.seen.iter().map(|(_, seen)| *seen).collect();

@@ -366,6 +366,7 @@ pub(super) const ROWS: &[RouteRow] = &[
                 "End the run at a question, so that a person answers it.",
             ),
             Same("max-turns"),
+            Same("no-wait"),
             Same("dry-run"),
         ],
         kinds: &["runs", "run"],

@@ -22,6 +22,7 @@ pub use frame::{
 pub use order_form::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
+use super::run::cost_text;
 use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};
 use maud::{Markup, html};
 use orch_base::{Hint, HintPart, Timestamp, command};
@@ -223,7 +224,9 @@ fn run_line(run: &RunLine) -> Markup {
     html! {
         span class={ "run-state run-" (run.state) } { (run.state) }
         " turn " (run.turns) " of " (run.max_turns)
-        @if run.cost > 0.0 { ", cost " (format!("{:.2}", run.cost)) }
+        @let cost = cost_text(run.cost, run.unpriced_turns);
+        @if !cost.is_empty() { ", " (cost) }
+        @if let Some(until) = &run.waits_until { ", waits until " time datetime=(until) { (until) } }
         @if let Some(work) = &run.work { ", " span.mono { (work) } }
     }
 }

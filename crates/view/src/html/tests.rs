@@ -25,6 +25,8 @@ fn run(task: &str, work: &str) -> RunLine {
         turns: 3,
         max_turns: 50,
         cost: 0.25,
+        unpriced_turns: 0,
+        waits_until: None,
         seconds: 9,
         reason: Some(work.to_owned()),
     }

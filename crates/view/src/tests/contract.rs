@@ -199,6 +199,8 @@ fn run() -> crate::RunLine {
         turns: 1,
         max_turns: 3,
         cost: 0.0,
+        unpriced_turns: 0,
+        waits_until: None,
         seconds: 0,
         reason: None,
     }

@@ -87,6 +87,14 @@ impl<'u> RunDisplay<'u> {
                     one_line(why)
                 ));
             }
+            Happened::Limited { work, limit } => {
+                let until = paint(Style::Strong, &limit.until.to_string());
+                self.say(format!(
+                    "{} waits until {until}: {}",
+                    paint(Style::Warn, work.name()),
+                    one_line(&limit.why)
+                ));
+            }
             Happened::Held(error) => {
                 self.say(format!("cannot record the step yet: {error}"));
                 if let Some(hint) = error.hint() {

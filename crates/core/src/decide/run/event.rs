@@ -1,14 +1,18 @@
 //! The input and the output of the run machine.
 
-use super::{ControlRequest, Ending, EvaluatedTask, ExecutorTrace, RunCommand, Work};
+use super::{
+    ControlRequest, Ending, EvaluatedTask, ExecutorTrace, LimitWait, PassingLimit, RunCommand, Work,
+};
 use crate::decide::{ActionResult, State};
-use orch_base::{Period, Reason};
+use orch_base::{Period, Reason, Timestamp};
 
 /// The time, and the current control request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tick {
     /// How long the run has taken.
     pub time: Period,
+    /// The present time.
+    pub at: Timestamp,
     /// The control request and its origin, in words.
     pub request: Option<(ControlRequest, String)>,
 }
@@ -81,14 +85,18 @@ pub struct Returned {
     pub result: Option<Result<ActionResult, Reason>>,
     /// The cost that the executor reported; it counts where no result names one.
     pub cost: f64,
+    /// Whether it was killed before it could report its cost.
+    pub is_unpriced: bool,
     /// What the record keeps if the try failed.
     pub trace: ExecutorTrace,
+    /// What an agent program said last, and what it was not allowed to do, as part of a sentence.
+    pub said: Option<String>,
 }
 
 /// How an executor ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExecutorExit {
-    /// How an executor ended.
+    /// It ended by itself, and reported no failure.
     Well,
     /// It was ended by a control request.
     Stopped,
@@ -96,6 +104,10 @@ pub enum ExecutorExit {
     TooLong(String),
     /// It failed; the reason.
     Badly(String),
+    /// It met a limit that passes by itself.
+    Limited(PassingLimit),
+    /// It reported what no further try can change; the reason.
+    Hopeless(String),
     /// It could not be started; the reason.
     NotStarted(String),
 }
@@ -136,5 +148,12 @@ pub enum News {
         work: Work,
         /// Why the try failed.
         why: String,
+    },
+    /// The run waits for a limit of an executor.
+    Limited {
+        /// The work that waits.
+        work: Work,
+        /// The limit, and until when the run waits.
+        limit: LimitWait,
     },
 }

@@ -4,8 +4,9 @@ use super::precondition::goal;
 use super::proposal::{PersonsFiles, awaited, persons_files};
 use super::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
-    FailedAction, FailureCause, Job, Leftover, News, NextStep, RecordOutcome, RetryPolicy,
-    Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
+    FailedAction, FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit,
+    RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work,
+    Worker, fingerprint, next,
 };
 use crate::decide::{ActionResult, Mode, State};
 use orch_base::{ArtifactName, Digest, Period, Reason};
@@ -29,6 +30,8 @@ pub struct RunMachine {
     pub unsaved: bool,
     /// Messages for people who watch the run.
     pub news: Vec<News>,
+    /// The limit that the executor of the last try met, if it met one.
+    pub limit: Option<LimitWait>,
     /// Whether the response to the order to start was requested.
     begun: bool,
     /// Whether anything was performed, answered or given up, so that the end is recorded.
@@ -92,6 +95,7 @@ impl RunMachine {
             over: None,
             unsaved: false,
             news: Vec::new(),
+            limit: None,
             begun: false,
             acted: false,
             blind: false,
@@ -164,6 +168,11 @@ impl RunMachine {
             return self.end(ending, why);
         }
         match following {
+            NextStep::End(Ending::Exhausted, reason) => {
+                let limit = self.limit.as_ref();
+                let why = limit.map_or(String::new(), |limit| format!("; {}", limit.why));
+                self.end(Ending::Exhausted, format!("{reason}{why}"))
+            }
             NextStep::End(ending, reason) => self.end(ending, reason),
             NextStep::Apply => match awaited(case, &self.proposed) {
                 Some(why) => self.end(Ending::Waiting, why),
@@ -176,11 +185,8 @@ impl RunMachine {
                 self.begin();
                 RunEffect::Record(RunCommand::Answer(answer))
             }
-            NextStep::Perform(work) if self.must_wait(&work) => {
-                self.waited = Some(self.usage.turns);
-                self.unsaved = true;
-                let rest = self.budget.rest(self.usage.time).unwrap_or(work.wait);
-                RunEffect::Wait(work.wait.min(rest), Box::new(RunEffect::Evaluate))
+            NextStep::Perform(work) if self.wait_before(now, &work) > Period::default() => {
+                self.wait_for(now, work)
             }
             NextStep::Perform(work) => {
                 self.begin();
@@ -236,8 +242,44 @@ impl RunMachine {
         }
     }
 
-    fn must_wait(&self, work: &Work) -> bool {
-        work.wait > Period::default() && self.waited != Some(self.usage.turns)
+    /// How long to wait before some work. Each turn waits once at most.
+    fn wait_before(&self, now: &Tick, work: &Work) -> Period {
+        if self.waited == Some(self.usage.turns) {
+            return Period::default();
+        }
+        let limit = self
+            .limit_of(work)
+            .map_or(Period::default(), |limit| limit.left(now.at));
+        work.wait.max(limit)
+    }
+
+    /// The limit that the executor of some work has met.
+    fn limit_of(&self, work: &Work) -> Option<&LimitWait> {
+        let limit = self.limit.as_ref();
+        limit.filter(|limit| limit.worker == work.worker())
+    }
+
+    /// Waits before some work, unless the time of the run would be over before a limit passes.
+    fn wait_for(&mut self, now: &Tick, work: Work) -> RunEffect {
+        let wait = self.wait_before(now, &work);
+        let rest = self.budget.rest(self.usage.time).unwrap_or(wait);
+        let limit = self.limit_of(&work);
+        if let Some(limit) = limit
+            .filter(|limit| limit.left(now.at) > Period::default())
+            .cloned()
+        {
+            if limit.left(now.at) > rest {
+                let time = self.budget.time.unwrap_or_default();
+                let LimitWait { until, why, .. } = limit;
+                let reason =
+                    format!("the time limit of {time} would end a wait until {until}: {why}");
+                return self.end(Ending::Exhausted, reason);
+            }
+            self.news.push(News::Limited { work, limit });
+        }
+        self.waited = Some(self.usage.turns);
+        self.unsaved = true;
+        RunEffect::Wait(wait.min(rest), Box::new(RunEffect::Evaluate))
     }
 
     /// Starts a turn, which is counted before anything is done.
@@ -264,7 +306,10 @@ impl RunMachine {
             (Job::Action { .. }, Some(Ok(result))) if !left.was_running => {
                 self.take_in(now, result)
             }
-            _ => self.fail(now, "its run was killed".to_owned(), cost),
+            _ => {
+                self.usage.lose_price(&self.budget, false);
+                self.fail(now, "its run was killed".to_owned(), cost)
+            }
         }
     }
 
@@ -274,7 +319,23 @@ impl RunMachine {
             Some(Err(_)) | None => tried.cost,
         };
         self.tried = tried.trace;
+        if tried.is_unpriced {
+            self.usage.lose_price(&self.budget, true);
+        }
+        if let Some(worker) = self.doing.as_ref().map(Work::worker) {
+            match tried.said {
+                Some(said) => self.usage.said.insert(worker, said),
+                None => self.usage.said.remove(&worker),
+            };
+        }
+        let earlier = self.limit.take();
         match tried.how {
+            ExecutorExit::Limited(limit) => self.limited(now, limit, earlier.as_ref(), cost),
+            ExecutorExit::Hopeless(why) => {
+                self.usage.pay(cost);
+                self.doing = None;
+                self.end(Ending::Error, why)
+            }
             ExecutorExit::NotStarted(why) => {
                 self.usage.take_back();
                 self.doing = None;
@@ -309,6 +370,21 @@ impl RunMachine {
                 },
             },
         }
+    }
+
+    /// Settles a try that met a limit: it is no failure, and the work starts again when the limit has passed.
+    fn limited(
+        &mut self,
+        now: &Tick,
+        limit: PassingLimit,
+        earlier: Option<&LimitWait>,
+        cost: f64,
+    ) -> RunEffect {
+        if let Some(work) = &self.doing {
+            self.limit = Some(LimitWait::new(work.worker(), limit, earlier, now.at));
+        }
+        self.unsaved = true;
+        self.drop_work(now, cost)
     }
 
     /// Accepts the result of an action for recording.

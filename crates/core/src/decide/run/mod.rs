@@ -8,6 +8,7 @@ mod cause;
 mod command;
 mod ending;
 mod event;
+mod limit;
 mod machine;
 mod measure;
 mod next;
@@ -22,6 +23,7 @@ pub use event::{
     Blocker, ExecutorExit, Leftover, News, RecordOutcome, RetryPolicy, Returned, RunEffect,
     RunEvent, Tick,
 };
+pub use limit::{LimitWait, PassingLimit};
 pub use machine::RunMachine;
 pub use next::{DefaultAnswer, EvaluatedTask, FailedAction, Job, NextStep, Work, next};
 pub use precondition::{Precondition, fingerprint};

@@ -217,7 +217,9 @@ fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> N
             work.name(),
             case.decision.reason
         );
-        let reason = format!("{reason}{}", usage.last_failure(&worker));
+        let failure = usage.last_failure(&worker);
+        let words = usage.last_words(&worker);
+        let reason = format!("{reason}{failure}{words}");
         return NextStep::End(Ending::Failed, reason);
     }
     work.attempt = failures.saturating_add(1);
@@ -230,11 +232,12 @@ fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> N
         && failures == 0
         && usage
             .seen
-            .contains(&(worker, work.precondition.fingerprint))
+            .contains(&(worker.clone(), work.precondition.fingerprint))
     {
         let reason = format!(
-            "`{}` already ran on this exact input and changed nothing that a rule reads",
-            work.name()
+            "`{}` already ran on this exact input and changed nothing that a rule reads{}",
+            work.name(),
+            usage.last_words(&worker)
         );
         return NextStep::End(Ending::Stalled, reason);
     }

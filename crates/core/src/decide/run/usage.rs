@@ -10,14 +10,20 @@ use std::fmt;
 pub struct Usage {
     /// The number of turns: starts of executors and default answers.
     pub turns: u32,
-    /// The sum of the costs that results reported.
+    /// The sum of the costs that results and agent programs reported.
     pub cost: f64,
+    /// The last cost that was reported of each conversation with an agent program, by its id.
+    pub conversations: BTreeMap<String, f64>,
+    /// How many turns were killed before they could report their costs.
+    pub unpriced: u32,
     /// How long the run has taken.
     pub time: Period,
     /// Failures in a row, by worker.
     pub failures: BTreeMap<Worker, u32>,
     /// Why the last of these failures happened, by worker.
     pub causes: BTreeMap<Worker, FailureCause>,
+    /// What each worker said last, and what it was not allowed to do.
+    pub said: BTreeMap<Worker, String>,
     /// The work that was done, by worker and fingerprint.
     pub seen: Vec<(Worker, Digest)>,
 }
@@ -53,6 +59,23 @@ impl Usage {
     /// Refunds a turn whose executor could not be started.
     pub(super) fn take_back(&mut self) {
         self.turns = self.turns.saturating_sub(1);
+    }
+
+    /// Notes the cost of a conversation with an agent program as far as it has gone, and returns by how much it has grown.
+    /// A smaller cost than before is that of the last turn alone.
+    pub fn charge(&mut self, conversation: &str, cost: f64) -> f64 {
+        let before = self
+            .conversations
+            .insert(conversation.to_owned(), cost)
+            .unwrap_or_default();
+        if cost >= before { cost - before } else { cost }
+    }
+
+    /// Counts a turn that was killed. It is not worth a word where nobody reports costs and none are limited.
+    pub(super) fn lose_price(&mut self, budget: &Budget, is_expected: bool) {
+        if is_expected || self.cost > 0.0 || budget.cost.is_some() {
+            self.unpriced = self.unpriced.saturating_add(1);
+        }
     }
 
     /// Adds the cost of a result; the sum stays finite.
@@ -106,6 +129,14 @@ impl Usage {
         })
     }
 
+    /// What a worker said last and was not allowed to do, after a semicolon; empty if that is not known.
+    #[must_use]
+    pub(super) fn last_words(&self, worker: &Worker) -> String {
+        self.said
+            .get(worker)
+            .map_or(String::new(), |said| format!("; {said}"))
+    }
+
     /// The limit that is reached, in words; `None` if there is budget left.
     #[must_use]
     pub fn reached(&self, budget: &Budget) -> Option<String> {
@@ -138,6 +169,14 @@ impl Budget {
 }
 
 impl Worker {
+    /// The name of the action, the agent or the question.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Action(name) | Self::Agent(name) | Self::Question(name) => name,
+        }
+    }
+
     /// Parses the text that [`Worker`] prints; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -127,7 +127,7 @@ fn of_record(workspace: &Workspace, path: &RepoPath, task: Option<&TaskRef>) -> 
 /// Why an artifact of a phase that a person owns is left to a person. While a run drives the task, what its executor
 /// writes is a proposal, which the run leaves to a person by itself.
 fn of_person(sight: &Sight, path: &RepoPath) -> Option<String> {
-    if sight.runner == Some(Runner::Running) {
+    if sight.runner.as_ref().is_some_and(Runner::is_running) {
         return None;
     }
     let workflow = sight.workflow();

@@ -1,0 +1,101 @@
+//! Text without what is nobody else's business: ids of conversations, and home directories.
+
+/// A text that may be recorded: each of these ids, and whatever looks like one, is an ellipsis, and a home directory is
+/// `~`.
+#[must_use]
+pub fn unmarked(text: &str, conversations: &[String], home: Option<&str>) -> String {
+    let mut out = text.to_owned();
+    for id in conversations.iter().filter(|id| id.len() > 3) {
+        out = out.replace(id.as_str(), "…");
+    }
+    let out = without_ids(&out);
+    let home = home
+        .map(|home| home.trim_end_matches('/'))
+        .filter(|home| home.len() > 1);
+    let out = home.map_or(out.clone(), |home| without_home(&out, home, 0));
+    ["/home/", "/Users/"]
+        .iter()
+        .fold(out, |out, homes| without_home(&out, homes, 1))
+}
+
+/// The text with `~` in the place of each home directory: `home` with this many names below it.
+fn without_home(text: &str, home: &str, names: usize) -> String {
+    let is_name =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_' | '-' | '@');
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(home) {
+        let before = rest[..at]
+            .chars()
+            .next_back()
+            .or_else(|| out.chars().next_back());
+        let mut end = at + home.len();
+        if names > 0 {
+            end += rest[end..]
+                .find(|letter| !is_name(letter))
+                .unwrap_or(rest.len() - end);
+        }
+        let is_whole = names > 0 || !rest[end..].starts_with(is_name);
+        let is_home = is_whole
+            && end > at + names * home.len()
+            && !before.is_some_and(|letter| is_name(letter) || letter == '/');
+        out.push_str(&rest[..at]);
+        out.push_str(if is_home { "~" } else { &rest[at..end] });
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// The text without words that have the form of a UUID.
+fn without_ids(text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let mut out = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(is_part).unwrap_or(rest.len());
+        out.push_str(&rest[..end]);
+        rest = &rest[end..];
+        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        let word = &rest[..end];
+        out.push_str(if is_uuid(word) { "…" } else { word });
+        rest = &rest[end..];
+    }
+    out
+}
+
+fn is_uuid(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let is_hex = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    lengths == [8, 4, 4, 4, 12] && parts.iter().all(is_hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_home_directories_are_left_out() {
+        let ids = ["ses_7f2a".to_owned(), "t".to_owned()];
+        for (text, expected) in [
+            ("", ""),
+            ("ses_7f2a is the session", "… is the session"),
+            (
+                "see /home/ann/repo/a.rs and /home/ann",
+                "see ~/repo/a.rs and ~",
+            ),
+            ("/Users/ann.b/x, \"/Users/bob\"", "~/x, \"~\""),
+            ("/srv/ann/x /srv/ann", "~/x ~"),
+            (
+                "/srv/annette /data/srv/ann /home/",
+                "/srv/annette /data/srv/ann /home/",
+            ),
+            ("resume 01890a5d-ac96-774b-bcce-b302099a8057!", "resume …!"),
+            ("a-b 0123-4567 é", "a-b 0123-4567 é"),
+        ] {
+            assert_eq!(unmarked(text, &ids, Some("/srv/ann/")), expected, "{text}");
+        }
+        assert_eq!(unmarked("/x", &[], Some("/")), "/x");
+        assert_eq!(unmarked("/x", &[], None), "/x");
+    }
+}
