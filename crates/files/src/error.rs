@@ -16,7 +16,10 @@ pub fn refusal(kind: io::ErrorKind) -> Option<Hint> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "the disk is full, but nothing was lost; free some space, then try again"
         }
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "the file system is read-only; so is `.git` in the sandbox of an agent program, such as that of Codex: write \
+             the files there, and let `orch watch`, `orch mcp` or a person move the task outside of it"
+        }
         io::ErrorKind::PermissionDenied => "check its owner and permissions",
         _ => return None,
     };

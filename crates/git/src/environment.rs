@@ -29,6 +29,8 @@ pub struct Environment {
     /// Whether the environment contains settings, as `git -c` passes them, other than those of
     /// [`Environment::for_executors`].
     pub has_settings: bool,
+    /// Whether `GIT_CONFIG_GLOBAL` names no file, so that the settings of the user do not count. Agent programs do so.
+    pub hides_settings: bool,
     /// `GIT_CONFIG_COUNT`: how many settings other variables contain; the largest number if it is none.
     settings: u32,
     /// Whether the environment says where objects are (`GIT_OBJECT_DIRECTORY`).
@@ -56,6 +58,9 @@ pub(super) fn settings_of_clone(repo: &Repository) -> Result<git2::Config, git2:
     repo.config()?.open_level(git2::ConfigLevel::Local)
 }
 
+/// The file that holds nothing.
+const NO_FILE: &str = "/dev/null";
+
 /// The settings that keep git from leaving a process behind after a commit.
 const IN_FOREGROUND: [&str; 2] = ["maintenance.autoDetach", "gc.autoDetach"];
 
@@ -81,6 +86,8 @@ impl Environment {
                 .is_some_and(|value| is_true(&value)),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: has_others || given("GIT_CONFIG_PARAMETERS").is_some(),
+            hides_settings: variable("GIT_CONFIG_GLOBAL")
+                .is_some_and(|path| path.is_empty() || path == NO_FILE),
             settings,
             moves_objects: given("GIT_OBJECT_DIRECTORY").is_some(),
             index_gate: IndexGate::default(),

@@ -95,9 +95,17 @@ pub(super) fn ambiguous_revision(revision: &str) -> Error {
     .with_hint(hint)
 }
 
-/// git has no identity for commits.
-pub(super) fn no_identity() -> Error {
-    Error::new(Code::NoIdentity, "git does not know who you are").with_hint(name_yourself())
+/// git has no identity for commits. `is_hidden` says whether the environment hides the settings of the user.
+pub(super) fn no_identity(is_hidden: bool) -> Error {
+    let hint = if is_hidden {
+        let why = "GIT_CONFIG_GLOBAL hides your settings, as the shell of Gemini CLI does; for this repository: ";
+        Hint::from(why)
+            .command(&["git", "config", "user.name", "NAME"])
+            .and(&["git", "config", "user.email", "MAIL"])
+    } else {
+        name_yourself()
+    };
+    Error::new(Code::NoIdentity, "git does not know who you are").with_hint(hint)
 }
 
 /// git cannot read the date in this variable.

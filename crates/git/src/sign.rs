@@ -89,7 +89,7 @@ impl Identity<'_> {
             Person::Committer => self.objects.repo.committer_from_env(),
         };
         let known = known.map_err(|error| match error.code() {
-            ErrorCode::NotFound => no_identity(),
+            ErrorCode::NotFound => no_identity(self.objects.environment.hides_settings),
             _ if error.message().contains("angle brackets") => malformed("name or email address"),
             _ if error.message().contains("empty name or email") => nothing_left(),
             _ => libgit2(error),
@@ -108,12 +108,12 @@ impl Identity<'_> {
         };
         match self.git.git(&["var", identity], &[]) {
             Ok(line) => identity_of(&String::from_utf8_lossy(&line))
-                .ok_or_else(no_identity)
+                .ok_or_else(|| no_identity(self.objects.environment.hides_settings))
                 .and_then(refuse_malformed),
             Err(GitFault::Refused { message, .. }) => {
                 Err(match message.split_once("invalid date format: ") {
                     Some((_, said)) => unreadable_date(date, said),
-                    None => no_identity(),
+                    None => no_identity(self.objects.environment.hides_settings),
                 })
             }
             Err(error) => Err(error.into()),

@@ -354,7 +354,7 @@ fn read_only() {
     };
     let ended = ended
         .succeeds()
-        .says("hint: the file system is read-only")
+        .says("hint: the file system is read-only; so is `.git` in the sandbox of an agent program")
         .says("ill 1");
     assert!(ended.stdout.contains("[io]"), "{ended:?}");
     assert_eq!(ended.stdout.matches("code 70").count(), 3, "{ended:?}");
