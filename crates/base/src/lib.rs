@@ -16,6 +16,7 @@ mod path;
 mod patterns;
 mod period;
 pub mod pointer;
+mod program_settings;
 mod reason;
 mod shell;
 mod suggest;
@@ -42,6 +43,7 @@ pub use name::{
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::{Patterns, glob};
 pub use period::Period;
+pub use program_settings::{PROGRAM_SETTINGS, ProgramSettings, is_program_setting};
 pub use reason::Reason;
 pub use shell::{TypedLine, TypedWord, argv_at, command, shell_word};
 pub use suggest::nearest;

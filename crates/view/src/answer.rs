@@ -103,9 +103,9 @@ pub struct TrustAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrustLine {
-    /// The key in orch.toml, or the path of the instructions.
+    /// The key in orch.toml, or the path of instructions or of settings of agent programs.
     pub name: String,
-    /// The program and its arguments; null for instructions and webhooks.
+    /// The program and its arguments; null for files and webhooks.
     pub command: Option<Vec<String>>,
     /// The address that a webhook posts to; null for everything else.
     pub webhook: Option<String>,

@@ -108,6 +108,50 @@ fn a_run_starts_nothing_that_nobody_has_trusted() {
     refused("./agent.sh");
 }
 
+/// An agent program starts what the settings of the repository name, also if nobody watches.
+#[test]
+fn the_settings_of_agent_programs_are_trusted_as_they_are_and_a_turn_that_changes_them_is_told() {
+    let world = world();
+    world.write(
+        "agent.sh",
+        "#!/bin/sh\necho started >> ../starts\necho '{}' > .mcp.json\n",
+    );
+    orch(&world, &["trust"]).succeeds();
+    let trusted = || orch(&world, &["trust", "--show"]).code == 0;
+    for path in [
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".codex/hooks.json",
+        ".gemini/settings.json",
+        ".qwen/settings.json",
+        ".github/hooks/a/b.json",
+        "opencode.json",
+        ".opencode/plugin/x.js",
+    ] {
+        world.write(path, "{}");
+        assert!(!trusted(), "{path} is new");
+        orch(&world, &["run", "t"]).ends(6).reports(&format!(
+            "nobody has trusted {path}, by which an agent program"
+        ));
+        orch(&world, &["trust"]).succeeds().says(path);
+        assert!(trusted(), "{path}");
+        world.write(path, "{\"hooks\": {}}");
+        assert!(!trusted(), "{path} changed");
+        orch(&world, &["trust"]).succeeds();
+    }
+    world.write(".claude/commands/x.md", "");
+    assert!(trusted(), "no command is run by it");
+    assert_eq!(starts(&world), 0);
+    orch(&world, &["run", "t"])
+        .reports("these settings of agent programs changed while `planner` worked")
+        .reports(": .mcp.json");
+    assert_eq!(starts(&world), 1);
+    orch(&world, &["run", "t"]).ends(6).reports(".mcp.json");
+    // Where nothing is started, nothing needs trust.
+    world.write("orch.toml", "");
+    assert!(trusted());
+}
+
 /// A word of a command may name a link, or become one: where it leads and what lies there is part of what is trusted.
 #[test]
 fn a_link_that_a_command_names_is_trusted_as_it_leads() {

@@ -15,6 +15,7 @@ mod leftovers;
 mod looks_ahead;
 mod overreach;
 mod perform;
+mod program_settings;
 mod prompt;
 mod recording;
 mod runs;

@@ -5,11 +5,12 @@
 //! itself, may read it.
 
 use super::driver::Drive;
+use super::program_settings::{FoundSettings, program_settings};
 use super::{Happened, Reporter};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
 use orch_core::decide::Work;
 use orch_git::{GitGuard, durable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// What there was before an executor started.
@@ -19,6 +20,8 @@ pub(super) struct TurnGuard {
     record: [Option<Vec<u8>>; 2],
     /// The sizes of the logs of the run.
     logs: BTreeMap<String, u64>,
+    /// The settings of agent programs; `None` if they cannot be read.
+    settings: Option<FoundSettings>,
 }
 
 impl Drive<'_> {
@@ -33,7 +36,12 @@ impl Drive<'_> {
                 .map(|store| store.settings().guard()),
             record: self.record_bytes(),
             logs: self.files.log_sizes(),
+            settings: self.program_settings(),
         }
+    }
+
+    fn program_settings(&self) -> Option<FoundSettings> {
+        program_settings(self.writer.workspace.reader.root()).ok()
     }
 
     /// The bytes of `state.json` and of the log; `None` for one that cannot be read.
@@ -54,6 +62,7 @@ impl Drive<'_> {
     ) {
         self.report_changed_settings(work, report);
         self.report_changed_git(before, work, report);
+        self.report_changed_programs(before, work, report);
         let work = work.name();
         let mut note = |message: String| {
             tracing::warn!(
@@ -113,6 +122,36 @@ impl Drive<'_> {
             [
                 "settings",
                 "the run continues with those that it began with",
+            ],
+            &paths,
+            work,
+            hint,
+            report,
+        );
+    }
+
+    /// Reports the settings of agent programs that changed while an executor worked: from now on such a program starts
+    /// what they name, also for the user. The next executor that is configured starts only if they are trusted again.
+    fn report_changed_programs(&self, before: &TurnGuard, work: &Work, report: &mut Reporter<'_>) {
+        let Some((before, after)) = before.settings.as_ref().zip(self.program_settings()) else {
+            return;
+        };
+        let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let is_changed = |path: &&String| before.get(*path) != after.get(*path);
+        let paths: Vec<&str> = all
+            .into_iter()
+            .filter(is_changed)
+            .map(String::as_str)
+            .collect();
+        if paths.is_empty() {
+            return;
+        }
+        let hint = Hint::from("look at them before an agent program starts what they name: ")
+            .command(&[&["git", "diff", "HEAD", "--"], &paths[..]].concat());
+        report_changed(
+            [
+                "settings of agent programs",
+                "such a program uses them from now on",
             ],
             &paths,
             work,

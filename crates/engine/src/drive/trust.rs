@@ -1,14 +1,16 @@
 //! Trust: which programs of a repository may be started.
 //!
 //! `orch.toml` names programs, and a clone or a merge may bring another `orch.toml`. So nothing that it names is
-//! started before a person has trusted it, as it is: each command with the files of the repository that it names, and
-//! the instructions of agents that differ from those that ship with `orch`. Trust is kept outside the repository, as
+//! started before a person has trusted it, as it is: each command with the files of the repository that it names, the
+//! instructions of agents that differ from those that ship with `orch`, and, where there is an executor, the settings by
+//! which agent programs start more. Trust is kept outside the repository, as
 //! digests, one file per repository.
 
 use super::RunOptions;
+use super::program_settings::{FoundSettings, program_settings};
 use crate::apply::Writer;
 use crate::survey::Workspace;
-use orch_base::{Code, Digest, Error, Hint, ObjectFormat, command};
+use orch_base::{Code, Digest, Error, Hint, ObjectFormat, command, is_program_setting};
 use orch_core::config::{NotifyAction, Webhook};
 use orch_core::workflow::System;
 use orch_files::{Directory, io_error};
@@ -45,9 +47,9 @@ impl CommandPurpose {
 /// Something that `orch` may start or feed to a program, in the form in which it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trustee {
-    /// The key in `orch.toml`, or the path of the instructions.
+    /// The key in `orch.toml`, or the path of instructions or of settings of agent programs.
     pub name: String,
-    /// The command with its arguments; `None` for instructions and webhooks.
+    /// The command with its arguments; `None` for files and webhooks.
     pub command: Option<Vec<String>>,
     /// The webhook; `None` for everything else.
     pub webhook: Option<Webhook>,
@@ -118,6 +120,13 @@ pub(super) fn refuse_untrusted(
         return Ok(());
     }
     Err(untrusted(&match new {
+        Some(Trustee {
+            name,
+            command: None,
+            ..
+        }) if is_program_setting(&name) => {
+            format!("{name}, by which an agent program starts commands,")
+        }
         Some(Trustee {
             name,
             command: None,
@@ -268,6 +277,22 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             digest,
         });
     }
+    // Whatever the executor is, it may be such a program, or start one.
+    let settings = if setting.config.executors.names().next().is_some() {
+        program_settings(root)?
+    } else {
+        FoundSettings::new()
+    };
+    for (name, what) in settings {
+        let digest = ObjectFormat::Sha256.blob(format!("settings\n{name}\n{what}").as_bytes());
+        found.push(Trustee {
+            name,
+            command: None,
+            webhook: None,
+            is_trusted: false,
+            digest,
+        });
+    }
     let shipped = System::shipped();
     let texts = setting
         .system
@@ -299,7 +324,7 @@ fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Resu
 
 /// What a word of a command names in the repository, as text: the links on the way, and the content of the file that
 /// they lead to, wherever it is. Empty if it names nothing there: a program of the system is the person's own.
-fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
+pub(super) fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
     let path = root.join(word);
     let Ok(below) = path.strip_prefix(root) else {
         return Ok(String::new());

@@ -4,24 +4,11 @@
 use super::archive::Archive;
 use crate::survey::Error;
 use crate::survey::setting::Settings;
-use orch_base::{Code, Diagnostic, Digest, Place, RepoPath};
+use orch_base::{Code, Diagnostic, Digest, Place, RepoPath, is_program_setting};
 use orch_core::config;
 use orch_core::workflow::{Document, RuleChange, first_other_line, schema_loosened};
 use orch_git::Store;
 use std::collections::BTreeSet;
-
-/// The files by which agents' programs are made to run commands, in any directory: a directory, and how the rest of the
-/// path begins and ends.
-const PROGRAM_SETTINGS: [(&str, &str); 8] = [
-    (".claude/settings", ".json"),
-    (".mcp.json", ""),
-    (".codex/", ""),
-    (".gemini/settings.json", ""),
-    (".github/hooks/", ""),
-    ("opencode.json", ""),
-    ("opencode.jsonc", ""),
-    (".vscode/mcp.json", ""),
-];
 
 /// The settings and the files at both ends of a range.
 struct Ends<'a> {
@@ -119,7 +106,10 @@ impl Ends<'_> {
             .store
             .history()
             .changed(&before, &after, &RepoPath::root())?;
-        let paths: BTreeSet<RepoPath> = changed.into_iter().filter(is_program_setting).collect();
+        let paths: BTreeSet<RepoPath> = changed
+            .into_iter()
+            .filter(|path| is_program_setting(path.as_str()))
+            .collect();
         let mut found = Vec::new();
         for path in paths {
             let text = |commit| -> Result<Option<String>, Error> {
@@ -139,22 +129,6 @@ impl Ends<'_> {
         }
         Ok(found)
     }
-}
-
-/// Whether a program of agents reads a file for what to run.
-fn is_program_setting(path: &RepoPath) -> bool {
-    let whole = format!("/{path}");
-    PROGRAM_SETTINGS.iter().any(|(begin, end)| {
-        let begin = format!("/{begin}");
-        whole.match_indices(&begin).any(|(at, _)| {
-            let rest = &whole[at + begin.len()..];
-            match (begin.ends_with('/'), end.is_empty()) {
-                (true, _) => !rest.is_empty(),
-                (false, true) => rest.is_empty(),
-                (false, false) => rest.ends_with(end) && !rest.contains('/'),
-            }
-        })
-    })
 }
 
 /// The finding about a change of a file, which has this text now, if it is still there.
@@ -178,36 +152,4 @@ fn finding(path: &str, text: Option<&str>, change: RuleChange) -> Diagnostic {
         },
     };
     Diagnostic::warning(code, message).at(place)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_settings_of_agents_programs_are_known_in_any_directory() {
-        for (path, expected) in [
-            (".claude/settings.json", true),
-            (".claude/settings.local.json", true),
-            (".claude/settings/x.json", false),
-            (".claude/commands/x.md", false),
-            ("sub/.mcp.json", true),
-            ("x.mcp.json", false),
-            (".codex/config.toml", true),
-            (".gemini/settings.json", true),
-            (".gemini/settings.json.bak", false),
-            (".github/hooks/a/b.json", true),
-            (".github/workflows/ci.yml", false),
-            ("opencode.json", true),
-            ("my-opencode.json", false),
-            (".vscode/mcp.json", true),
-            (".vscode/settings.json", false),
-        ] {
-            assert_eq!(
-                is_program_setting(&RepoPath::new(path).expect("valid")),
-                expected,
-                "{path}"
-            );
-        }
-    }
 }
