@@ -14,117 +14,142 @@ pub struct AgentMark {
     pub variables: &'static [&'static str],
     /// Addresses of the `Co-authored-by` trailers by which it marks commits.
     pub addresses: &'static [&'static str],
+    /// How its name as a client of the Model Context Protocol begins.
+    pub clients: &'static [&'static str],
 }
 
 /// The trailer by which an agent program says that it has written a commit, in lower case.
 const CO_AUTHOR: &str = "co-authored-by";
 
 impl AgentMark {
+    /// Claude Code.
+    pub const CLAUDE_CODE: Self = Self {
+        program: "Claude Code",
+        seen: "2.1.332",
+        variables: &["CLAUDECODE"],
+        addresses: &["noreply@anthropic.com"],
+        clients: &["claude-code"],
+    };
+
+    /// The name of an agent whose program is not known.
+    pub const UNKNOWN: &'static str = "an agent program";
+
     /// The known programs. The variables that several of them set come last, so that a program is named where one is
     /// known.
     pub const ALL: [Self; 17] = [
-        Self {
-            program: "Claude Code",
-            seen: "2.1.332",
-            variables: &["CLAUDECODE"],
-            addresses: &["noreply@anthropic.com"],
-        },
+        Self::CLAUDE_CODE,
         Self {
             program: "Codex",
             seen: "0.171",
             variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX"],
             addresses: &["noreply@openai.com", "codex@openai.com"],
+            clients: &["codex-mcp-client"],
         },
         Self {
             program: "Gemini CLI",
             seen: "0.61",
             variables: &["GEMINI_CLI"],
             addresses: &["gemini-code-assist[bot]@users.noreply.github.com"],
+            clients: &["gemini-cli-mcp-client"],
         },
         Self {
             program: "opencode",
             seen: "1.18.33",
             variables: &["OPENCODE"],
             addresses: &["noreply@opencode.ai"],
+            clients: &["opencode"],
         },
         Self {
             program: "Copilot CLI",
             seen: "1.0.102",
             variables: &["COPILOT_CLI"],
             addresses: &["copilot@users.noreply.github.com", "copilot@github.com"],
+            clients: &["copilot-cli"],
         },
         Self {
             program: "Qwen Code",
             seen: "0.24.4",
             variables: &["QWEN_CODE"],
             addresses: &["qwen-coder@alibabacloud.com", "noreply@qwen.ai"],
+            clients: &["qwen-cli-mcp-client"],
         },
         Self {
             program: "Cursor",
             seen: "its documentation",
             variables: &["CURSOR_AGENT"],
             addresses: &["cursoragent@cursor.com"],
+            clients: &[],
         },
         Self {
             program: "Amp",
             seen: "its documentation",
             variables: &["AMP_THREAD_ID"],
             addresses: &["amp@ampcode.com"],
+            clients: &[],
         },
         Self {
             program: "Cline",
             seen: "its documentation",
             variables: &["CLINE_ACTIVE"],
             addresses: &[],
+            clients: &[],
         },
         Self {
             program: "Crush",
             seen: "its documentation",
             variables: &["CRUSH"],
             addresses: &["crush@charm.land"],
+            clients: &[],
         },
         Self {
             program: "Goose",
             seen: "its documentation",
             variables: &["GOOSE_TERMINAL"],
             addresses: &[],
+            clients: &[],
         },
         Self {
             program: "Auggie",
             seen: "its documentation",
             variables: &["AUGMENT_AGENT"],
             addresses: &[],
+            clients: &[],
         },
         Self {
             program: "Antigravity",
             seen: "its documentation",
             variables: &["ANTIGRAVITY_AGENT"],
             addresses: &[],
+            clients: &[],
         },
         Self {
             program: "Aider",
             seen: "its documentation",
             variables: &[],
             addresses: &["noreply@aider.chat"],
+            clients: &[],
         },
         Self {
             program: "Devin",
             seen: "its documentation",
             variables: &[],
             addresses: &["devin-ai-integration[bot]@users.noreply.github.com"],
+            clients: &[],
         },
         // What Claude Code sets besides, and others alone.
         Self {
-            program: "an agent program",
+            program: Self::UNKNOWN,
             seen: "Claude Code 2.1.332",
             variables: &["AI_AGENT"],
             addresses: &[],
+            clients: &[],
         },
         Self {
-            program: "an agent program",
+            program: Self::UNKNOWN,
             seen: "opencode 1.18.33",
             variables: &["AGENT"],
             addresses: &[],
+            clients: &[],
         },
     ];
 
@@ -147,6 +172,19 @@ impl AgentMark {
         }
         let (_, rest) = value.rsplit_once('<')?;
         Self::of_address(rest.split('>').next()?)
+    }
+
+    /// The agent program with this name as a client of the Model Context Protocol; `None` for every other name. Some add
+    /// the name of the server to theirs.
+    #[must_use]
+    pub fn of_client(name: &str) -> Option<&'static Self> {
+        let is_named = |client: &&str| {
+            let rest = name.strip_prefix(*client);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        Self::ALL
+            .iter()
+            .find(|mark| mark.clients.iter().any(|client| is_named(&client)))
     }
 
     /// The agent program with this email address; `None` for every other address.
@@ -196,6 +234,24 @@ mod tests {
             for variable in mark.variables {
                 assert_eq!(marked(&[variable]), Some((*variable, mark.program)));
             }
+        }
+    }
+
+    #[test]
+    fn a_client_is_told_by_the_beginning_of_its_name() {
+        for (name, program) in [
+            ("claude-code", Some("Claude Code")),
+            ("codex-mcp-client", Some("Codex")),
+            ("gemini-cli-mcp-client", Some("Gemini CLI")),
+            ("opencode", Some("opencode")),
+            ("copilot-cli", Some("Copilot CLI")),
+            ("qwen-cli-mcp-client-orch", Some("Qwen Code")),
+            ("opencoder", None),
+            ("claude", None),
+            ("", None),
+        ] {
+            let found = AgentMark::of_client(name).map(|mark| mark.program);
+            assert_eq!(found, program, "{name}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! What executes commands for the clients of a server: the binary, which has the command line.
 
 use crate::CommandDescriptions;
-use orch_base::{Error, Period};
+use orch_base::{AgentMark, Error, Period};
 use orch_core::decide::ActorKind;
 use orch_engine::drive::{Interruption, LaterWork};
 use orch_engine::survey::{Caller, TaskRef, Workspace};
@@ -24,15 +24,25 @@ pub trait CommandRunner: Send + Sync {
     /// Executes a command with `--json` for a caller. `words` are those after the name of the program.
     fn execute(&self, caller: Caller, words: &[String], terms: CallTerms) -> Executed;
 
-    /// An agent, whoever started the server. `client` names it in records, unless the environment does.
+    /// An agent, whoever started the server. `client` names it in records, by its program where that is known, unless the
+    /// environment names an agent. A person whom the environment names has only started the program.
     fn agent(&self, client: Option<&str>) -> Caller {
-        let named = client.map(one_line).filter(|name| !name.trim().is_empty());
-        let named = || named.map(|name| name.chars().take(NAME).collect());
         let caller = self.caller().clone();
+        let own = caller
+            .name
+            .clone()
+            .filter(|_| caller.kind == ActorKind::Agent);
+        let named = || {
+            let named = client
+                .map(one_line)
+                .filter(|name| !name.trim().is_empty())?;
+            let program = AgentMark::of_client(&named).map(|mark| mark.program.to_owned());
+            Some(program.unwrap_or_else(|| named.chars().take(NAME).collect()))
+        };
         Caller {
             kind: ActorKind::Agent,
             at_terminal: false,
-            name: caller.name.clone().or_else(named),
+            name: own.or_else(named),
             ..caller
         }
     }

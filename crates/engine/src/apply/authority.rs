@@ -2,8 +2,8 @@
 
 use crate::run::{ControlRequest, RunState};
 use crate::survey::{Caller, Callers, Error, TaskRef};
-use orch_base::{Code, Hint, Timestamp, command};
-use orch_core::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
+use orch_base::{AgentMark, Code, Hint, Timestamp, command};
+use orch_core::decide::{ActorKind, By, Kind, OrdersBy, People, Sender, Stamp};
 
 /// A step that a caller orders.
 pub(super) struct OrderedStep {
@@ -49,8 +49,16 @@ impl Authority<'_> {
             .as_ref()
             .and_then(|store| store.identity().address());
         stamp.address = address.filter(|_| is_of_git);
-        if self.callers.agent_because(self.caller).is_some() {
-            stamp.by.kind = ActorKind::Agent;
+        let Some(shown) = self.callers.agent_shown(self.caller) else {
+            return stamp;
+        };
+        if stamp.by.kind != ActorKind::Agent {
+            // Git and the environment name the person whose machine it is.
+            let name = shown.name.unwrap_or_else(|| AgentMark::UNKNOWN.to_owned());
+            stamp.by = By {
+                kind: ActorKind::Agent,
+                name,
+            };
         }
         stamp
     }
@@ -119,10 +127,10 @@ impl Authority<'_> {
     fn because(&self, who: &str) -> String {
         let because = self
             .callers
-            .agent_because(self.caller)
+            .agent_shown(self.caller)
             .filter(|_| who == "an agent");
         because
-            .map(|because| format!(" ({because})"))
+            .map(|shown| format!(" ({})", shown.because))
             .unwrap_or_default()
     }
 

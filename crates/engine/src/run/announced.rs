@@ -23,6 +23,17 @@ struct AnnouncedProcess {
     started: u64,
     /// The id of the boot.
     boot: Option<String>,
+    /// The name of the program, if the hook knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+}
+
+/// An announced program that lives.
+pub struct AnnouncedAgent {
+    /// Its process, in words.
+    pub process: String,
+    /// Its name, if the hook knew it.
+    pub program: Option<String>,
 }
 
 impl AnnouncedAgents {
@@ -32,13 +43,13 @@ impl AnnouncedAgents {
         Self { directory }
     }
 
-    /// Announces the program that has called a hook, from the lineage of the hook. Returns an error if that cannot be
-    /// kept.
-    pub fn announce(&self, hook: &Lineage) -> Result<(), Error> {
+    /// Announces the program that has called a hook, from the lineage of the hook, with its name if it is known. Returns
+    /// an error if that cannot be kept.
+    pub fn announce(&self, hook: &Lineage, program: Option<&str>) -> Result<(), Error> {
         let Some((pid, started)) = caller_of(hook) else {
             return Ok(());
         };
-        if self.holds(pid, started) {
+        if self.kept(pid, started).is_some() {
             return Ok(());
         }
         self.forget_ended();
@@ -48,35 +59,36 @@ impl AnnouncedAgents {
         let text = serde_json::to_string(&AnnouncedProcess {
             started,
             boot: boot(),
+            program: program.map(str::to_owned),
         })
         .unwrap_or_default();
         durable::write_derived(base, &self.file(pid), text.as_bytes())
     }
 
-    /// The announced program that a process descends from, in words.
+    /// The announced program that a process descends from.
     #[must_use]
-    pub fn above(&self, lineage: &Lineage) -> Option<String> {
+    pub fn above(&self, lineage: &Lineage) -> Option<AnnouncedAgent> {
         if !self.directory.is_dir() {
             return None;
         }
-        let (pid, _) = lineage
-            .ancestors()
-            .find(|(pid, started)| self.holds(*pid, *started))?;
-        Some(format!("process {pid} ({})", process_tree::name(pid)))
+        lineage.ancestors().find_map(|(pid, started)| {
+            let kept = self.kept(pid, started)?;
+            Some(AnnouncedAgent {
+                process: format!("process {pid} ({})", process_tree::name(pid)),
+                program: kept.program,
+            })
+        })
     }
 
     fn file(&self, pid: i32) -> PathBuf {
         self.directory.join(pid.to_string())
     }
 
-    fn holds(&self, pid: i32, started: u64) -> bool {
+    /// What is kept about a process that lives; `None` if it has announced nothing.
+    fn kept(&self, pid: i32, started: u64) -> Option<AnnouncedProcess> {
         let text = durable::text_of(&self.file(pid)).unwrap_or_default();
-        serde_json::from_str(&text).is_ok_and(|kept: AnnouncedProcess| {
-            kept == AnnouncedProcess {
-                started,
-                boot: boot(),
-            }
-        })
+        let kept: AnnouncedProcess = serde_json::from_str(&text).ok()?;
+        (kept.started == started && kept.boot == boot()).then_some(kept)
     }
 
     /// Removes the files of processes that have ended.
@@ -88,8 +100,9 @@ impl AnnouncedAgents {
         {
             let name = entry.file_name();
             let pid = name.to_str().and_then(|name| name.parse::<i32>().ok());
-            let lives =
-                |pid| process_tree::started(pid).is_some_and(|started| self.holds(pid, started));
+            let lives = |pid| {
+                process_tree::started(pid).is_some_and(|started| self.kept(pid, started).is_some())
+            };
             if pid.is_some_and(|pid| !lives(pid)) {
                 durable::remove(durable::parent(&self.directory), &entry.path());
             }

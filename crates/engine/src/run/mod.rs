@@ -23,7 +23,7 @@ mod program;
 mod record;
 mod trial;
 
-pub use announced::AnnouncedAgents;
+pub use announced::{AnnouncedAgent, AnnouncedAgents};
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunControl, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};

@@ -63,7 +63,8 @@ pub struct Caller {
     pub kind: ActorKind,
     /// The variable by which an agent program marks its commands, if one is set; see [`AgentMark`].
     pub mark: Option<&'static str>,
-    /// `ORCH_ACTOR`, if set; otherwise the git identity is used.
+    /// The name in `ORCH_ACTOR`, if it is set and no mark shows that another bears it. Otherwise an agent bears the name
+    /// of its program, and a person that of git.
     pub name: Option<String>,
     /// `ORCH_TASK`: the task that the caller works on.
     pub task: Option<TaskId>,
@@ -148,7 +149,9 @@ impl Caller {
         } else {
             claimed.unwrap_or(ActorKind::Human)
         };
-        let name = name.filter(|name| !name.is_empty());
+        // The name of a person is not that of an agent whose environment has it.
+        let is_persons = mark.is_some() && claimed == Some(ActorKind::Human);
+        let name = name.filter(|name| !name.is_empty() && !is_persons);
         let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
@@ -185,20 +188,14 @@ impl Caller {
         }
     }
 
-    /// The name of the agent that the environment names: by the mark of its program, or by `ORCH_ACTOR`.
+    /// The name of the agent that the environment names: by `ORCH_ACTOR`, or by the mark of its program.
     #[must_use]
     pub fn marked_agent(&self) -> Option<String> {
         let named = self
             .name
             .as_deref()
             .filter(|_| self.kind == ActorKind::Agent);
-        let marked = || {
-            let mut all = AgentMark::ALL.iter();
-            let mark =
-                all.find(|mark| self.mark.is_some_and(|name| mark.variables.contains(&name)));
-            mark.map(|mark| mark.program)
-        };
-        let name = named.or_else(marked)?;
+        let name = named.or_else(|| self.program())?;
         Some(
             name.chars()
                 .map(|char| if char.is_control() { ' ' } else { char })
@@ -206,19 +203,31 @@ impl Caller {
         )
     }
 
-    /// The stamp of a record made now for the caller. `identity` is the name from git.
+    /// The agent program that the environment marks.
+    #[must_use]
+    pub fn program(&self) -> Option<&'static str> {
+        let mut all = AgentMark::ALL.iter();
+        let mark = all.find(|mark| self.mark.is_some_and(|name| mark.variables.contains(&name)));
+        mark.map(|mark| mark.program)
+    }
+
+    /// The stamp of a record made now for the caller. `identity` is the name from git, which is that of a person.
     #[must_use]
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {
-        let name = self
-            .name
-            .clone()
-            .or_else(|| identity.map(str::to_owned))
-            .unwrap_or_else(|| "unknown".to_owned());
+        let given = match self.kind {
+            ActorKind::Agent => self
+                .marked_agent()
+                .unwrap_or_else(|| AgentMark::UNKNOWN.to_owned()),
+            ActorKind::Human | ActorKind::Orch => {
+                let name = self.name.as_deref().or(identity);
+                name.unwrap_or("unknown").to_owned()
+            }
+        };
         Stamp::new(
             self.clock.now(),
             By {
                 kind: self.kind,
-                name,
+                name: given,
             },
         )
     }
@@ -300,7 +309,7 @@ mod tests {
         let person = caller(&[("CLAUDECODE", "1"), ("ORCH_ACTOR", "human:Ann")]);
         assert_eq!(
             (person.kind, person.name.as_deref()),
-            (ActorKind::Agent, Some("Ann"))
+            (ActorKind::Agent, None)
         );
         assert_eq!(
             caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(),
@@ -310,6 +319,28 @@ mod tests {
         let unnamed = caller(&[("ORCH_ACTOR", "agent: ")]);
         assert_eq!((unnamed.kind, unnamed.name), (ActorKind::Agent, None));
         assert_eq!(caller(&[("ORCH_NOW", "9")]).clock.now().seconds(), 9);
+    }
+
+    #[test]
+    fn an_agent_bears_its_own_name_or_that_of_its_program_and_never_that_of_the_person() {
+        for (variables, name) in [
+            (&[("CLAUDECODE", "1")][..], "Claude Code"),
+            (&[("GEMINI_CLI", "1")], "Gemini CLI"),
+            (&[("AGENT", "1")], "an agent program"),
+            (&[("ORCH_ACTOR", "agent: ")], "an agent program"),
+            (&[("ORCH_ACTOR", "agent:reviewer")], "reviewer"),
+            (
+                &[("CODEX_CI", "1"), ("ORCH_ACTOR", "agent:reviewer")],
+                "reviewer",
+            ),
+            (&[("CODEX_CI", "1"), ("ORCH_ACTOR", "human:Ann")], "Codex"),
+            (&[("CODEX_CI", "1"), ("ORCH_ACTOR", "Bob")], "Codex"),
+            (&[("ORCH_ACTOR", "human:Bob")], "Bob"),
+            (&[], "Ann of git"),
+        ] {
+            let by = caller(variables).stamp(Some("Ann of git")).by;
+            assert_eq!(by.name, name, "{variables:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,14 @@ pub struct Callers<'w> {
     pub(super) finder: Finder<'w>,
 }
 
+/// What shows that a caller is an agent.
+pub(crate) struct ShownAgent {
+    /// Why it is one, in words.
+    pub(crate) because: String,
+    /// Its name, if it is known.
+    pub(crate) name: Option<String>,
+}
+
 impl Callers<'_> {
     /// Who may order what, as `orch.toml` in HEAD says, so that nobody grants a right to oneself without a
     /// commit; outside git, as the file says. Returns an error if git cannot be read, or if that file has a fault: then
@@ -51,30 +59,39 @@ impl Callers<'_> {
         }
     }
 
-    /// Why the caller is an agent, in words: it says so, descends from an executor of a run, here or in another clone,
-    /// or from a program that a hook has announced. `None` if nothing shows that it is one.
-    pub(crate) fn agent_because(&self, caller: &Caller) -> Option<String> {
+    /// What shows that the caller is an agent: it says so, descends from an executor of a run, here or in another clone,
+    /// or from a program that a hook has announced. `None` if nothing does.
+    pub(crate) fn agent_shown(&self, caller: &Caller) -> Option<ShownAgent> {
+        let shown = |because: String| ShownAgent {
+            because,
+            name: caller.marked_agent(),
+        };
         if let Some(mark) = caller.mark {
-            return Some(format!("{mark} is set"));
+            return Some(shown(format!("{mark} is set")));
         }
         if caller.kind == ActorKind::Agent {
-            return Some("it says that it is one".to_owned());
+            return Some(shown("it says that it is one".to_owned()));
         }
         let lineage = Lineage::of(caller.process?);
         if lineage.is_below_a_run() {
-            return Some("it descends from an executor of a run".to_owned());
+            return Some(shown("it descends from an executor of a run".to_owned()));
         }
         let announced = self.announced_agents()?.above(&lineage)?;
-        Some(format!(
-            "it descends from {announced}, which has called `orch hook agent`"
-        ))
+        let because = format!(
+            "it descends from {}, which has called `orch hook agent`",
+            announced.process
+        );
+        Some(ShownAgent {
+            because,
+            name: announced.program,
+        })
     }
 
-    /// Keeps that the program which has called this process as a hook is an agent; outside git nothing is kept. Returns
-    /// an error if it cannot be kept.
-    pub fn announce_agent(&self, caller: &Caller) -> Result<(), Error> {
+    /// Keeps that the program which has called this process as a hook is an agent, with the name of the program if it is
+    /// known; outside git nothing is kept. Returns an error if it cannot be kept.
+    pub fn announce_agent(&self, caller: &Caller, program: Option<&str>) -> Result<(), Error> {
         match (self.announced_agents(), caller.process) {
-            (Some(agents), Some(process)) => agents.announce(&Lineage::of(process)),
+            (Some(agents), Some(process)) => agents.announce(&Lineage::of(process), program),
             _ => Ok(()),
         }
     }
