@@ -87,7 +87,12 @@ impl Client {
     pub fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.call("tools/call", json!({"name": name, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{answer}");
-        answer["result"].clone()
+        let mut result = answer["result"].clone();
+        assert!(result.get("structuredContent").is_none(), "{result}");
+        // The document that the first text is, for the tests.
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        result["document"] = serde_json::from_str(text).unwrap_or_default();
+        result
     }
 
     /// Waits for a notification.
@@ -135,7 +140,7 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
     ];
     for (to, write) in scenes {
         let suggested = client.tool("suggest", json!({"task": "t"}));
-        let expects = &suggested["structuredContent"]["suggestions"][0]["expects"][0];
+        let expects = &suggested["document"]["suggestions"][0]["expects"][0];
         let text = client.tool("prompt", json!({}))["content"][0]["text"]
             .as_str()
             .expect("a text")
@@ -146,47 +151,48 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
         );
         let early = client.tool("next", json!({"task": "t"}));
         assert_eq!(
-            (&early["isError"], &early["structuredContent"]["kind"]),
+            (&early["isError"], &early["document"]["kind"]),
             (&json!(false), &json!("nothing"))
         );
         write();
         assert_eq!(
-            client.tool("check", json!({"task": "t"}))["structuredContent"]["findings"],
+            client.tool("check", json!({"task": "t"}))["document"]["findings"],
             json!([])
         );
         let moved = client.tool("next", json!({"task": "t", "expect": to}));
-        assert_eq!(
-            moved["structuredContent"]["transitions"][0]["to"], to,
-            "{moved}"
+        assert_eq!(moved["document"]["transitions"][0]["to"], to, "{moved}");
+        let next = moved["content"][1]["text"]
+            .as_str()
+            .expect("what comes next");
+        let owner = if to == "accept" {
+            "Not for an agent: tell the person about `orch approve t`."
+        } else {
+            "Call `prompt` for what to write"
+        };
+        assert!(
+            next.starts_with(&format!("\nNext for t ({to}): ")) && next.contains(owner),
+            "{next}"
         );
-        assert_eq!(moved["structuredContent"], from_text(&moved));
     }
     // A person decides, and what an agent writes there counts for nothing.
     world.accept("t");
     let refused = client.tool("next", json!({"task": "t"}));
     assert_eq!(
-        (
-            &refused["isError"],
-            &refused["structuredContent"]["error"]["code"]
-        ),
+        (&refused["isError"], &refused["document"]["error"]["code"]),
         (&json!(true), &json!("by-human"))
     );
     world.orch(&["approve", "t"]).succeeds();
     assert_eq!(world.phase("t"), "done");
-    let log = client.tool("log", json!({"task": "t"}))["structuredContent"]["entries"].clone();
+    let log = client.tool("log", json!({"task": "t"}))["document"]["entries"].clone();
     let steps = log.as_array().expect("steps");
     assert_eq!(steps.len(), 7, "{log}");
     let explained = client.tool("explain", json!({"task": "t"}));
     assert_eq!(
-        explained["structuredContent"]["explanations"][0]["suggestion"]["kind"],
+        explained["document"]["explanations"][0]["suggestion"]["kind"],
         "done"
     );
     assert_eq!(client.end(), (Some(0), String::new()));
     assert_eq!(world.dirty(), "");
-}
-
-fn from_text(result: &Value) -> Value {
-    serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON")
 }
 
 #[test]
@@ -238,8 +244,7 @@ fn an_order_is_that_of_an_agent_with_the_name_of_its_client() {
         .succeeds();
     let mut client = Client::begin(&world);
     let question =
-        client.tool("suggest", json!({"task": "tune"}))["structuredContent"]["suggestions"][0]
-            .clone();
+        client.tool("suggest", json!({"task": "tune"}))["document"]["suggestions"][0].clone();
     assert_eq!(question["do"], "answer", "{question}");
     let answers =
         json!({"target_skill.path": "skills/x", "issue_description": "3", "stop_at_gate": false});
@@ -356,11 +361,9 @@ fn a_client_of_the_newest_protocol_needs_no_handshake() {
         "{found}"
     );
     let call = json!({"name": "suggest", "arguments": {"task": "t"}, "_meta": meta});
-    let suggested = client.call("tools/call", call)["result"].clone();
-    assert_eq!(
-        suggested["structuredContent"]["suggestions"][0]["currentPhase"], "planning",
-        "{suggested}"
-    );
+    let suggested = client.call("tools/call", call)["result"]["content"][0].clone();
+    let text = suggested["text"].as_str().expect("a text");
+    assert!(text.contains("\"currentPhase\":\"planning\""), "{text}");
     let filter = json!({"resourceSubscriptions": ["orch://task/t"], "resourcesListChanged": true});
     let listen = json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen", "params": {"notifications": filter, "_meta": meta}});
     client.send(&listen.to_string());

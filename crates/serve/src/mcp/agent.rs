@@ -50,6 +50,36 @@ impl Agent {
         printed
     }
 
+    /// What comes next, in a sentence or two, for the task that a document is about, or else the one that was named;
+    /// `None` if it failed or nothing is known.
+    pub(super) fn next_line(&self, printed: &str, named: Option<String>) -> Option<String> {
+        let done = document(printed)?;
+        if done["kind"] == "error" {
+            return None;
+        }
+        let own = [&done["task"], &done["transitions"][0]["task"]];
+        let own = own.iter().find_map(|task| task.as_str());
+        let words = ["suggest".to_owned()]
+            .into_iter()
+            .chain(own.map(str::to_owned).or(named))
+            .chain(["--brief".to_owned()]);
+        let words: Vec<String> = words.collect();
+        let asked = self
+            .runner
+            .execute(self.runner.agent(None), &words, CallTerms::default());
+        let brief = &document(&asked.printed)?["tasks"][0];
+        let text = |key: &str| brief[key].as_str().unwrap_or_default();
+        let task = text("task");
+        let phase = text("currentPhase");
+        let reason = text("reason");
+        let call = match (text("owner"), brief["command"].as_str()) {
+            ("agent", _) => " Call `prompt` for what to write, then `check` and `next`.".to_owned(),
+            (_, Some(command)) => format!(" Not for an agent: tell the person about `{command}`."),
+            (_, None) => String::new(),
+        };
+        (!task.is_empty()).then(|| format!("Next for {task} ({phase}): {reason}.{call}"))
+    }
+
     /// The tools that it has.
     pub(super) fn tools(&self) -> Vec<AgentTool> {
         tools(&self.runner.commands())

@@ -20,7 +20,7 @@ use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, ServiceExt, SubscriptionContext,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::sync::broadcast::error::RecvError;
@@ -180,14 +180,24 @@ impl ServerHandler for OrchServer {
             excludes,
             within: None,
         };
-        let work = move |waited| Ok(agent.execute(&words, client.as_deref(), waited));
-        let printed = self
+        let named = given.get("task").and_then(Value::as_str).map(str::to_owned);
+        let leads_on = tool.leads_on;
+        let work = move |waited| {
+            let printed = agent.execute(&words, client.as_deref(), waited);
+            let next = if leads_on {
+                agent.next_line(&printed, named)
+            } else {
+                None
+            };
+            Ok((printed, next))
+        };
+        let done = self
             .queue
             .execute(terms, self.stopped.subscribe(), work)
             .await;
         // As if the command had failed, so that the agent reads what to do.
-        let printed = printed.unwrap_or_else(|error| line(&ErrorView::of(&error)));
-        Ok(answer(tool, printed).into())
+        let (printed, next) = done.unwrap_or_else(|error| (line(&ErrorView::of(&error)), None));
+        Ok(answer(tool, printed, next).into())
     }
 
     async fn list_resources(
@@ -355,26 +365,21 @@ impl ServerHandler for OrchServer {
     }
 }
 
-/// The result of a tool: the document that the command printed, or the text in it that is meant for the agent.
-fn answer(tool: &AgentTool, printed: String) -> CallToolResult {
+/// The result of a tool: the document that the command printed, or the text in it that is meant for the agent; then what
+/// comes next. The document is a text and no structured content: of a result with both, some programs show their model
+/// the one, some the other, and some both.
+fn answer(tool: &AgentTool, printed: String, next: Option<String>) -> CallToolResult {
     let printed = printed.trim_end().to_owned();
-    let Some(document) = document(&printed) else {
-        return CallToolResult::success(vec![ContentBlock::text(printed)]);
-    };
-    let has_failed = document["kind"] == json!("error");
-    let text = tool
-        .text
-        .and_then(|key| document[key].as_str())
-        .filter(|_| !has_failed);
-    if let Some(text) = text {
-        return CallToolResult::success(vec![ContentBlock::text(text)]);
+    let document = document(&printed).unwrap_or_default();
+    if document["kind"] == json!("error") {
+        return CallToolResult::error(vec![ContentBlock::text(printed)]);
     }
-    let mut result = match has_failed {
-        true => CallToolResult::error(vec![ContentBlock::text(printed)]),
-        false => CallToolResult::success(vec![ContentBlock::text(printed)]),
-    };
-    result.structured_content = document.is_object().then_some(document);
-    result
+    let text = tool.text.and_then(|key| document[key].as_str());
+    let text = text.map_or(printed, str::to_owned);
+    // Some programs join the parts of an answer without a space.
+    let next = next.map(|next| format!("\n{next}"));
+    let blocks = [text].into_iter().chain(next).map(ContentBlock::text);
+    CallToolResult::success(blocks.collect())
 }
 
 fn not_found(uri: &str) -> ErrorData {

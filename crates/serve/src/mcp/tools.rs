@@ -15,6 +15,7 @@ struct ToolRow {
     about: &'static str,
     arguments: &'static [CallArgument],
     writes: bool,
+    leads_on: bool,
     text: Option<&'static str>,
 }
 
@@ -27,6 +28,8 @@ pub struct AgentTool {
     pub arguments: Vec<Argument>,
     /// Whether it moves a task.
     pub writes: bool,
+    /// Whether its answer ends with what comes next.
+    pub leads_on: bool,
     /// The key of the answer that is a text for the agent; the whole answer otherwise.
     pub text: Option<&'static str>,
 }
@@ -60,6 +63,7 @@ const QUESTION: ToolRow = ToolRow {
     about: "",
     arguments: &[Own(TASK)],
     writes: false,
+    leads_on: false,
     text: None,
 };
 
@@ -81,6 +85,7 @@ const ROWS: [ToolRow; 9] = [
         about: "Write a draft of the file that is expected next: replace each TODO. Never overwrites a file.",
         arguments: &[Own(TASK), Same("artifact")],
         writes: true,
+        leads_on: true,
         ..QUESTION
     },
     ToolRow {
@@ -91,6 +96,7 @@ const ROWS: [ToolRow; 9] = [
         name: "check",
         about: "Findings in the files of a task, or of all tasks: path, line, code, hint.",
         arguments: &[Own(TASK_OR_ALL)],
+        leads_on: true,
         ..QUESTION
     },
     ToolRow {
@@ -105,6 +111,7 @@ const ROWS: [ToolRow; 9] = [
             Same("dry-run"),
         ],
         writes: true,
+        leads_on: true,
         ..QUESTION
     },
     ToolRow {
@@ -119,6 +126,7 @@ const ROWS: [ToolRow; 9] = [
             ),
         ],
         writes: true,
+        leads_on: true,
         ..QUESTION
     },
     ToolRow {
@@ -146,6 +154,7 @@ impl ToolRow {
             about: command.about_or(self.about),
             arguments: command.arguments_of(self.arguments)?,
             writes: self.writes,
+            leads_on: self.leads_on,
             text: self.text,
         })
     }
