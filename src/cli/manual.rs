@@ -51,7 +51,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             ],
             [
                 ("orch prompt t-1", "what to write"),
-                ("orch prompt t-1 | claude -p", "let an agent do it"),
+                (
+                    "orch prompt t-1 | claude -p --permission-mode acceptEdits",
+                    "let an agent do it",
+                ),
             ],
             [
                 (
@@ -98,7 +101,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
         "Let agents work",
         &[
             [
-                ("orch run t-1 -- claude -p", "with this agent"),
+                (
+                    "orch run t-1 -- claude -p --permission-mode acceptEdits",
+                    "with this agent",
+                ),
                 ("orch run t-1 --dry-run", "only say what it would do"),
             ],
             [
@@ -111,7 +117,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             ],
             [
                 ("orch resume t-1", "continue"),
-                ("orch resume t-1 -- claude -p", "with another agent"),
+                (
+                    "orch resume t-1 -- claude -p --permission-mode acceptEdits",
+                    "with another agent",
+                ),
             ],
             [
                 ("orch stop t-1", "end the run now"),

@@ -5,6 +5,7 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+pub use agent::WritingTools;
 use clap::Subcommand;
 use orch_base::{Code, Diagnostic, Error, Hint, trailer};
 use orch_engine::survey::{Workspace, without_repository};
@@ -50,8 +51,8 @@ pub enum HookCommand {
     /// message is empty or as it was before the editor. Always exits with 0.
     CommitMsg(EditedArgs),
     /// The hooks of an agent's program: `orch init --agent` registers them.
-    #[command(subcommand, hide = true)]
-    Agent(agent::AgentHook),
+    #[command(hide = true)]
+    Agent(agent::AgentHookArgs),
 }
 
 /// The arguments that git passes to a commit-msg hook.

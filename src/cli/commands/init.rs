@@ -20,8 +20,7 @@ use orch_engine::apply::DRIVER;
 use orch_engine::survey::Workspace;
 use orch_git::{Store, durable};
 use orch_view::{Finding, InitAnswer};
-use programs::AgentProgram;
-pub use programs::guarded_files;
+pub use programs::{AgentProgram, is_guarded};
 use section::{CommentStyle, TextSection};
 use std::collections::BTreeSet;
 
@@ -35,7 +34,7 @@ use std::collections::BTreeSet;
 /// the `git add` and `git commit` to run.
 ///
 /// With `--agent`, also writes what an agent's program reads in a project: the instructions, a command `/next`, the
-/// registration of `orch mcp` and, for Claude Code, hooks and a status line. If the repository already has an
+/// registration of `orch mcp`, hooks where the program has them, and a status line for Claude Code. If the repository already has an
 /// `orch.toml`, it writes only that, unless `--workflow` is given. Existing files keep their other contents, layout
 /// and comments. A part that cannot be written safely, or that was edited since, is left alone, and the command says
 /// what to do by hand and exits with 1.
@@ -91,6 +90,9 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         } else {
             agents::install(program, &mut files)?
         }
+    }
+    if !args.remove {
+        agents::import_shared(&mut files)?;
     }
     let workspace = context.bare_workspace()?;
     if files.own_directories != known {

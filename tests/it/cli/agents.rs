@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PROGRAMS: [&str; 6] = ["claude", "codex", "gemini", "cursor", "copilot", "opencode"];
+const PROGRAMS: [&str; 7] = [
+    "claude", "codex", "gemini", "cursor", "copilot", "opencode", "qwen",
+];
 
 /// A repository with settings and nothing else.
 fn bare() -> World {
@@ -355,6 +357,79 @@ fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
 }
 
 #[test]
+fn new_instructions_of_claude_import_those_that_all_programs_share() {
+    let imports = |world: &World| {
+        let text = world.read("CLAUDE.md");
+        assert_eq!(world.read("AGENTS.md").matches("orch:begin").count(), 1);
+        assert_eq!(text.matches("@AGENTS.md\n").count(), 1, "{text}");
+        assert!(!text.contains("orch prompt"), "{text}");
+    };
+    let shared = |world: &World| world.write("AGENTS.md", "# Ours\n\nBe kind.\n");
+    let both: [(&str, &dyn Fn(&World)); 4] = [
+        ("they are there", &|world| {
+            shared(world);
+            world.orch(&["init", "--agent", "claude"]).succeeds();
+        }),
+        ("they come with the same command", &|world| {
+            let all = ["init", "--agent", "claude", "--agent", "codex"];
+            world.orch(&all).succeeds();
+        }),
+        ("they come later", &|world| {
+            world.orch(&["init", "--agent", "claude"]).succeeds();
+            assert!(world.read("CLAUDE.md").contains("orch prompt"));
+            world.orch(&["init", "--agent", "opencode"]).succeeds();
+        }),
+        ("a person writes them later", &|world| {
+            world.orch(&["init", "--agent", "claude"]).succeeds();
+            shared(world);
+            world.orch(&["init", "--agent", "claude"]).succeeds();
+        }),
+    ];
+    for (when, set_up) in both {
+        let world = bare();
+        set_up(&world);
+        imports(&world);
+        let again = world.orch(&["init", "--agent", "claude"]).succeeds();
+        assert_eq!(again.stdout, "Everything is already set up.\n", "{when}");
+        let all = [
+            "init", "--remove", "--agent", "claude", "--agent", "codex", "--agent", "opencode",
+        ];
+        world.orch(&all).succeeds();
+        assert!(!world.path("CLAUDE.md").exists(), "{when}");
+        let rest = world.path("AGENTS.md").exists();
+        assert!(!rest || world.read("AGENTS.md") == "# Ours\n\nBe kind.\n");
+    }
+    // What a person wrote for Claude Code alone is left as it is.
+    let world = bare();
+    shared(&world);
+    world.write("CLAUDE.md", "# Only for Claude Code\n");
+    world.orch(&["init", "--agent", "claude"]).succeeds();
+    assert!(world.read("CLAUDE.md").contains("orch prompt"));
+    assert!(!world.read("AGENTS.md").contains("orch"));
+}
+
+#[test]
+fn a_file_that_programs_share_stays_until_the_last_is_removed() {
+    let world = bare();
+    let before = tree(&world);
+    let sharing = ["codex", "copilot", "qwen"];
+    for program in sharing {
+        world.orch(&["init", "--agent", program]).succeeds();
+    }
+    for program in sharing {
+        assert!(
+            world
+                .read(".agents/skills/next/SKILL.md")
+                .contains("orch:file")
+        );
+        world
+            .orch(&["init", "--agent", program, "--remove"])
+            .succeeds();
+    }
+    assert_eq!(tree(&world), before);
+}
+
+#[test]
 fn no_link_is_followed_and_a_file_may_stand_for_another() {
     let world = bare();
     world.write("AGENTS.md", "# Agents\n");
@@ -486,7 +561,7 @@ fn the_files_to_commit_are_named_and_no_work_of_others() {
     let agents = hint(&["init", "--agent", "copilot"]);
     assert_eq!(
         agents,
-        "next: git add .github/copilot-instructions.md .github/prompts .vscode && git commit -m 'Set up agents'"
+        "next: git add .github/copilot-instructions.md .github/prompts .agents .vscode .github/mcp.json .github/hooks && git commit -m 'Set up agents'"
     );
     let whole = hint(&["init"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `orch hook agent`: the hooks of Claude Code, with inputs as it writes them.
+//! `orch hook agent`: the hooks of agent programs, with inputs as they write them.
 
 use crate::harness::{Ended, World, project, started};
 use orch_read::Schema;
@@ -104,10 +104,10 @@ fn a_session_begins_with_where_the_task_stands_and_the_environment_of_an_agent()
     assert_eq!(env.matches("ORCH_ACTOR=").count(), 1, "once");
     // The agent of a run keeps the name that the run gave it, and nobody else becomes a person.
     for (before, expected) in [
-        (None, "agent:claude"),
-        (Some(""), "agent:claude"),
+        (None, "agent:Claude Code"),
+        (Some(""), "agent:Claude Code"),
         (Some("agent:code-reviewer"), "agent:code-reviewer"),
-        (Some("human:Ann"), "agent:claude"),
+        (Some("human:Ann"), "agent:Claude Code"),
     ] {
         let mut shell = world.command("sh");
         shell.args(["-euc", ". ./env; printf %s \"$ORCH_ACTOR\""]);
@@ -158,6 +158,10 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         ("system/workflows/mine.md", "a person changes the rules"),
         (".claude/settings.json", "registers the hooks"),
         (".claude/settings.local.json", "registers the hooks"),
+        (".codex/hooks.json", "registers the hooks"),
+        (".gemini/settings.json", "registers the hooks"),
+        (".qwen/settings.json", "registers the hooks"),
+        (".github/hooks/mine.json", "registers the hooks"),
         ("tasks/t/accept/decision.json", "in which a person decides"),
     ] {
         for path in [
@@ -186,17 +190,75 @@ fn records_and_rules_are_not_written_by_an_agent_and_its_own_files_are() {
         ),
         ("Read", json!({"file_path": "tasks/t/state.json"})),
         ("Write", json!({})),
+        ("view", json!({"path": "tasks/t/state.json"})),
     ] {
         let mut input = recorded(&world, "pre-tool-use");
         (input["tool_name"], input["tool_input"]) = (tool.into(), arguments);
         assert_eq!(hook(&world, "pre-tool-use", &input), Value::Null, "{tool}");
     }
-    let mut input = recorded(&world, "pre-tool-use");
-    (input["tool_name"], input["tool_input"]) = (
-        "NotebookEdit".into(),
-        json!({"notebook_path": "orch.toml", "new_source": ""}),
-    );
-    assert_ne!(hook(&world, "pre-tool-use", &input), Value::Null);
+    // Each program names its tools and their arguments in its own way, and reads the answer in its own way.
+    let patch = "*** Begin Patch\n*** Add File: ok\n+x\n*** Update File: orch.toml\n@@\n-a\n*** End Patch\n";
+    let claude = "/hookSpecificOutput/permissionDecision";
+    for (event, tool, arguments, decision) in [
+        (
+            "PreToolUse",
+            "NotebookEdit",
+            json!({"notebook_path": "orch.toml"}),
+            claude,
+        ),
+        ("PreToolUse", "Write", json!({"path": "orch.toml"}), claude),
+        (
+            "PreToolUse",
+            "apply_patch",
+            json!({"command": patch}),
+            claude,
+        ),
+        (
+            "PreToolUse",
+            "write_file",
+            json!({"file_path": "orch.toml"}),
+            claude,
+        ),
+        (
+            "BeforeTool",
+            "replace",
+            json!({"file_path": "orch.toml"}),
+            "/decision",
+        ),
+        (
+            "",
+            "create",
+            json!({"path": "orch.toml"}),
+            "/permissionDecision",
+        ),
+        ("", "apply_patch", json!(patch), "/permissionDecision"),
+        (
+            "",
+            "edit",
+            json!("{\"path\": \"orch.toml\"}"),
+            "/permissionDecision",
+        ),
+    ] {
+        let cwd = world.root().to_string_lossy().into_owned();
+        let input = if event.is_empty() {
+            json!({"sessionId": "s", "cwd": cwd, "toolName": tool, "toolArgs": arguments})
+        } else {
+            json!({"session_id": "s", "cwd": cwd, "hook_event_name": event, "tool_name": tool, "tool_input": arguments})
+        };
+        let answer = hook(&world, "pre-tool-use", &input);
+        let decided = answer.pointer(decision);
+        assert_eq!(decided, Some(&json!("deny")), "{event} {tool}: {answer}");
+        assert!(answer.to_string().contains("a person changes the rules"));
+    }
+}
+
+#[test]
+fn copilot_is_told_where_the_task_stands_in_its_own_words() {
+    let world = started("codegen");
+    let input = json!({"sessionId": "s", "cwd": world.root(), "source": "new"});
+    let answer = hook(&world, "session-start", &input);
+    let text = answer["additionalContext"].as_str().expect("a text");
+    assert!(text.contains("t (codegen): agent: write"), "{answer}");
 }
 
 #[test]
@@ -224,9 +286,10 @@ fn code_that_belongs_to_another_phase_is_not_written() {
 #[test]
 fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
     let world = started("codegen");
-    let stop = |active: bool| {
+    let stop_in = |session: &str, active: bool| {
         let mut input = recorded(&world, "stop");
         input["stop_hook_active"] = active.into();
+        input["session_id"] = session.into();
         let answer = hook(&world, "stop", &input);
         assert!(
             answer.is_null() || answer["decision"] == "block",
@@ -234,6 +297,13 @@ fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
         );
         answer["reason"].as_str().map(str::to_owned)
     };
+    let stop = |active: bool| stop_in("a", active);
+    assert_eq!(
+        stop(false),
+        None,
+        "neither the directory nor the branch is that of the task, though it is the only one"
+    );
+    world.git(&["switch", "-q", "-c", "task/t"]);
     let reason = stop(false).expect("blocked");
     assert!(
         reason.contains("t (codegen): agent: write") && reason.contains("orch prompt t"),
@@ -246,6 +316,10 @@ fn an_agent_is_kept_from_stopping_while_it_must_act_and_never_for_ever() {
     );
     assert!(stop(false).is_some() && stop(false).is_some());
     assert_eq!(stop(false), None, "three times on one fingerprint");
+    assert!(
+        stop_in("b", false).is_some(),
+        "another conversation is counted by itself"
+    );
     assert!(world.path(".git/orch/agent-stops.json").is_file());
     world.write("tasks/t/code/diff.patch", "no patch\n");
     assert!(stop(true).is_some(), "something has changed");
@@ -332,41 +406,72 @@ fn input_that_cannot_be_read_blocks_nothing_and_is_told() {
 
 #[test]
 fn the_registered_hooks_do_what_they_say() {
-    let world = started("codegen");
-    world.orch(&["init", "--agent", "claude"]).succeeds();
-    let settings = world.json(".claude/settings.json");
     let orch = std::path::Path::new(env!("CARGO_BIN_EXE_orch"))
         .parent()
         .expect("a directory");
-    let mut seen = Vec::new();
-    let hooks = settings["hooks"].as_object().expect("hooks").iter();
-    let commands = hooks.map(|(event, entries)| (event.as_str(), &entries[0]["hooks"][0]));
-    for (event, entry) in commands.chain([("statusline", &settings["statusLine"])]) {
-        let name = match event {
-            "SessionStart" => "session-start",
-            "PreToolUse" => "pre-tool-use",
-            "Stop" => "stop",
-            other => other,
+    for (program, file, events) in [
+        (
+            "claude",
+            ".claude/settings.json",
+            ["SessionStart", "PreToolUse", "Stop"],
+        ),
+        (
+            "codex",
+            ".codex/hooks.json",
+            ["SessionStart", "PreToolUse", "Stop"],
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            ["SessionStart", "BeforeTool", "AfterAgent"],
+        ),
+        (
+            "copilot",
+            ".github/hooks/orch.json",
+            ["sessionStart", "preToolUse", "agentStop"],
+        ),
+        (
+            "qwen",
+            ".qwen/settings.json",
+            ["SessionStart", "PreToolUse", "Stop"],
+        ),
+    ] {
+        let world = started("codegen");
+        world.orch(&["init", "--agent", program]).succeeds();
+        let settings = world.json(file);
+        let names: Vec<&String> = settings["hooks"]
+            .as_object()
+            .expect("hooks")
+            .keys()
+            .collect();
+        assert_eq!(names, events, "no hook at every prompt");
+        let command = |event: &str| {
+            let entry = &settings["hooks"][event][0];
+            let entry = entry.get("hooks").map_or(entry, |hooks| &hooks[0]);
+            entry["command"].as_str().expect("a command").to_owned()
         };
-        let mut command = world.command("sh");
-        let path = format!("{}:/usr/bin:/bin", orch.display());
-        command
-            .args(["-c", entry["command"].as_str().expect("a command")])
-            .env("PATH", path);
-        command
-            .env("CLAUDE_ENV_FILE", world.path("env"))
-            .env("ORCH_TASK", "t");
-        let ended = fed(&world, command, &recorded(&world, name).to_string()).succeeds();
-        assert!(
-            ended.stdout.contains("codegen") || ended.stdout.contains("deny"),
-            "{event}: {ended:?}"
+        let commands = events.map(command);
+        let line = settings["statusLine"]["command"].as_str();
+        let inputs = ["session-start", "pre-tool-use", "stop", "statusline"];
+        let commands = commands.iter().map(String::as_str).chain(line);
+        for (text, input) in commands.zip(inputs) {
+            let mut command = world.command("sh");
+            command
+                .args(["-c", text])
+                .env("PATH", format!("{}:/usr/bin:/bin", orch.display()))
+                .env("CLAUDE_ENV_FILE", world.path("env"))
+                .env("ORCH_TASK", "t");
+            let ended = fed(&world, command, &recorded(&world, input).to_string()).succeeds();
+            assert!(
+                ended.stdout.contains("codegen") || ended.stdout.contains("deny"),
+                "{program} {text}: {ended:?}"
+            );
+        }
+        assert_eq!(line.is_some(), program == "claude");
+        let env = world.path("env").exists().then(|| world.read("env"));
+        assert_eq!(
+            env.is_some_and(|env| env.contains("ORCH_ACTOR")),
+            program == "claude"
         );
-        seen.push(event);
     }
-    assert_eq!(
-        seen,
-        ["SessionStart", "PreToolUse", "Stop", "statusline"],
-        "no hook at every prompt"
-    );
-    assert!(world.read("env").contains("ORCH_ACTOR"));
 }

@@ -1,4 +1,4 @@
-//! `orch hook agent`: the hooks of Claude Code, which `orch init --agent claude` registers.
+//! `orch hook agent`: the hooks of agent programs, which `orch init --agent` registers.
 //!
 //! Each reads one JSON document on stdin and answers with one on stdout. A hook never fails: the exit code 1 would
 //! be a notice that nobody acts on, and 2 would block the agent without a decision. What goes wrong, such as input
@@ -9,13 +9,18 @@ mod agent_task;
 mod guard;
 mod input;
 mod stops;
+mod writing_tools;
 
+use super::super::init::AgentProgram;
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use agent_task::AgentTask;
 use clap::Subcommand;
 use guard::refusal;
-use input::{SessionStartInput, StatuslineInput, StopInput, ToolInput, UserPromptInput, parsed};
-use orch_base::{Code, Error};
+use input::{
+    AgentSession, HookDialect, HookInput, SessionStartInput, StatuslineInput, StopInput, ToolInput,
+    UserPromptInput,
+};
+use orch_base::{AgentMark, Code, Error};
 use orch_core::workflow::Owner;
 use orch_engine::survey::{Sight, Workspace};
 use orch_files::{Directory, io_error};
@@ -25,6 +30,17 @@ use serde_json::json;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use stops::may_block;
+pub use writing_tools::WritingTools;
+
+/// The arguments of every hook.
+#[derive(Debug, Clone, Args)]
+pub struct AgentHookArgs {
+    #[command(subcommand)]
+    event: AgentHook,
+    /// The program that calls the hook, unless its environment says so.
+    #[arg(long, value_name = "NAME", global = true)]
+    program: Option<AgentProgram>,
+}
 
 /// The hooks, by the names of the events.
 #[derive(Debug, Clone, Subcommand)]
@@ -60,9 +76,14 @@ pub struct StopHookArgs {
 /// How much input is read: a tool may write a large file.
 const LONGEST: u64 = 64 << 20;
 
-/// Makes the orders of the agent's commands those of an agent: of the one that a run names, or else of the program.
-const ENVIRONMENT: &str =
-    "case \"${ORCH_ACTOR-}\" in agent:*) ;; *) export ORCH_ACTOR='agent:claude' ;; esac\n";
+/// The shell command that makes the orders of the agent's commands those of an agent: of the one that a run names, or
+/// else of the program, which is the only one that executes such a file.
+fn environment() -> String {
+    let program = AgentMark::CLAUDE_CODE.program;
+    format!(
+        "case \"${{ORCH_ACTOR-}}\" in agent:*) ;; *) export ORCH_ACTOR='agent:{program}' ;; esac\n"
+    )
+}
 
 /// What the program is told.
 enum HookReply {
@@ -78,32 +99,42 @@ enum HookReply {
 }
 
 impl HookReply {
-    /// The text to print; JSON except for a line.
-    fn text(&self) -> Option<String> {
-        let document = match self {
-            Self::Nothing => return None,
-            Self::Line(line) => return Some(format!("{line}\n")),
-            Self::Context(event, text) => {
+    /// The text to print, as the program reads it; JSON except for a line.
+    fn text(&self, dialect: HookDialect) -> Option<String> {
+        let document = match (self, dialect) {
+            (Self::Nothing, _) => return None,
+            (Self::Line(line), _) => return Some(format!("{line}\n")),
+            (Self::Context(_, text), HookDialect::Copilot) => json!({"additionalContext": text}),
+            (Self::Context(event, text), _) => {
                 json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
             }
-            Self::Deny(reason) => json!({"hookSpecificOutput": {
+            (Self::Deny(reason), HookDialect::Copilot) => {
+                json!({"permissionDecision": "deny", "permissionDecisionReason": reason})
+            }
+            (Self::Deny(reason), HookDialect::Gemini) => {
+                json!({"decision": "deny", "reason": reason})
+            }
+            (Self::Deny(reason), HookDialect::Claude) => json!({"hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "deny",
                 "permissionDecisionReason": reason,
             }}),
-            Self::Block(reason) => json!({"decision": "block", "reason": reason}),
+            (Self::Block(reason), _) => json!({"decision": "block", "reason": reason}),
         };
         Some(format!("{document}\n"))
     }
 }
 
 /// Answers an event. Returns an error only if stdout cannot be written.
-pub fn run(hook: &AgentHook, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let reply = input().and_then(|text| reply(hook, &text, context));
-    let text = match reply {
-        Ok(reply) => reply.text(),
+pub fn run(hook: &AgentHookArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let answered = input().and_then(|text| {
+        let input = HookInput::parse(&text)?;
+        Ok(reply(hook, &input, context)?.text(input.dialect))
+    });
+    let text = match answered {
+        Ok(text) => text,
         // A status line has no place for a problem.
-        Err(_) if matches!(hook, AgentHook::Statusline) => None,
+        Err(_) if matches!(hook.event, AgentHook::Statusline) => None,
         Err(error) => Some(format!(
             "{}\n",
             json!({"systemMessage": format!("orch: {error}")})
@@ -125,11 +156,16 @@ fn input() -> Result<String, Error> {
     Ok(text)
 }
 
-fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, Error> {
-    match hook {
+fn reply(hook: &AgentHookArgs, input: &HookInput, context: &Context) -> Result<HookReply, Error> {
+    let own = context.caller.program();
+    let named = || hook.program.and_then(AgentProgram::recorded);
+    let announce = |session: &AgentSession| {
+        announce(session.cwd.as_deref(), own.or_else(named), context);
+    };
+    match &hook.event {
         AgentHook::SessionStart(args) => {
-            let input: SessionStartInput = parsed(text)?;
-            announce(input.session.cwd.as_deref(), context);
+            let input: SessionStartInput = input.read()?;
+            announce(&input.session);
             args.env_file
                 .as_deref()
                 .map(Path::new)
@@ -137,27 +173,29 @@ fn reply(hook: &AgentHook, text: &str, context: &Context) -> Result<HookReply, E
             standing("SessionStart", input.session.cwd.as_deref(), context)
         }
         AgentHook::UserPromptSubmit => {
-            let input: UserPromptInput = parsed(text)?;
-            announce(input.session.cwd.as_deref(), context);
+            let input: UserPromptInput = input.read()?;
+            announce(&input.session);
             standing("UserPromptSubmit", input.session.cwd.as_deref(), context)
         }
         AgentHook::PreToolUse => {
-            let input: ToolInput = parsed(text)?;
+            let input: ToolInput = input.read()?;
+            announce(&input.session);
             let cwd = input.session.cwd.as_deref();
-            announce(cwd, context);
-            let Some(file) = input.file() else {
-                return Ok(HookReply::Nothing);
-            };
-            let path = cwd.unwrap_or(&context.start).join(file);
-            Ok(refusal(&path, cwd, context)?.map_or(HookReply::Nothing, HookReply::Deny))
+            for file in input.files() {
+                let path = cwd.unwrap_or(&context.start).join(file);
+                if let Some(reason) = refusal(&path, cwd, context)? {
+                    return Ok(HookReply::Deny(reason));
+                }
+            }
+            Ok(HookReply::Nothing)
         }
         AgentHook::Stop(args) => {
-            let input: StopInput = parsed(text)?;
-            announce(input.session.cwd.as_deref(), context);
+            let input: StopInput = input.read()?;
+            announce(&input.session);
             stop(&input, args.times, context)
         }
         AgentHook::Statusline => {
-            let input: StatuslineInput = parsed(text)?;
+            let input: StatuslineInput = input.read()?;
             let workspace = opened(input.directory(), context)?;
             // It is drawn again and again, so it looks at no task but one that is named.
             let Some(task) = AgentTask::named(&workspace, input.directory(), context)? else {
@@ -181,9 +219,9 @@ fn opened(cwd: Option<&Path>, context: &Context) -> Result<Workspace, Error> {
 
 /// Keeps that the program which has called the hook is an agent, with all that it starts. Failing to keep it keeps
 /// nobody from working.
-fn announce(cwd: Option<&Path>, context: &Context) {
+fn announce(cwd: Option<&Path>, program: Option<&str>, context: &Context) {
     let kept = opened(cwd, context)
-        .and_then(|workspace| workspace.callers().announce_agent(&context.caller));
+        .and_then(|workspace| workspace.callers().announce_agent(&context.caller, program));
     if let Err(error) = kept {
         tracing::warn!(
             error = error.logged(),
@@ -232,7 +270,8 @@ fn set_environment(file: &Path) -> Result<(), Error> {
     }
     let failed = |source| io_error(file, source);
     let known = std::fs::read_to_string(file).unwrap_or_default();
-    if known.contains(ENVIRONMENT) {
+    let environment = environment();
+    if known.contains(&environment) {
         return Ok(());
     }
     let directory = parent(file);
@@ -246,7 +285,7 @@ fn set_environment(file: &Path) -> Result<(), Error> {
         "\n"
     };
     opened
-        .write_all(format!("{before}{ENVIRONMENT}").as_bytes())
+        .write_all(format!("{before}{environment}").as_bytes())
         .map_err(failed)
 }
 
@@ -254,11 +293,13 @@ fn set_environment(file: &Path) -> Result<(), Error> {
 fn stop(input: &StopInput, times: u32, context: &Context) -> Result<HookReply, Error> {
     let cwd = input.session.cwd.as_deref();
     let workspace = opened(cwd, context)?;
-    let AgentTask::One(sight) = AgentTask::find(&workspace, cwd, context)? else {
+    // An agent that does something else in the repository is not kept at work on a task that waits for any agent.
+    let Some(task) = AgentTask::named(&workspace, cwd, context)? else {
         return Ok(HookReply::Nothing);
     };
+    let sight = workspace.look(&task)?;
     let waits = workspace.reader().subject(&sight).duty().owner == Owner::Agent && !sight.untracked;
-    if !waits || !may_block(&workspace, &sight, times, input.stop_hook_active)? {
+    if !waits || !may_block(&workspace, &sight, input, times)? {
         return Ok(HookReply::Nothing);
     }
     let id = &sight.task.id;
@@ -284,7 +325,7 @@ mod tests {
         schema.insert("$id".to_owned(), format!("{name}.schema.json").into());
         schema.insert(
             "title".to_owned(),
-            format!("What Claude Code writes to its hook {event}").into(),
+            format!("What agent programs write to their hook {event}").into(),
         );
         (name.to_owned(), orch_view::indented(&Value::from(schema)))
     }

@@ -4,7 +4,7 @@ use super::INSTRUCTIONS;
 use super::clash::Clash;
 use super::files::SetupFiles;
 use super::programs::{AgentProgram, PartForm, PartPurpose, ProgramPart};
-use super::section::{self, CommentStyle, TextSection};
+use super::section::{self, CommentStyle, TextSection, WholeFile};
 use super::splice;
 use crate::cli::Failure;
 use orch_base::{Code, Diagnostic, Hint, Place, Severity};
@@ -151,6 +151,35 @@ fn stands_for(path: &str, files: &SetupFiles) -> Option<&'static str> {
         .find_map(|line| other(line.trim().strip_prefix('@')?))
 }
 
+/// The instructions that many programs read.
+const SHARED: &str = "AGENTS.md";
+/// Those of Claude Code, which reads the shared ones only where it has none of its own.
+const OF_CLAUDE: &str = "CLAUDE.md";
+/// The lines that Claude Code reads as those of the shared file.
+const IMPORT: &str = "@AGENTS.md\n";
+
+/// Lets the instructions of Claude Code that orch alone wrote import the shared ones, if there are any: they would silence
+/// what a person writes there. Returns an error if a file cannot be written.
+pub fn import_shared(files: &mut SetupFiles) -> Result<(), Failure> {
+    let who = AgentProgram::Claude.name();
+    let present = files.read(OF_CLAUDE).ok().flatten();
+    let is_of_orch = present.is_some_and(|text| {
+        section::removed(&text, &instructions(who)) == Ok(None) && !text.contains(IMPORT)
+    });
+    if !is_of_orch || !files.has(SHARED) || meant(SHARED, files) != SHARED {
+        return Ok(());
+    }
+    let import = TextSection {
+        text: IMPORT,
+        ..instructions(who)
+    };
+    match section::added(None, &import) {
+        Ok(text) => files.write(OF_CLAUDE, &text)?,
+        Err(_) => return Ok(()),
+    }
+    instruct(SHARED, who, files)
+}
+
 /// The text of a file; the outer `None` if it may not be touched, which becomes a finding. Returns an error if it
 /// cannot be read and `orch init` itself asks for it; for a program, that becomes a finding, too.
 fn readable(
@@ -219,10 +248,7 @@ impl ProgramPart {
             PartForm::Block => section::added(before, &instructions(program.name())),
             PartForm::Json(spot) => splice::added(before, spot),
             PartForm::Toml { keys, text } => with_table(before, keys, text, program),
-            PartForm::Whole { text, style } => {
-                before.map_or(Ok(()), |before| section::refuse_unsealed(before, *style))?;
-                Ok(section::sealed(text, *style))
-            }
+            PartForm::Whole { text, style } => whole(text, *style, program).added(before),
         }
     }
 
@@ -239,11 +265,7 @@ impl ProgramPart {
                     Err(Clash::Markers)
                 }
             }
-            PartForm::Whole { style, .. } => match section::refuse_unsealed(before, *style) {
-                Ok(()) => Ok(None),
-                Err(Clash::Foreign) => Ok(Some(before.to_owned())),
-                Err(clash) => Err(clash),
-            },
+            PartForm::Whole { text, style } => whole(text, *style, program).removed(before),
         }
     }
 
@@ -266,6 +288,14 @@ impl ProgramPart {
                 format!("add by hand: {}", text.trim().replace('\n', "; "))
             }
         }
+    }
+}
+
+fn whole(text: &str, style: CommentStyle, program: AgentProgram) -> WholeFile<'_> {
+    WholeFile {
+        style,
+        text,
+        who: program.name(),
     }
 }
 

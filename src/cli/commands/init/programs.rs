@@ -3,6 +3,8 @@
 use super::seal::SealPlace;
 use super::section::CommentStyle;
 use super::splice::JsonSpot;
+use crate::cli::commands::hook::WritingTools;
+use orch_base::AgentMark;
 use serde_json::{Value, json};
 
 /// An agent's program.
@@ -18,10 +20,12 @@ pub enum AgentProgram {
     Gemini,
     /// Cursor.
     Cursor,
-    /// GitHub Copilot in VS Code.
+    /// GitHub Copilot in VS Code, and Copilot CLI.
     Copilot,
     /// opencode.
     Opencode,
+    /// Qwen Code.
+    Qwen,
 }
 
 /// What a part is for.
@@ -75,13 +79,14 @@ pub struct ProgramPart {
 
 impl AgentProgram {
     /// All programs.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Claude,
         Self::Codex,
         Self::Gemini,
         Self::Cursor,
         Self::Copilot,
         Self::Opencode,
+        Self::Qwen,
     ];
 
     /// The name on the command line and in the markers of shared files.
@@ -95,7 +100,22 @@ impl AgentProgram {
             Self::Cursor => "cursor",
             Self::Copilot => "copilot",
             Self::Opencode => "opencode",
+            Self::Qwen => "qwen",
         }
+    }
+
+    /// The name that the program has in records; `None` if none is known.
+    #[must_use]
+    pub fn recorded(self) -> Option<&'static str> {
+        let own = self.name();
+        let is_named = |program: &&str| {
+            let first = program.split(' ').next().unwrap_or_default();
+            first.eq_ignore_ascii_case(own)
+        };
+        AgentMark::ALL
+            .iter()
+            .map(|mark| mark.program)
+            .find(is_named)
     }
 
     /// The paths that show that the program is used in a repository. `AGENTS.md` shows nothing: many read it.
@@ -107,8 +127,14 @@ impl AgentProgram {
             Self::Codex => &[".codex"],
             Self::Gemini => &[".gemini", "GEMINI.md"],
             Self::Cursor => &[".cursor", ".cursorrules"],
-            Self::Copilot => &[".github/copilot-instructions.md", ".github/prompts"],
+            Self::Copilot => &[
+                ".github/copilot-instructions.md",
+                ".github/prompts",
+                ".github/hooks",
+                ".github/mcp.json",
+            ],
             Self::Opencode => &["opencode.json", "opencode.jsonc", ".opencode"],
+            Self::Qwen => &[".qwen", "QWEN.md"],
         }
     }
 
@@ -123,27 +149,31 @@ impl AgentProgram {
             Self::Cursor => cursor(),
             Self::Copilot => copilot(),
             Self::Opencode => opencode(),
+            Self::Qwen => qwen(),
         };
         parts.retain(|part| cfg!(feature = "mcp") || part.purpose != PartPurpose::Server);
         parts
     }
 }
 
-/// Claude Code's settings of one user in the project, which can turn off all hooks.
-const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
+/// Files beside those that orch writes in which a program can be given hooks, or all hooks turned off.
+const OTHER_HOOKS: [&str; 2] = [".claude/settings.local.json", ".codex/config.toml"];
 
-/// The files that say which hooks a program has, so that no agent may write them.
-pub fn guarded_files() -> impl Iterator<Item = &'static str> {
+/// Where Copilot CLI looks for hooks.
+const COPILOT_HOOKS: &str = ".github/hooks/";
+
+/// Whether a file says which hooks a program has, so that no agent may write it.
+pub fn is_guarded(path: &str) -> bool {
     let parts = AgentProgram::ALL.into_iter().flat_map(AgentProgram::parts);
-    let hooks = parts.filter(|part| part.purpose == PartPurpose::Hook);
-    hooks
-        .flat_map(|part| part.paths.iter().copied())
-        .chain([CLAUDE_LOCAL_SETTINGS])
+    let mut hooks = parts.filter(|part| part.purpose == PartPurpose::Hook);
+    OTHER_HOOKS.contains(&path)
+        || path.starts_with(COPILOT_HOOKS)
+        || hooks.any(|part| part.paths.contains(&path))
 }
 
 fn claude() -> Vec<ProgramPart> {
     let status_line = json!({"type": "command", "command": "orch hook agent statusline"});
-    vec![
+    let mut parts = vec![
         instructions(&["CLAUDE.md"]),
         command(
             &[".claude/commands/next.md"],
@@ -155,17 +185,6 @@ fn claude() -> Vec<ProgramPart> {
             "mcpServers",
             json!({"command": "orch", "args": ["mcp"]}),
         ),
-        hook(
-            "SessionStart",
-            None,
-            "session-start --env-file \"$CLAUDE_ENV_FILE\"",
-        ),
-        hook(
-            "PreToolUse",
-            Some("Write|Edit|MultiEdit|NotebookEdit"),
-            "pre-tool-use",
-        ),
-        hook("Stop", None, "stop"),
         ProgramPart {
             purpose: PartPurpose::StatusLine,
             paths: CLAUDE_SETTINGS,
@@ -174,49 +193,116 @@ fn claude() -> Vec<ProgramPart> {
                 value: status_line,
                 seal: SealPlace::Comment,
                 mark: None,
+                preface: None,
             }),
         },
-    ]
+    ];
+    // The hooks before the status line.
+    let hooks = HookSettings {
+        paths: CLAUDE_SETTINGS,
+        program: AgentProgram::Claude,
+        events: CLAUDE_EVENTS,
+        seconds: "timeout",
+        unit: 1,
+        is_nested: true,
+        preface: None,
+    };
+    let at = parts.len() - 1;
+    parts.splice(at..at, hooks.parts());
+    parts
 }
 
 const CLAUDE_SETTINGS: &[&str] = &[".claude/settings.json"];
 
-/// How the command of a hook begins that orch writes, or a person wrote for the same purpose.
-const HOOK: &str = "orch hook agent ";
+/// How a program is told of its hooks.
+struct HookSettings {
+    paths: &'static [&'static str],
+    program: AgentProgram,
+    /// What it calls the start of a session, the use of a tool, and the end of a turn.
+    events: [&'static str; 3],
+    /// The key of the time limit.
+    seconds: &'static str,
+    /// How many of its units of time a second has.
+    unit: u32,
+    /// Whether the hooks of an event are a list in a list, each with the tools that it is for.
+    is_nested: bool,
+    /// The member without which the file is not accepted.
+    preface: Option<(&'static str, Value)>,
+}
 
-/// A hook of Claude Code, for the tools that match, if it is about tools.
-fn hook(event: &'static str, tools: Option<&str>, arguments: &str) -> ProgramPart {
-    let run =
-        json!([{ "type": "command", "command": format!("{HOOK}{arguments}"), "timeout": 10 }]);
-    let value = match tools {
-        Some(tools) => json!({"matcher": tools, "hooks": run}),
-        None => json!({"hooks": run}),
-    };
-    let spot = JsonSpot {
-        keys: vec!["hooks", event],
-        value,
-        seal: SealPlace::Comment,
-        mark: Some(HOOK),
-    };
-    ProgramPart {
-        purpose: PartPurpose::Hook,
-        paths: CLAUDE_SETTINGS,
-        form: PartForm::Json(spot),
+const CLAUDE_EVENTS: [&str; 3] = ["SessionStart", "PreToolUse", "Stop"];
+
+impl HookSettings {
+    fn parts(&self) -> Vec<ProgramPart> {
+        let [start, tool, stop] = self.events;
+        let own = format!(" --program {}", self.program.name());
+        // Claude Code marks the environment of its hooks, and Copilot CLI, which runs them too, with its own mark.
+        let (own, start_options) = if self.program == AgentProgram::Claude {
+            (String::new(), " --env-file \"$CLAUDE_ENV_FILE\"")
+        } else {
+            (own, "")
+        };
+        vec![
+            self.part(start, &format!("session-start{own}{start_options}")),
+            self.part(tool, &format!("pre-tool-use{own}")),
+            self.part(stop, &format!("stop{own}")),
+        ]
+    }
+
+    fn part(&self, event: &'static str, arguments: &str) -> ProgramPart {
+        let run = json!({
+            "type": "command",
+            "command": format!("{HOOK}{arguments}"),
+            self.seconds: 10 * self.unit,
+        });
+        let is_about_tools = event == self.events[1];
+        let value = match self.program.recorded() {
+            _ if !self.is_nested => run,
+            Some(program) if is_about_tools => {
+                json!({"matcher": WritingTools::matcher(program), "hooks": [run]})
+            }
+            _ => json!({"hooks": [run]}),
+        };
+        ProgramPart {
+            purpose: PartPurpose::Hook,
+            paths: self.paths,
+            form: PartForm::Json(JsonSpot {
+                keys: vec!["hooks", event],
+                value,
+                seal: SealPlace::Comment,
+                mark: Some(HOOK),
+                preface: self.preface.clone(),
+            }),
+        }
     }
 }
+
+/// How the command of a hook begins that orch writes, or a person wrote for the same purpose.
+const HOOK: &str = "orch hook agent ";
 
 fn codex() -> Vec<ProgramPart> {
     let keys = &["mcp_servers", "orch"];
     let text = "[mcp_servers.orch]\ncommand = \"orch\"\nargs = [\"mcp\"]\n";
-    vec![
+    let mut parts = vec![
         instructions(&["AGENTS.md"]),
-        command(&[".agents/skills/next/SKILL.md"], "name: next\n", ""),
+        skill(),
         ProgramPart {
             purpose: PartPurpose::Server,
             paths: &[".codex/config.toml"],
             form: PartForm::Toml { keys, text },
         },
-    ]
+    ];
+    let hooks = HookSettings {
+        paths: &[".codex/hooks.json"],
+        program: AgentProgram::Codex,
+        events: CLAUDE_EVENTS,
+        seconds: "timeout",
+        unit: 1,
+        is_nested: true,
+        preface: None,
+    };
+    parts.extend(hooks.parts());
+    parts
 }
 
 fn gemini() -> Vec<ProgramPart> {
@@ -224,7 +310,7 @@ fn gemini() -> Vec<ProgramPart> {
         "description = \"{DESCRIPTION}\"\nprompt = '''\n{}'''\n",
         next(": {{args}}")
     );
-    vec![
+    let mut parts = vec![
         instructions(&["GEMINI.md"]),
         ProgramPart {
             purpose: PartPurpose::Command,
@@ -239,7 +325,41 @@ fn gemini() -> Vec<ProgramPart> {
             "mcpServers",
             json!({"command": "orch", "args": ["mcp"]}),
         ),
-    ]
+    ];
+    let hooks = HookSettings {
+        paths: &[".gemini/settings.json"],
+        program: AgentProgram::Gemini,
+        events: ["SessionStart", "BeforeTool", "AfterAgent"],
+        seconds: "timeout",
+        unit: 1000,
+        is_nested: true,
+        preface: None,
+    };
+    parts.extend(hooks.parts());
+    parts
+}
+
+fn qwen() -> Vec<ProgramPart> {
+    let hooks = HookSettings {
+        paths: &[".qwen/settings.json"],
+        program: AgentProgram::Qwen,
+        events: CLAUDE_EVENTS,
+        seconds: "timeout",
+        unit: 1000,
+        is_nested: true,
+        preface: None,
+    };
+    let mut parts = vec![
+        instructions(&["AGENTS.md"]),
+        skill(),
+        server(
+            &[".qwen/settings.json"],
+            "mcpServers",
+            json!({"command": "orch", "args": ["mcp"]}),
+        ),
+    ];
+    parts.extend(hooks.parts());
+    parts
 }
 
 fn cursor() -> Vec<ProgramPart> {
@@ -271,14 +391,29 @@ fn cursor() -> Vec<ProgramPart> {
     ]
 }
 
+/// What VS Code reads, and what Copilot CLI does: it knows neither the prompts nor the servers of VS Code.
 fn copilot() -> Vec<ProgramPart> {
     let args =
         json!({"type": "stdio", "command": "orch", "args": ["-C", "${workspaceFolder}", "mcp"]});
-    vec![
+    let local = json!({"type": "local", "command": "orch", "args": ["mcp"], "tools": ["*"]});
+    let hooks = HookSettings {
+        paths: &[".github/hooks/orch.json"],
+        program: AgentProgram::Copilot,
+        events: ["sessionStart", "preToolUse", "agentStop"],
+        seconds: "timeoutSec",
+        unit: 1,
+        is_nested: false,
+        preface: Some(("version", json!(1))),
+    };
+    let mut parts = vec![
         instructions(&[".github/copilot-instructions.md"]),
         command(&[".github/prompts/next.prompt.md"], "agent: agent\n", ""),
+        skill(),
         server(&[".vscode/mcp.json"], "servers", args),
-    ]
+        server(&[".github/mcp.json"], "mcpServers", local),
+    ];
+    parts.extend(hooks.parts());
+    parts
 }
 
 fn opencode() -> Vec<ProgramPart> {
@@ -286,12 +421,18 @@ fn opencode() -> Vec<ProgramPart> {
     vec![
         instructions(&["AGENTS.md"]),
         command(&[".opencode/command/next.md"], "", ": $ARGUMENTS"),
-        sealed_server(
-            &["opencode.json", "opencode.jsonc"],
-            "mcp",
-            value,
-            "environment",
-        ),
+        ProgramPart {
+            purpose: PartPurpose::Server,
+            paths: &["opencode.json", "opencode.jsonc"],
+            form: PartForm::Json(JsonSpot {
+                keys: vec!["mcp", "orch"],
+                value,
+                seal: SealPlace::Variable("environment"),
+                mark: None,
+                // opencode adds it at its first start, to a file that is then no longer as orch wrote it.
+                preface: Some(("$schema", json!("https://opencode.ai/config.json"))),
+            }),
+        },
     ]
 }
 
@@ -327,22 +468,19 @@ fn command(paths: &'static [&'static str], more: &str, task: &str) -> ProgramPar
     }
 }
 
-fn server(paths: &'static [&'static str], key: &'static str, value: Value) -> ProgramPart {
-    sealed_server(paths, key, value, "env")
+/// The skill that several programs read at the same place.
+fn skill() -> ProgramPart {
+    command(&[".agents/skills/next/SKILL.md"], "name: next\n", "")
 }
 
-/// The registration of a server, whose environment the program reads from the member `variables`.
-fn sealed_server(
-    paths: &'static [&'static str],
-    key: &'static str,
-    value: Value,
-    variables: &'static str,
-) -> ProgramPart {
+/// The registration of a server.
+fn server(paths: &'static [&'static str], key: &'static str, value: Value) -> ProgramPart {
     let spot = JsonSpot {
         keys: vec![key, "orch"],
         value,
-        seal: SealPlace::Variable(variables),
+        seal: SealPlace::Variable("env"),
         mark: None,
+        preface: None,
     };
     ProgramPart {
         purpose: PartPurpose::Server,

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 const VARIABLE: &str = "ORCH_INIT";
 /// What begins a seal at the end of a command.
 const COMMENT: &str = " # orch:init ";
+/// What follows the digest of an entry with which orch created its file.
+const FIRST: &str = " file";
 /// The key of commands.
 const COMMAND: &str = "command";
 
@@ -27,11 +29,16 @@ pub struct OpenedEntry {
     pub value: Value,
     /// Whether it is as orch wrote it, in this version or an earlier one; `None` if orch did not write it.
     pub is_own: Option<bool>,
+    /// Whether orch created the file with it, and more than it.
+    pub is_first: bool,
 }
 
-/// An entry with its seal.
-pub fn seal(value: &Value, place: SealPlace) -> Value {
-    let digest = digest_of(value);
+/// An entry with its seal. `is_first` says whether orch creates the file with it, and more than it.
+pub fn seal(value: &Value, place: SealPlace, is_first: bool) -> Value {
+    let mut digest = digest_of(value);
+    if is_first {
+        digest += FIRST;
+    }
     match place {
         SealPlace::Comment => with_comments(value, &format!("{COMMENT}{digest}")),
         SealPlace::Variable(key) => {
@@ -48,8 +55,14 @@ pub fn open(entry: &Value) -> OpenedEntry {
     let mut seals = Vec::new();
     let value = opened(entry, &mut seals).unwrap_or_default();
     let digest = digest_of(&value);
-    let is_own = (!seals.is_empty()).then(|| seals.iter().all(|seal| *seal == digest));
-    OpenedEntry { value, is_own }
+    let plain = |seal: &String| seal.strip_suffix(FIRST).unwrap_or(seal) == digest;
+    let is_own = (!seals.is_empty()).then(|| seals.iter().all(plain));
+    let is_first = seals.iter().any(|seal| seal.ends_with(FIRST));
+    OpenedEntry {
+        value,
+        is_own,
+        is_first,
+    }
 }
 
 fn with_comments(value: &Value, comment: &str) -> Value {
@@ -125,20 +138,22 @@ mod tests {
             (&server, SealPlace::Comment),
             (&hook, SealPlace::Comment),
         ] {
-            let sealed = seal(value, place);
+            let sealed = seal(value, place, false);
             assert_ne!(sealed, *value);
             assert_eq!(
                 open(&sealed),
                 OpenedEntry {
                     value: value.clone(),
-                    is_own: Some(true)
+                    is_own: Some(true),
+                    is_first: false,
                 }
             );
             assert_eq!(
                 open(value),
                 OpenedEntry {
                     value: value.clone(),
-                    is_own: None
+                    is_own: None,
+                    is_first: false,
                 }
             );
             let changed = sealed
@@ -148,7 +163,7 @@ mod tests {
             let changed: Value = serde_json::from_str(&changed).expect("JSON");
             assert_eq!(open(&changed).is_own, Some(false), "{changed}");
         }
-        let sealed = seal(&server, SealPlace::Variable("env"));
+        let sealed = seal(&server, SealPlace::Variable("env"), false);
         assert_eq!(sealed["env"].as_object().map(Map::len), Some(1));
         let reordered = json!({"env": sealed["env"], "args": ["mcp"], "command": "orch"});
         assert_eq!(open(&reordered).is_own, Some(true));

@@ -221,16 +221,58 @@ fn newline_of(text: &str) -> &'static str {
     if ended.ends_with('\r') { "\r\n" } else { "\n" }
 }
 
-/// A whole file of orch, with a last line that holds a digest of the lines above it.
-pub fn sealed(text: &str, style: CommentStyle) -> String {
-    format!(
-        "{text}{}\n",
-        style.comment(&format!("{WHOLE} {}", digest_of(text)))
-    )
+/// A whole file of orch. Its last line holds a digest of the lines above it, and the names of those who need it.
+#[derive(Debug, Clone, Copy)]
+pub struct WholeFile<'a> {
+    /// How the last line is written.
+    pub style: CommentStyle,
+    /// The lines above it.
+    pub text: &'a str,
+    /// Who needs the file.
+    pub who: &'a str,
 }
 
-/// Returns an error unless the file is as orch wrote it, now or in an earlier version.
-pub fn refuse_unsealed(file: &str, style: CommentStyle) -> Result<(), Clash> {
+impl WholeFile<'_> {
+    /// The file with its last line; `before` is what is there. Returns an error if somebody else wrote or changed that.
+    pub fn added(&self, before: Option<&str>) -> Result<String, Clash> {
+        let mut who = match before {
+            Some(before) => sealed_for(before, self.style)?,
+            None => BTreeSet::new(),
+        };
+        who.insert(self.who.to_owned());
+        Ok(self.sealed(self.text, &who))
+    }
+
+    /// The file without the name; `None` if nobody else needs it. A file that orch did not write stays. Returns an error
+    /// if somebody changed it.
+    pub fn removed(&self, before: &str) -> Result<Option<String>, Clash> {
+        let mut who = match sealed_for(before, self.style) {
+            Err(Clash::Foreign) => return Ok(Some(before.to_owned())),
+            sealed => sealed?,
+        };
+        // Before there were names, one program needed the file.
+        if !who.is_empty() && !who.remove(self.who) {
+            return Ok(Some(before.to_owned()));
+        }
+        let body = before
+            .trim_end()
+            .rsplit_once('\n')
+            .map_or("", |parts| parts.0);
+        Ok((!who.is_empty()).then(|| self.sealed(&format!("{body}\n"), &who)))
+    }
+
+    fn sealed(&self, text: &str, who: &BTreeSet<String>) -> String {
+        let words = [WHOLE.to_owned(), digest_of(text)]
+            .into_iter()
+            .chain(who.iter().cloned());
+        let seal = words.collect::<Vec<_>>().join(" ");
+        format!("{text}{}\n", self.style.comment(&seal))
+    }
+}
+
+/// Who needs a whole file of orch, as its last line says. Returns an error unless the file is as orch wrote it, now or in
+/// an earlier version.
+fn sealed_for(file: &str, style: CommentStyle) -> Result<BTreeSet<String>, Clash> {
     let (body, last) = file.trim_end().rsplit_once('\n').ok_or(Clash::Foreign)?;
     let Some(words) = style.words(last, WHOLE) else {
         let is_sealed = body.lines().any(|line| style.words(line, WHOLE).is_some());
@@ -240,10 +282,13 @@ pub fn refuse_unsealed(file: &str, style: CommentStyle) -> Result<(), Clash> {
             Clash::Foreign
         });
     };
-    let is_own = words
-        .first()
-        .is_some_and(|digest| *digest == digest_of(&format!("{body}\n")));
-    if is_own { Ok(()) } else { Err(Clash::Edited) }
+    let mut words = words.into_iter();
+    let is_own = words.next() == Some(digest_of(&format!("{body}\n")));
+    if is_own {
+        Ok(words.collect())
+    } else {
+        Err(Clash::Edited)
+    }
 }
 
 #[cfg(test)]
@@ -433,26 +478,47 @@ mod tests {
         assert_eq!(added(Some(&with.replace("One", "Won")), &section), Ok(with));
     }
 
+    fn whole(who: &str) -> WholeFile<'_> {
+        WholeFile {
+            style: CommentStyle::Hash,
+            text: TEXT,
+            who,
+        }
+    }
+
     #[test]
     fn a_whole_file_is_known_by_its_last_line() {
-        let file = sealed(TEXT, CommentStyle::Hash);
-        assert_eq!(refuse_unsealed(&file, CommentStyle::Hash), Ok(()));
-        assert_eq!(
-            refuse_unsealed(&file.replace('\n', "\r\n"), CommentStyle::Hash),
-            Ok(())
-        );
-        assert_eq!(
-            refuse_unsealed(&file.replace("One", "Won"), CommentStyle::Hash),
-            Err(Clash::Edited)
-        );
-        assert_eq!(
-            refuse_unsealed(TEXT, CommentStyle::Hash),
-            Err(Clash::Foreign)
-        );
-        assert_eq!(
-            refuse_unsealed(&format!("{file}more\n"), CommentStyle::Hash),
-            Err(Clash::Edited)
-        );
-        assert_eq!(refuse_unsealed("", CommentStyle::Hash), Err(Clash::Foreign));
+        let file = whole("x").added(None).expect("added");
+        let edited: Result<String, Clash> = Err(Clash::Edited);
+        for (before, added, removed) in [
+            (file.clone(), Ok(file.clone()), Ok(None)),
+            (file.replace('\n', "\r\n"), Ok(file.clone()), Ok(None)),
+            (file.replace(" x\n", "\n"), Ok(file.clone()), Ok(None)),
+            (
+                file.replace("One", "Won"),
+                edited.clone(),
+                Err(Clash::Edited),
+            ),
+            (format!("{file}more\n"), edited, Err(Clash::Edited)),
+            (
+                TEXT.to_owned(),
+                Err(Clash::Foreign),
+                Ok(Some(TEXT.to_owned())),
+            ),
+            (String::new(), Err(Clash::Foreign), Ok(Some(String::new()))),
+        ] {
+            assert_eq!(whole("x").added(Some(&before)), added, "{before:?}");
+            assert_eq!(whole("x").removed(&before), removed, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_file_stays_until_the_last_that_needs_it_is_removed() {
+        let one = whole("x").added(None).expect("added");
+        let two = whole("y").added(Some(&one)).expect("added");
+        assert_eq!(whole("z").removed(&two), Ok(Some(two.clone())));
+        assert_eq!(whole("y").removed(&two), Ok(Some(one.clone())));
+        assert_eq!(whole("y").removed(&one), Ok(Some(one.clone())));
+        assert_eq!(whole("x").removed(&one), Ok(None));
     }
 }

@@ -6,7 +6,7 @@
 //! without any.
 
 use super::clash::Clash;
-use super::seal::{SealPlace, open, seal};
+use super::seal::{OpenedEntry, SealPlace, open, seal};
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::{Range, Ranged as _};
 use jsonc_parser::tokens::Token;
@@ -26,6 +26,8 @@ pub struct JsonSpot {
     pub seal: SealPlace,
     /// If it is an element of an array: a text that an element for the same purpose contains, whoever wrote it.
     pub mark: Option<&'static str>,
+    /// The member with which a new file begins, because its program asks for it.
+    pub preface: Option<(&'static str, Value)>,
 }
 
 /// A text that orch creates, without its members.
@@ -35,13 +37,14 @@ const SKELETON: &str = "{\n}\n";
 /// replaced, and the same value without a seal is left as it is. Returns an error if the text is not valid, something
 /// else is in place of the value, or it was changed.
 pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
-    let layout = JsonLayout::of(text.unwrap_or(SKELETON))?;
+    let skeleton = spot.skeleton();
+    let layout = JsonLayout::of(text.unwrap_or(&skeleton))?;
     let mut at = &layout.root;
     for depth in 0..spot.keys.len() {
         match layout.member(at, spot, depth)? {
             Some(node) => at = node,
             None => {
-                let (key, value) = spot.nested(depth);
+                let (key, value) = spot.nested(depth, text.is_none());
                 return Ok(layout.with(at, Some(key), &value, text.is_none()));
             }
         }
@@ -63,13 +66,14 @@ pub fn added(text: Option<&str>, spot: &JsonSpot) -> Result<String, Clash> {
             None | Some(true) if entry.value == spot.value => return Ok(layout.text.to_owned()),
             None => return Err(Clash::Taken(spot.path(usize::MAX))),
             Some(false) => return Err(Clash::Edited),
-            Some(true) => older = Some(node),
+            Some(true) => older = Some((node, entry.is_first)),
         }
     }
-    let sealed = seal(&spot.value, spot.seal);
+    let is_first = older.is_some_and(|(_, is_first)| is_first);
+    let sealed = seal(&spot.value, spot.seal, is_first);
     Ok(older.map_or_else(
         || layout.with(at, None, &sealed, false),
-        |node| layout.replaced(node, &sealed),
+        |(node, _)| layout.replaced(node, &sealed),
     ))
 }
 
@@ -95,24 +99,35 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
         way.push((at, index.unwrap_or_default()));
         at = node;
     }
-    match spot.mark {
-        None => match open(&value_of(at)).is_own {
-            Some(true) => {}
-            Some(false) => return Err(Clash::Edited),
-            None => return Ok(Some(text.to_owned())),
-        },
-        Some(mark) => {
-            let elements = spot.elements(at)?.iter().map(value_of);
-            let own: Vec<Option<bool>> = elements
-                .map(|element| open(&element).is_own.filter(|_| mentions(&element, mark)))
-                .collect();
-            match own.iter().position(|own| *own == Some(true)) {
-                Some(index) => way.push((at, index)),
-                None if own.contains(&Some(false)) => return Err(Clash::Edited),
+    let is_first = match spot.mark {
+        None => {
+            let entry = open(&value_of(at));
+            match entry.is_own {
+                Some(true) => entry.is_first,
+                Some(false) => return Err(Clash::Edited),
                 None => return Ok(Some(text.to_owned())),
             }
         }
-    }
+        Some(mark) => {
+            let elements = spot.elements(at)?.iter().map(value_of);
+            let entries: Vec<OpenedEntry> = elements
+                .map(|element| OpenedEntry {
+                    is_own: open(&element).is_own.filter(|_| mentions(&element, mark)),
+                    ..open(&element)
+                })
+                .collect();
+            match entries.iter().position(|entry| entry.is_own == Some(true)) {
+                Some(index) => {
+                    way.push((at, index));
+                    entries[index].is_first
+                }
+                None if entries.iter().any(|entry| entry.is_own == Some(false)) => {
+                    return Err(Clash::Edited);
+                }
+                None => return Ok(Some(text.to_owned())),
+            }
+        }
+    };
     // What orch created only to hold the value goes with it.
     while way.len() > 1
         && way
@@ -124,12 +139,21 @@ pub fn removed(text: &str, spot: &JsonSpot) -> Result<Option<String>, Clash> {
     let Some((container, index)) = way.pop() else {
         return Ok(Some(text.to_owned()));
     };
-    let is_all = way.is_empty() && layout.is_created_for_one(container);
+    let is_all = way.is_empty() && (is_first || layout.is_created_for_one(container));
     let rest = layout.without(container, index);
-    Ok((!is_all || rest != SKELETON).then_some(rest))
+    let is_bare = rest == SKELETON || (is_first && rest == spot.skeleton());
+    Ok((!is_all || !is_bare).then_some(rest))
 }
 
 impl JsonSpot {
+    /// A text that orch creates, without the value.
+    fn skeleton(&self) -> String {
+        match &self.preface {
+            None => SKELETON.to_owned(),
+            Some((key, value)) => format!("{{\n  \"{key}\": {value}\n}}\n"),
+        }
+    }
+
     /// The first keys and one more, as a path.
     fn path(&self, depth: usize) -> String {
         let count = self.keys.len().min(depth.saturating_add(1));
@@ -137,8 +161,9 @@ impl JsonSpot {
     }
 
     /// The member to add below the first `depth` keys: its key, and the value in the objects that are missing.
-    fn nested(&self, depth: usize) -> (&'static str, Value) {
-        let sealed = seal(&self.value, self.seal);
+    /// `is_first` says whether orch creates the file with it.
+    fn nested(&self, depth: usize, is_first: bool) -> (&'static str, Value) {
+        let sealed = seal(&self.value, self.seal, is_first && self.preface.is_some());
         let innermost = if self.mark.is_some() {
             json!([sealed])
         } else {
@@ -467,12 +492,13 @@ mod tests {
             value,
             seal: SealPlace::Comment,
             mark: None,
+            preface: None,
         }
     }
 
     /// A text in which the value of that spot is sealed.
     fn sealed(text: &str) -> String {
-        let value = seal(&server().value, server().seal);
+        let value = seal(&server().value, server().seal, false);
         text.replace("\"orch\",", &format!("{},", value["command"]))
     }
 
@@ -485,6 +511,38 @@ mod tests {
             value,
             seal: SealPlace::Comment,
             mark,
+            preface: None,
+        }
+    }
+
+    #[test]
+    fn a_file_that_orch_creates_may_begin_with_another_member_and_is_removed_with_it() {
+        for spot in [server(), hook()] {
+            let spot = JsonSpot {
+                preface: Some(("version", json!(1))),
+                ..spot
+            };
+            let new = added(None, &spot).expect("added");
+            let begins = "{\n  \"version\": 1,\n  \"";
+            assert!(new.starts_with(begins), "{new}");
+            assert_eq!(added(Some(&new), &spot), Ok(new.clone()));
+            assert_eq!(removed(&new, &spot), Ok(None));
+            let older = JsonSpot {
+                value: json!({"command": "orch hook agent "}),
+                ..spot.clone()
+            };
+            let older = added(None, &older).expect("added");
+            let renewed = added(Some(&older), &spot).expect("added");
+            assert_eq!(removed(&renewed, &spot), Ok(None), "{renewed}");
+            // The same file, and its one member, are somebody's.
+            let own = "{\n  \"version\": 1\n}\n";
+            let with = added(Some(own), &spot).expect("added");
+            assert_eq!(removed(&with, &spot), Ok(Some(own.to_owned())), "{with}");
+            let more = new.replacen("1,", "2,", 1);
+            assert_eq!(
+                removed(&more, &spot),
+                Ok(Some("{\n  \"version\": 2\n}\n".to_owned()))
+            );
         }
     }
 
@@ -499,9 +557,9 @@ mod tests {
         }
         let holds = if spot.mark.is_some() {
             at.as_array()
-                .is_some_and(|elements| elements.contains(&seal(&spot.value, spot.seal)))
+                .is_some_and(|elements| elements.contains(&seal(&spot.value, spot.seal, false)))
         } else {
-            *at == seal(&spot.value, spot.seal)
+            *at == seal(&spot.value, spot.seal, false)
         };
         assert!(holds, "{with}");
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::agent_task::AgentTask;
 use crate::cli::Context;
-use crate::cli::commands::init::guarded_files;
+use crate::cli::commands::init::is_guarded;
 use orch_base::{Error, RepoPath};
 use orch_core::config;
 use orch_core::decide::Runner;
@@ -79,7 +79,7 @@ fn refused(
             "{path} says what the rules are, and a person changes the rules"
         )));
     }
-    if guarded_files().any(|guarded| path.as_str() == guarded) {
+    if is_guarded(path.as_str()) {
         return Ok(Some(format!(
             "{path} registers the hooks that keep the rules, and a person changes it"
         )));

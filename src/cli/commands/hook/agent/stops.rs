@@ -1,5 +1,6 @@
 //! How often an agent was kept from stopping, so that it cannot continue for ever.
 
+use super::input::StopInput;
 use orch_base::Error;
 use orch_core::decide::fingerprint;
 use orch_engine::survey::{Sight, Workspace};
@@ -9,13 +10,14 @@ use std::collections::BTreeMap;
 
 /// The file in the directory of orch in the git directory.
 const FILE: &str = "agent-stops.json";
-/// How many tasks are remembered.
+/// How many conversations are remembered.
 const MOST: usize = 64;
 
-/// What is remembered about the tasks of a work tree.
+/// What is remembered about the conversations about the tasks of a work tree.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Stops {
-    tasks: BTreeMap<String, StopCount>,
+    /// By the task and the conversation.
+    conversations: BTreeMap<String, StopCount>,
 }
 
 /// How often the agent was kept from stopping while nothing changed.
@@ -23,42 +25,43 @@ struct Stops {
 struct StopCount {
     fingerprint: String,
     times: u32,
-    /// When it was counted last: a number that grows with each count of any task.
+    /// When it was counted last: a number that grows with each count of any conversation.
     #[serde(default)]
     order: u64,
 }
 
 impl Stops {
     /// Remembers a count, and forgets the oldest ones if there are too many.
-    fn keep(&mut self, task: String, count: StopCount) {
+    fn keep(&mut self, conversation: String, count: StopCount) {
         let order = self
-            .tasks
+            .conversations
             .values()
             .map(|count| count.order)
             .max()
             .map_or(0, |last| last.saturating_add(1));
-        self.tasks.insert(task, StopCount { order, ..count });
-        while self.tasks.len() > MOST {
+        self.conversations
+            .insert(conversation, StopCount { order, ..count });
+        while self.conversations.len() > MOST {
             let oldest = self
-                .tasks
+                .conversations
                 .iter()
                 .min_by_key(|(_, count)| count.order)
-                .map(|(task, _)| task.clone());
+                .map(|(conversation, _)| conversation.clone());
             oldest
                 .into_iter()
-                .for_each(|task| drop(self.tasks.remove(&task)));
+                .for_each(|conversation| drop(self.conversations.remove(&conversation)));
         }
     }
 }
 
-/// Whether the agent may be kept from stopping once more, which is counted then: at most `times` on one fingerprint of
-/// the task, and if a hook has made it continue already (`active`), only if something has changed since. Outside git
-/// nothing can be counted, so it may only stop. Returns an error if the count cannot be kept.
+/// Whether the agent may be kept from stopping once more, which is counted then: at most `times` in one conversation on
+/// one fingerprint of the task, and if a hook has made it continue already, only if something has changed since.
+/// Outside git nothing can be counted, so it may only stop. Returns an error if the count cannot be kept.
 pub fn may_block(
     workspace: &Workspace,
     sight: &Sight,
+    input: &StopInput,
     times: u32,
-    active: bool,
 ) -> Result<bool, Error> {
     let (Some(store), Some(state)) = (workspace.reader().store(), sight.state()) else {
         return Ok(false);
@@ -69,15 +72,13 @@ pub fn may_block(
     let text = durable::text_of(&path).unwrap_or_default();
     // What cannot be read was not written by this version; the count begins again.
     let mut stops: Stops = serde_json::from_str(&text).unwrap_or_default();
-    let Some(count) = next(
-        stops.tasks.get(sight.task.id.as_str()),
-        &print,
-        times,
-        active,
-    ) else {
+    let session = input.session.session_id.as_deref().unwrap_or_default();
+    let conversation = format!("{} {session}", sight.task.id);
+    let before = stops.conversations.get(&conversation);
+    let Some(count) = next(before, &print, times, input.stop_hook_active) else {
         return Ok(false);
     };
-    stops.keep(sight.task.id.to_string(), count);
+    stops.keep(conversation, count);
     let text = serde_json::to_string(&stops).unwrap_or_default();
     durable::write_derived(durable::parent(&path), &path, text.as_bytes())?;
     Ok(true)
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_too_many_tasks_the_oldest_count_is_forgotten() {
+    fn with_too_many_conversations_the_oldest_count_is_forgotten() {
         let mut stops = Stops::default();
         let count = |times| StopCount {
             fingerprint: String::new(),
@@ -110,9 +111,11 @@ mod tests {
         (0..MOST).for_each(|number| stops.keep(format!("t-{number}"), count(1)));
         stops.keep("t-0".to_owned(), count(2));
         stops.keep("new".to_owned(), count(1));
-        assert_eq!(stops.tasks.len(), MOST);
-        assert_eq!(stops.tasks["t-0"].times, 2, "it was counted again");
-        assert!(stops.tasks.contains_key("new") && !stops.tasks.contains_key("t-1"));
+        assert_eq!(stops.conversations.len(), MOST);
+        assert_eq!(stops.conversations["t-0"].times, 2, "it was counted again");
+        assert!(
+            stops.conversations.contains_key("new") && !stops.conversations.contains_key("t-1")
+        );
     }
 
     #[test]
