@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install test-web test-api
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,10 @@ screens: ## Play the stories of tests/screens, keep what they show now, and show
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
 	$(CARGO) test --quiet --test it --no-run
 	tests/web/run.sh
+
+agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
+	$(CARGO) build
+	tests/agents/run.sh $(AGENTS)
 
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
 	$(CARGO) test --quiet --test it --no-run

@@ -100,7 +100,10 @@ pub(super) const ACKNOWLEDGED: Section = Section {
 pub(super) const EXECUTOR: Section = Section {
     title: "`[executor.NAME]`",
     keys: &[
-        ("command", "command = [\"claude\", \"-p\"]"),
+        (
+            "command",
+            "command = [\"claude\", \"-p\", \"--permission-mode\", \"acceptEdits\"]",
+        ),
         ("timeout", "timeout = \"30m\""),
         ("soft_timeout", "soft_timeout = \"30m\""),
         ("idle_timeout", "idle_timeout = \"30m\""),
