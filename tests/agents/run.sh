@@ -83,7 +83,8 @@ env_key = "OPENAI_API_KEY"
 [projects."$PWD/repository"]
 trust_level = "trusted"
 TOML
-    echo '{"security": {"auth": {"selectedType": "gemini-api-key"}}}' > home/.gemini/settings.json
+    # With a model of its own choice, it would ask another model first which one to take.
+    echo '{"security": {"auth": {"selectedType": "gemini-api-key"}}, "model": {"name": "gemini-2.5-pro"}}' > home/.gemini/settings.json
     cat > home/.config/opencode/opencode.json <<JSON
 {"\$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled", "model": "scripted/scripted",
  "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",

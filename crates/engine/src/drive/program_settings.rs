@@ -1,12 +1,12 @@
 //! The settings of agent programs at the root of a repository: an executor that is such a program starts what they name.
 
-use super::trust::what_is_named;
-use orch_base::{Error, PROGRAM_SETTINGS, ProgramSettings};
+use orch_base::{Error, ObjectFormat, PROGRAM_SETTINGS, ProgramSettings};
 use orch_files::io_error;
+use orch_git::durable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files that are there, by their paths, each with what it is: its content, and where it leads if it is a link.
 pub(super) type FoundSettings = BTreeMap<String, String>;
@@ -72,4 +72,30 @@ fn collect(root: &Path, directory: &str, paths: &mut BTreeSet<String>) -> Result
         }
     }
     Ok(())
+}
+
+/// What a word of a command names in the repository, as text: the links on the way, and the content of the file that
+/// they lead to, wherever it is. Empty if it names nothing there: a program of the system is the person's own.
+pub(super) fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
+    let path = root.join(word);
+    let Ok(below) = path.strip_prefix(root) else {
+        return Ok(String::new());
+    };
+    let mut text = String::new();
+    let mut at = root.to_owned();
+    for part in below.components() {
+        at.push(part);
+        if let Ok(target) = fs::read_link(&at) {
+            text += &format!("link {}\n", target.to_string_lossy());
+        }
+    }
+    let is_named = |real: &PathBuf| (!text.is_empty() || real.starts_with(root)) && real.is_file();
+    if let Some(real) = path.canonicalize().ok().filter(is_named) {
+        let bytes = durable::read_if_regular(&real).map_err(|source| io_error(&real, source))?;
+        text += &format!(
+            "{}\n",
+            ObjectFormat::Sha256.blob(&bytes.unwrap_or_default())
+        );
+    }
+    Ok(text)
 }

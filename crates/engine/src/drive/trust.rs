@@ -7,7 +7,7 @@
 //! digests, one file per repository.
 
 use super::RunOptions;
-use super::program_settings::{FoundSettings, program_settings};
+use super::program_settings::{FoundSettings, program_settings, what_is_named};
 use crate::apply::Writer;
 use crate::survey::Workspace;
 use orch_base::{Code, Digest, Error, Hint, ObjectFormat, command, is_program_setting};
@@ -320,32 +320,6 @@ fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Resu
         text += &what_is_named(root, word)?;
     }
     Ok(ObjectFormat::Sha256.blob(text.as_bytes()))
-}
-
-/// What a word of a command names in the repository, as text: the links on the way, and the content of the file that
-/// they lead to, wherever it is. Empty if it names nothing there: a program of the system is the person's own.
-pub(super) fn what_is_named(root: &Path, word: &str) -> Result<String, Error> {
-    let path = root.join(word);
-    let Ok(below) = path.strip_prefix(root) else {
-        return Ok(String::new());
-    };
-    let mut text = String::new();
-    let mut at = root.to_owned();
-    for part in below.components() {
-        at.push(part);
-        if let Ok(target) = fs::read_link(&at) {
-            text += &format!("link {}\n", target.to_string_lossy());
-        }
-    }
-    let is_named = |real: &PathBuf| (!text.is_empty() || real.starts_with(root)) && real.is_file();
-    if let Some(real) = path.canonicalize().ok().filter(is_named) {
-        let bytes = durable::read_if_regular(&real).map_err(|source| io_error(&real, source))?;
-        text += &format!(
-            "{}\n",
-            ObjectFormat::Sha256.blob(&bytes.unwrap_or_default())
-        );
-    }
-    Ok(text)
 }
 
 /// The digests that are trusted in the repository. Returns an error if they cannot be read.
