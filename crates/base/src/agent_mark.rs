@@ -184,7 +184,7 @@ impl AgentMark {
         };
         Self::ALL
             .iter()
-            .find(|mark| mark.clients.iter().any(|client| is_named(&client)))
+            .find(|mark| mark.clients.iter().any(is_named))
     }
 
     /// The agent program with this email address; `None` for every other address.

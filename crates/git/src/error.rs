@@ -98,7 +98,7 @@ pub(super) fn ambiguous_revision(revision: &str) -> Error {
 /// git has no identity for commits. `is_hidden` says whether the environment hides the settings of the user.
 pub(super) fn no_identity(is_hidden: bool) -> Error {
     let hint = if is_hidden {
-        let why = "GIT_CONFIG_GLOBAL hides your settings, as the shell of Gemini CLI does; for this repository: ";
+        let why = "GIT_CONFIG_GLOBAL hides your settings, as the shell of Gemini CLI does; name yourself here: ";
         Hint::from(why)
             .command(&["git", "config", "user.name", "NAME"])
             .and(&["git", "config", "user.email", "MAIL"])

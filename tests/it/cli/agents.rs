@@ -356,6 +356,9 @@ fn a_changed_part_and_a_foreign_file_are_reported_and_left_alone() {
         .reports("`mcp_servers.orch` has another value");
 }
 
+/// When the shared instructions come, and how.
+type SetUp<'a> = (&'a str, &'a dyn Fn(&World));
+
 #[test]
 fn new_instructions_of_claude_import_those_that_all_programs_share() {
     let imports = |world: &World| {
@@ -365,7 +368,7 @@ fn new_instructions_of_claude_import_those_that_all_programs_share() {
         assert!(!text.contains("orch prompt"), "{text}");
     };
     let shared = |world: &World| world.write("AGENTS.md", "# Ours\n\nBe kind.\n");
-    let both: [(&str, &dyn Fn(&World)); 4] = [
+    let both: [SetUp<'_>; 4] = [
         ("they are there", &|world| {
             shared(world);
             world.orch(&["init", "--agent", "claude"]).succeeds();
