@@ -106,7 +106,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         workspace
     };
     type Act<'a> = (&'a str, &'a dyn Fn(Workspace) -> Workspace);
-    let whole: [Act<'_>; 6] = [
+    let whole: [Act<'_>; 5] = [
         ("status and suggest", &|workspace| {
             told(workspace, LookDepth::End, &|reader, sight| {
                 let subject = reader.subject(sight);
@@ -123,10 +123,6 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
         ("log --all", &|workspace| {
             let tasks = workspace.finder().tasks().expect("tasks");
             history::stories(&workspace, &tasks).expect("read");
-            workspace
-        }),
-        ("audit", &|workspace| {
-            history::audit(&workspace, AuditScope::default()).expect("audited");
             workspace
         }),
         ("runs", &|workspace| {
