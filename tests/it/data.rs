@@ -181,7 +181,7 @@ fn an_incomplete_requirement_is_found_where_it_stands() {
         .orch(&["prompt", "x"])
         .succeeds()
         .says("`<capability>` stands for a name that you choose");
-    let delta = "## ADDED Requirements\n\n### Requirement: A\nIt retries.\n\n#### Scenario: S\n- It SHALL.\n\n\
+    let delta = "## ADDED Requirements\n\n### Requirement: A\n\n#### Scenario: S\n- It SHALL.\n\n\
                  ### Requirement: B\nIt MUST.\n\n## REMOVED Requirements\n\n### Requirement: C\n";
     world.write("changes/x/specs/cli/spec.md", delta);
     let suggestion = suggestion();
@@ -202,21 +202,325 @@ fn an_incomplete_requirement_is_found_where_it_stands() {
     assert_eq!(
         told,
         [
+            (3, "the requirement has no text before its first scenario"),
             (
-                3,
-                "the requirement does not say SHALL or MUST before its first scenario"
-            ),
-            (
-                9,
+                8,
                 "the requirement has no scenario: write `#### Scenario: NAME` below it"
             ),
         ]
     );
     let mended = delta
-        .replace("It retries.", "It SHALL retry.")
+        .replace("Requirement: A\n", "Requirement: A\nIt retries.\n")
         .replace("It MUST.\n", "It MUST.\n\n#### Scenario: T\n");
     world.write("changes/x/specs/cli/spec.md", mended);
     assert_eq!(verdicts(&world)["x"].0, "ready");
+    world.write("changes/x/tasks.md", "No box yet.\n");
+    world
+        .orch(&["suggest", "x"])
+        .succeeds()
+        .says("a requirement says neither SHALL nor MUST before its first scenario");
+}
+
+/// The files of a change, with its name and its phase.
+type ChangeCase = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+);
+
+const SKIPS: &str = "schema: spec-driven\nskip_specs: true\n";
+const PROPOSAL: &str = "## Why\n\nSo.\n";
+const DELTA: &str = "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- **THEN** it does\n";
+
+/// What `openspec validate`, `list` and `status` of version 1.13 say of the same changes, seen by running them.
+#[test]
+fn changes_are_judged_as_openspec_judges_them() {
+    let world = World::new();
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"openspec/changes/*\"\nworkflow = \"openspec\"\n",
+    );
+    let deltas = [
+        ("plain", DELTA.to_owned(), "ready"),
+        ("lower", DELTA.replace("ADDED R", "added r"), "ready"),
+        (
+            "mixed",
+            DELTA
+                .replace("ADDED", "aDDed")
+                .replace("### Req", "### req"),
+            "ready",
+        ),
+        (
+            "closed",
+            DELTA.replace("ADDED Requirements", "ADDED Requirements ##"),
+            "drafting",
+        ),
+        (
+            "underlined",
+            DELTA.replace("## ADDED Requirements", "ADDED Requirements\n---"),
+            "drafting",
+        ),
+        (
+            "indented",
+            DELTA.replace("## ADDED", "  ## ADDED"),
+            "drafting",
+        ),
+        (
+            "closed-name",
+            DELTA.replace("Requirement: R", "Requirement: R ###"),
+            "ready",
+        ),
+        ("no-shall", DELTA.replace("SHALL", "does"), "ready"),
+        ("no-text", DELTA.replace("It SHALL.\n", ""), "drafting"),
+        (
+            "no-scenario",
+            DELTA.replace("#### Scenario: S\n", ""),
+            "drafting",
+        ),
+        (
+            "removed",
+            "## removed requirements\n\n- `### Requirement: A`\n".to_owned(),
+            "ready",
+        ),
+        ("empty", "## ADDED Requirements\n".to_owned(), "drafting"),
+    ];
+    let mut expected = BTreeMap::new();
+    for (change, delta, phase) in deltas {
+        let change = change.to_owned();
+        let at = |file: &str| format!("openspec/changes/{change}/{file}");
+        world.write(&at("proposal.md"), PROPOSAL);
+        world.write(&at("specs/cli/spec.md"), delta);
+        world.write(&at("tasks.md"), "- [ ] 1.1 Do it\n");
+        expected.insert(change, phase);
+    }
+    let of_files: [ChangeCase; 10] = [
+        (
+            "skips",
+            &[
+                ("proposal.md", PROPOSAL),
+                ("tasks.md", "- [ ] a\n"),
+                (".openspec.yaml", SKIPS),
+            ],
+            "ready",
+        ),
+        (
+            "skips-not",
+            &[
+                ("proposal.md", PROPOSAL),
+                ("tasks.md", "- [ ] a\n"),
+                (".openspec.yaml", "schema: spec-driven\nskip_specs: false\n"),
+            ],
+            "drafting",
+        ),
+        (
+            "skips-word",
+            &[
+                ("proposal.md", PROPOSAL),
+                ("tasks.md", "- [ ] a\n"),
+                (
+                    ".openspec.yaml",
+                    "schema: spec-driven\nskip_specs: \"true\"\n",
+                ),
+            ],
+            "drafting",
+        ),
+        (
+            "skips-alone",
+            &[
+                ("proposal.md", PROPOSAL),
+                ("tasks.md", "- [ ] a\n"),
+                (".openspec.yaml", "skip_specs: true\n"),
+            ],
+            "drafting",
+        ),
+        (
+            "skips-and-has",
+            &[
+                ("proposal.md", PROPOSAL),
+                ("specs/cli/spec.md", DELTA),
+                ("tasks.md", "- [ ] a\n"),
+                (".openspec.yaml", SKIPS),
+            ],
+            "drafting",
+        ),
+        (
+            "own-done",
+            &[
+                ("todo.md", "- [x] a\n"),
+                ("tasks.md", "- [ ] a\n"),
+                (".openspec.yaml", "schema: quick\n"),
+            ],
+            "done",
+        ),
+        (
+            "own-open",
+            &[
+                ("todo.md", "- [ ] a\n"),
+                ("tasks.md", "- [x] a\n"),
+                (".openspec.yaml", "schema: quick\n"),
+            ],
+            "ready",
+        ),
+        (
+            "own-none",
+            &[
+                ("tasks.md", "- [x] a\n"),
+                (".openspec.yaml", "schema: quick\n"),
+            ],
+            "drafting",
+        ),
+        (
+            "own-untracked",
+            &[
+                ("work/list.md", "- [x] a\n- [ ] b\n"),
+                (".openspec.yaml", "schema: slow\n"),
+            ],
+            "implementing",
+        ),
+        (
+            "own-glob",
+            &[
+                ("parts/a.md", "- [x] a\n"),
+                ("parts/b.md", "- [x] b\n"),
+                (".openspec.yaml", "schema: parts\n"),
+            ],
+            "done",
+        ),
+    ];
+    for (change, files, phase) in of_files {
+        for (file, text) in files {
+            world.write(&format!("openspec/changes/{change}/{file}"), text);
+        }
+        expected.insert(change.to_owned(), phase);
+    }
+    for (name, graph) in [
+        (
+            "quick",
+            "artifacts:\n  - {id: todo, generates: todo.md}\napply: {requires: [todo], tracks: todo.md}\n",
+        ),
+        (
+            "slow",
+            "artifacts:\n  - {id: tasks, generates: work/list.md}\n",
+        ),
+        (
+            "parts",
+            "artifacts:\n  - {id: todo, generates: \"parts/*.md\"}\napply: {requires: [todo], tracks: \"parts/*.md\"}\n",
+        ),
+    ] {
+        world.write(
+            &format!("openspec/schemas/{name}/schema.yaml"),
+            format!("name: {name}\n{graph}"),
+        );
+    }
+    world.commit("Changes of OpenSpec");
+    let verdicts = verdicts(&world);
+    let found: BTreeMap<String, &str> = verdicts
+        .iter()
+        .map(|(change, verdict)| (change.clone(), verdict.0.as_str()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// The settings of the project count as HEAD has them, in replays as the step saw them.
+#[test]
+fn a_change_follows_the_graph_that_the_project_names() {
+    let world = World::new();
+    world.orch(&["init", "--workflow", "openspec"]).succeeds();
+    let graph = |list: &str| format!("artifacts: [{{id: tasks, generates: {list}}}]\n");
+    world.write("openspec/config.yaml", "schema: quick\n");
+    world.write("openspec/schemas/quick/schema.yaml", graph("todo.md"));
+    world.write("openspec/changes/x/todo.md", "- [ ] a\n");
+    let phase = || verdicts(&world)["x"].0.clone();
+    assert_eq!(phase(), "drafting", "what is not committed does not count");
+    world.commit("Set up");
+    assert_eq!(phase(), "ready");
+    world.orch(&["new", "x"]).succeeds();
+    world.orch(&["next", "x"]).succeeds();
+    assert_eq!(
+        world.json("openspec/changes/x/state.json")["phase"],
+        "ready"
+    );
+    world.write("openspec/schemas/quick/schema.yaml", graph("other.md"));
+    world.write("openspec/changes/x/other.md", "- [x] a\n");
+    assert_eq!(phase(), "ready");
+    world.commit("Track another file");
+    for _ in 0..2 {
+        world.orch(&["next", "x"]).succeeds();
+    }
+    assert_eq!(world.json("openspec/changes/x/state.json")["phase"], "done");
+    let log = world.read("openspec/changes/x/transcript.jsonl");
+    assert!(
+        log.contains("\"/openspec/schemas/quick/schema.yaml\""),
+        "{log}"
+    );
+    let audit = world.orch_json(&["audit"]);
+    assert_eq!(
+        audit["counts"],
+        serde_json::json!({"proven": 4}),
+        "{audit:#}"
+    );
+    // A squash brings the steps onto the later settings.
+    world.git(&["checkout", "-q", "--orphan", "squashed"]);
+    world.commit("All at once");
+    let audit = world.orch_json(&["audit"]);
+    assert_eq!(
+        audit["counts"]["forged"],
+        serde_json::Value::Null,
+        "{audit:#}"
+    );
+    assert!(audit["counts"]["unverifiable"].is_number(), "{audit:#}");
+}
+
+/// Backlog.md's own list of statuses says which is the final one, wherever its folder is.
+#[test]
+fn a_task_of_backlog_is_done_with_the_last_status_of_the_project() {
+    let states = |world: &World| {
+        let found = verdicts(world);
+        let phase = |(id, verdict): (&String, &(String, String))| format!("{id}:{}", verdict.0);
+        found.iter().map(phase).collect::<Vec<_>>().join(" ")
+    };
+    for (folder, settings, expected) in [
+        (
+            "backlog",
+            "statuses: [Idea, \"In Progress\", Review, Shipped]\ndefault_status: Idea\n",
+            "task-1:to_do task-2:in_progress task-3:in_progress task-4:done task-5:in_progress",
+        ),
+        (
+            ".backlog",
+            "statuses: [\"To Do\", Doing, shipped]\n",
+            "task-1:in_progress task-2:to_do task-3:in_progress task-4:done task-5:in_progress",
+        ),
+        (
+            "backlog",
+            "default_status: Doing\n",
+            "task-1:in_progress task-2:to_do task-3:done task-4:in_progress task-5:to_do",
+        ),
+    ] {
+        let world = World::new();
+        world.write(
+            "orch.toml",
+            format!(
+                "[[root]]\npath = \"{folder}/tasks/* - {{title}}.md\"\nworkflow = \"backlog\"\n"
+            ),
+        );
+        world.write(&format!("{folder}/config.yml"), settings);
+        for (number, status) in ["idea", "To Do", "Done", "Shipped", "Doing"]
+            .iter()
+            .enumerate()
+        {
+            let id = number + 1;
+            world.write(
+                &format!("{folder}/tasks/task-{id} - Fix.md"),
+                format!(
+                    "---\nid: TASK-{id}\nstatus: {status}\n--- \n\n## description\n\nWanted.\n"
+                ),
+            );
+        }
+        world.commit("Tasks of Backlog.md");
+        assert_eq!(states(&world), expected, "{settings}");
+        let shown = world.orch_json(&["suggest", "TASK-4"]);
+        assert_eq!(shown["suggestions"][0]["task"], "task-4");
+    }
 }
 
 #[test]

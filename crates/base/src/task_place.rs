@@ -98,7 +98,12 @@ impl TaskPlace {
     }
 
     /// The path of a file of the task. Returns [`InvalidPath`] if the name is not a relative path.
+    ///
+    /// A name that begins with `/` stands for a file of the repository.
     pub fn path(&self, name: &str) -> Result<RepoPath, InvalidPath> {
+        if let Some(path) = name.strip_prefix('/') {
+            return RepoPath::new(path);
+        }
         match &self.file {
             Some(file) if file.has_name(name) => file.directory.join(name),
             _ => self.directory.join(name),
@@ -177,6 +182,7 @@ mod tests {
             (&directory, "tasks/t/a/b.md", Some("a/b.md")),
             (&directory, "tasks/t", None),
             (&directory, "tasks/t2/plan.md", None),
+            (&directory, "settings.yaml", None),
             (&plain, "adr/7.md", Some("7.md")),
             (&plain, "adr/8.md", None),
             (&plain, "adr/sub/7.md", None),
@@ -197,6 +203,8 @@ mod tests {
                 assert_eq!(place.path(name), Ok(at), "{name}");
             }
         }
+        assert_eq!(plain.path("/a/b.yaml"), Ok(path("a/b.yaml")));
+        assert!(plain.path("/../b.yaml").is_err());
         assert!(plain.owns(&path("adr/.tasks/7/7.md")));
     }
 

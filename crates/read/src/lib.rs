@@ -10,7 +10,7 @@ mod validation_cache;
 
 pub use agent::{AgentFailure, AgentOutput, AgentStop, ReportedCost, Reset, unmarked};
 pub use matcher::Matcher;
-pub use observe::{Observed, ObservedFile, ReadLimits, StateFile, observe};
+pub use observe::{Observed, ObservedFile, ReadLimits, RepositoryFile, StateFile, observe};
 pub use read::{JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use span::{inside, span};

@@ -3,11 +3,14 @@
 use super::read::{ReadResult, memory_limit, memory_of, memory_of_all, read_by};
 use super::{Matcher, Schemas, ValidationCache};
 use orch_base::{
-    ArtifactName, Code, Diagnostic, Digest, Error, Hint, Place, RepoPath, TaskId, TaskPlace,
+    ArtifactName, Code, Diagnostic, Digest, Error, Hint, Patterns, Place, RepoPath, TaskId,
+    TaskPlace,
 };
-use orch_core::decide::{CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion};
+use orch_core::decide::{
+    CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion, named_pattern,
+};
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
-use orch_core::workflow::{Artifact, Format, Workflow};
+use orch_core::workflow::{Artifact, Format, Guard, Workflow, repository_name};
 use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -78,7 +81,20 @@ pub struct ObservedFile {
     pub commit: bool,
 }
 
-/// Observes a task. Returns an error if the source itself cannot be read.
+/// A file of the repository outside of tasks, as it is in the commit that a decision rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryFile {
+    /// The artifact.
+    pub artifact: ArtifactName,
+    /// The index of the pattern of the artifact that the file matches.
+    pub pattern: usize,
+    /// Where it is.
+    pub path: RepoPath,
+    /// What it contains.
+    pub content: Content,
+}
+
+/// Observes a task. `repository` are the files of the repository that its artifacts consist of. Returns an error if the source itself cannot be read.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is another thing, and bundling them would only rename the list"
@@ -91,6 +107,7 @@ pub fn observe(
     validations: &ValidationCache,
     task: &TaskId,
     place: &TaskPlace,
+    repository: &[RepositoryFile],
     limits: &ReadLimits,
 ) -> Result<Observed, Error> {
     let has_reports = workflow
@@ -129,8 +146,18 @@ pub fn observe(
         unread: Vec::new(),
         nested: Vec::new(),
     };
-    for entry in source.list_task(place)? {
-        observer.take(matcher, &entry, &mut observed)?;
+    let entries = source.list_task(place)?;
+    for entry in &entries {
+        observer.take(matcher, entry, &mut observed)?;
+    }
+    for file in repository {
+        observer.take_of_repository(file, &mut observed);
+    }
+    for (index, artifact) in workflow.artifacts.iter().enumerate() {
+        if let Some(guard) = &artifact.named_by {
+            let named = observer.named(artifact, guard, &mut observed);
+            observer.take_named(matcher, (index, named.as_ref()), &entries, &mut observed)?;
+        }
     }
     for files in observed.facts.artifacts.values_mut() {
         files.sort_by(|a, b| (a.pattern, &a.path).cmp(&(b.pattern, &b.path)));
@@ -218,7 +245,13 @@ impl Observer<'_> {
             }
             _ => {}
         }
-        let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
+        let mut owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
+        let is_owned = !owners.is_empty();
+        // Which of their files count, other files say.
+        owners.retain(|(artifact, _)| self.artifact_at(*artifact).is_some_and(is_plain));
+        if owners.is_empty() && is_owned {
+            return Ok(());
+        }
         if owners.is_empty() {
             if self.has_reports && entry.kind == EntryKind::File {
                 self.note_below(matcher, &path, below, observed);
@@ -239,6 +272,108 @@ impl Observer<'_> {
             return Ok(());
         }
         self.artifact(&path, below.to_owned(), &owners, entry, observed)
+    }
+
+    fn artifact_at(&self, index: usize) -> Option<&Artifact> {
+        self.workflow.artifacts.get(index)
+    }
+
+    /// Reads a file of the repository as a file of its artifact.
+    fn take_of_repository(&self, file: &RepositoryFile, observed: &mut Observed) {
+        let Some(artifact) = self.workflow.artifact(&file.artifact) else {
+            return;
+        };
+        let (digest, data, problems) = match self.of_content(&file.path, file.content.clone()) {
+            Got::Nothing => return,
+            Got::Problem(problem) => (None, None, vec![problem]),
+            Got::Bytes(bytes) => {
+                let digest = self.source.format().blob(&bytes);
+                let (data, problems) = self.read_and_validate(artifact, &file.path, &bytes);
+                (Some(digest), data, problems)
+            }
+        };
+        let fact = FileFact {
+            writers: Vec::new(),
+            pattern: file.pattern,
+            is_tree: false,
+            path: repository_name(file.path.as_str()),
+            digest,
+            data,
+            problems,
+        };
+        push(&mut observed.facts.artifacts, &artifact.name, fact);
+    }
+
+    /// The files that other files name as those of an artifact; `None` if they name none.
+    fn named(
+        &self,
+        artifact: &Artifact,
+        guard: &Guard,
+        observed: &mut Observed,
+    ) -> Option<Patterns> {
+        let found = named_pattern(self.workflow, guard, &observed.facts.artifacts);
+        let refused = match found {
+            Ok(None) => return None,
+            Ok(Some(text)) => match Patterns::new([text.as_str()]) {
+                Ok(patterns) => return Some(patterns),
+                Err(error) => format!("`{text}` is no path: {error}"),
+            },
+            Err(why) => why.to_string(),
+        };
+        let message = format!(
+            "which files are `{}` cannot be told, so `{}` counts: {refused}",
+            artifact.name,
+            artifact.paths.first().map_or("", String::as_str)
+        );
+        observed
+            .facts
+            .diagnostics
+            .push(Diagnostic::error(Code::GuardError, message).at(guard_place(self.workflow)));
+        None
+    }
+
+    /// Reads the files of an artifact that others name, or of its first path if they name none.
+    fn take_named(
+        &self,
+        matcher: &Matcher,
+        (index, named): (usize, Option<&Patterns>),
+        entries: &[Entry],
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
+        for entry in entries {
+            let Ok(path) = RepoPath::new(&entry.path) else {
+                continue;
+            };
+            let Some(below) = self.place.name(&path) else {
+                continue;
+            };
+            let mut owners = matcher.artifacts_of(below);
+            let Some((_, pattern)) = owners.find(|(artifact, _)| *artifact == index) else {
+                continue;
+            };
+            let is_meant = match named {
+                Some(named) => named.matches(below),
+                None => pattern == 0,
+            };
+            if !is_meant {
+                continue;
+            }
+            // One that is also another artifact was read already, and may have changed since.
+            let known = observed.files.iter().position(|file| file.path == path);
+            match known {
+                None => self.artifact(&path, below.to_owned(), &[(index, 0)], entry, observed)?,
+                Some(known) => {
+                    let file = observed.files.remove(known);
+                    let bytes = Got::Bytes(file.bytes);
+                    let owners = [(index, 0)];
+                    self.read_as(&path, below.to_owned(), &owners, (entry, bytes), observed)?;
+                    if let Some(again) = observed.files.last_mut() {
+                        again.commit |= file.commit;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Names a report that lies below the directory whose reports are read.
@@ -282,11 +417,24 @@ impl Observer<'_> {
         entry: &Entry,
         observed: &mut Observed,
     ) -> Result<(), Error> {
+        let got = self.get(path, entry)?;
+        self.read_as(path, below, owners, (entry, got), observed)
+    }
+
+    /// Adds what was got of an entry to its artifacts.
+    fn read_as(
+        &self,
+        path: &RepoPath,
+        below: String,
+        owners: &[(usize, usize)],
+        (entry, got): (&Entry, Got),
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
         let artifacts = &self.workflow.artifacts;
         let owned = owners
             .iter()
             .filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
-        match self.get(path, entry)? {
+        match got {
             Got::Nothing => {}
             Got::Problem(problem) => {
                 let commit = owned.clone().any(|(artifact, _)| artifact.commit);
@@ -410,34 +558,11 @@ impl Observer<'_> {
     }
 
     fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
-        let (code, message, hint) = match &entry.kind {
-            EntryKind::File => match self.source.read(path, self.limits.bytes)? {
-                Content::Bytes(bytes) if bytes.starts_with(LFS_POINTER) => (
-                    Code::NotInClone,
-                    "the file is a pointer of Git LFS, and its content is not here".to_owned(),
-                    Hint::run(&["git", "lfs", "pull"]),
-                ),
-                Content::Bytes(bytes) => return Ok(Got::Bytes(bytes)),
-                Content::Missing => return Ok(Got::Nothing),
-                Content::TooLarge(size) => (
-                    Code::TooLarge,
-                    format!(
-                        "the file has {size} bytes; the limit is {} bytes",
-                        self.limits.bytes
-                    ),
-                    SMALLER.into(),
-                ),
-                Content::Absent => (
-                    Code::NotInClone,
-                    "the content of the file is not in this clone".to_owned(),
-                    Hint::run(&["git", "fetch", "--refetch", "--no-filter"]),
-                ),
-                Content::Unreadable(why) => (
-                    Code::NotAFile,
-                    format!("the file cannot be read: {why}"),
-                    "remove it and write the file".into(),
-                ),
-            },
+        let (code, message, hint): (Code, String, Hint) = match &entry.kind {
+            EntryKind::File => {
+                let content = self.source.read(path, self.limits.bytes)?;
+                return Ok(self.of_content(path, content));
+            }
             EntryKind::Symlink => (
                 Code::Symlink,
                 "the path is a symbolic link; git stores the link, not its target".to_owned(),
@@ -457,6 +582,52 @@ impl Observer<'_> {
         };
         let problem = Diagnostic::error(code, message).at(Place::file(path));
         Ok(Got::Problem(problem.hint(hint)))
+    }
+
+    /// The bytes of a regular file, or why there are none.
+    fn of_content(&self, path: &RepoPath, content: Content) -> Got {
+        let (code, message, hint): (Code, String, Hint) = match content {
+            Content::Bytes(bytes) if bytes.starts_with(LFS_POINTER) => (
+                Code::NotInClone,
+                "the file is a pointer of Git LFS, and its content is not here".to_owned(),
+                Hint::run(&["git", "lfs", "pull"]),
+            ),
+            Content::Bytes(bytes) => return Got::Bytes(bytes),
+            Content::Missing => return Got::Nothing,
+            Content::TooLarge(size) => (
+                Code::TooLarge,
+                format!(
+                    "the file has {size} bytes; the limit is {} bytes",
+                    self.limits.bytes
+                ),
+                SMALLER.into(),
+            ),
+            Content::Absent => (
+                Code::NotInClone,
+                "the content of the file is not in this clone".to_owned(),
+                Hint::run(&["git", "fetch", "--refetch", "--no-filter"]),
+            ),
+            Content::Unreadable(why) => (
+                Code::NotAFile,
+                format!("the file cannot be read: {why}"),
+                "remove it and write the file".into(),
+            ),
+        };
+        let problem = Diagnostic::error(code, message).at(Place::file(path));
+        Got::Problem(problem.hint(hint))
+    }
+}
+
+/// Whether the paths of an artifact alone say which files are its own.
+fn is_plain(artifact: &Artifact) -> bool {
+    artifact.named_by.is_none()
+}
+
+/// The place of a workflow's document.
+fn guard_place(workflow: &Workflow) -> Place {
+    Place {
+        path: workflow.path.clone(),
+        ..Place::default()
     }
 }
 

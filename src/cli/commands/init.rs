@@ -14,7 +14,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use commit_hint::commit_command;
 use files::{SetupFiles, SetupOutcome};
 use orch_base::{Code, Diagnostic, Hint, WorkflowName};
-use orch_core::config;
+use orch_core::config::{self, USUAL_PLACES, UsualPlace};
 use orch_core::workflow::Workflow;
 use orch_engine::apply::DRIVER;
 use orch_engine::survey::Workspace;
@@ -41,7 +41,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
     /// The workflow of the tasks; default: `global-state-machine`. The tasks of `openspec`, `spec-kit` and
-    /// `backlog` live where the tools of these names keep them.
+    /// `backlog` live where the tools of these names keep them. Where these tools are in use, their roots are proposed
+    /// in `orch.toml`.
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
     /// Do not write `system/`; use the workflow, schemas and agent instructions built into the binary.
@@ -145,15 +146,23 @@ fn set_up(
     context: &Context,
     ui: &Ui,
 ) -> Result<SetupHints, Failure> {
+    let found: Vec<UsualPlace> = USUAL_PLACES
+        .into_iter()
+        .filter(|place| made.has(place.directory))
+        .collect();
     match &args.workflow {
-        None => made.file(config::FILE, config::template())?,
+        None => made.file(
+            config::FILE,
+            &config::with_proposals(config::template(), &found),
+        )?,
         Some(name) => {
             let name = chosen(&workspace, name)?;
-            made.file(config::FILE, &config::template_for(&name))?;
+            made.file(config::FILE, &config::template_for(&name, &found))?;
             workspace = context.workspace(ui)?;
             has_root_for(&workspace, &name)?;
         }
     }
+    propose_roots(&workspace, &found, made);
     let bases: Vec<String> = workspace
         .settings()
         .config()
@@ -194,6 +203,27 @@ fn set_up(
         },
         has_driver,
     })
+}
+
+/// Notes the places of other tools' tasks that no root names.
+fn propose_roots(workspace: &Workspace, found: &[UsualPlace], made: &mut SetupFiles) {
+    let roots = &workspace.settings().config().roots;
+    for place in found {
+        let is_root = roots.iter().any(|root| {
+            root.path.to_string() == place.path || root.workflow.as_str() == place.workflow
+        });
+        if is_root {
+            continue;
+        }
+        let message = format!(
+            "{}/ is here, and no root of {} names its tasks",
+            place.directory,
+            config::FILE
+        );
+        let hint = format!("to have them in orch too, add: {}", place.root().join("; "));
+        made.findings
+            .push(Diagnostic::note(Code::RootProposed, message).hint(hint));
+    }
 }
 
 /// Changes the git configuration of this clone as far as asked to. Returns whether it has the merge driver now.

@@ -48,7 +48,7 @@ fn events_that_an_older_orch_drops_are_named_with_the_commit_that_has_them() {
     world
         .orch(&["doctor"])
         .succeeds()
-        .says("1 task; 1 log of version 1 and 3");
+        .says("1 task; 1 log of version 1 and 4");
     tell_lines(&world, &first);
     world
         .orch(&["check"])

@@ -648,7 +648,7 @@ fn the_shipped_backlog_workflow_understands_an_existing_tree_of_task_files() {
     world
         .orch(&["explain", "back-2"])
         .succeeds()
-        .says("the status is Done, and boxes are open");
+        .says("the status is the final one, and boxes are open");
     // Boxes outside the criteria do not count, and a task may be put back.
     backlog_task(
         &world,

@@ -405,6 +405,17 @@ fn texts(format: Format) -> Vec<String> {
             "no patch\n",
         ],
         Format::Json => &["{}", "[]", "3", "null", "\"x\"", "{\"files\": 3}"],
+        Format::Yaml => &[
+            "schema: spec-driven\n",
+            "{schema: quick, skip_specs: true}\n",
+            "{schema: quick, skip_specs: false}\n",
+            "artifacts: [{id: tasks, generates: a.md}]\n",
+            "{artifacts: [], apply: {tracks: b.md}}\n",
+            "{artifacts: [], apply: {tracks: ~}}\n",
+            "{statuses: [A, B], default_status: A}\n",
+            "{statuses: [], default_status: ~}\n",
+            "statuses: [A]\n",
+        ],
         _ => &["x\n", "a\nb\n"],
     };
     texts.iter().map(|text| (*text).to_owned()).collect()
@@ -434,7 +445,7 @@ fn readable(artifact: &Artifact) -> Arc<Vec<Value>> {
 
 /// Whether an artifact may have several files.
 fn is_set(artifact: &Artifact) -> bool {
-    artifact.paths.iter().any(|path| path.contains(['*', '{']))
+    artifact.is_glob()
 }
 
 /// What is observed of one artifact.
@@ -990,7 +1001,8 @@ fn a_status_of_backlog_is_a_word_or_missing_or_no_status() {
                     is_set: true,
                     ..Seen::default()
                 };
-                let values = Map::from_iter([(item.name.to_string(), seen.given())]);
+                let settings = ("settings".to_owned(), Seen::default().given());
+                let values = Map::from_iter([(item.name.to_string(), seen.given()), settings]);
                 let scope = TestScope {
                     workflow: backlog,
                     values,

@@ -461,7 +461,7 @@ codes! {
         "Review the lines that the finding names. With `--strict`, the check exits with 1 until they are reverted or \
          merged into the target.";
     MarkdownLimit = "markdown-limit", Finding,
-        "A Markdown file has too many headings, check boxes, fields or placeholders.",
+        "A Markdown file has too many headings, check boxes, fields, named lines or placeholders.",
         "orch lists at most 10,000 of each.",
         "Split the file. Anything after the limit is not listed, but check boxes are still counted.";
     MergeDriver = "merge-driver", Finding,
@@ -725,6 +725,12 @@ codes! {
         "A run uses a result that was ready before the run began.",
         "An earlier run was cut short after its executor had finished.",
         "Nothing.";
+    RootProposed = "root-proposed", Finding,
+        "Another program keeps tasks here, and no root names them.",
+        "`orch init` found `openspec/`, `.specify/`, `backlog/` or `.backlog/`, and `orch.toml` has no root for the tasks \
+         in it.",
+        "If they are to be tasks of orch too, add the `[[root]]` that the hint shows, or uncomment it in a new \
+         `orch.toml`, and run `orch init` again. Otherwise ignore the note.";
     RulesChanged = "rules-changed", Finding,
         "A range changes rules, settings, a schema or what an agent program runs, and may loosen them.",
         "The two texts alone do not tell whether a guard, the order of rules, a path or a hook now permits more than \

@@ -39,35 +39,109 @@ pub fn template() -> &'static str {
     include_str!("template.toml")
 }
 
-/// Where the tasks of workflows live whose own tools say so: the path and the exclusions of the root.
-const USUAL_PLACES: [(&str, &str, &str); 3] = [
-    (
-        "openspec",
-        "openspec/changes/*",
-        "exclude = [\"openspec/changes/archive\"]",
-    ),
-    ("spec-kit", "specs/*", "#exclude = []"),
-    ("backlog", "backlog/tasks/* - {title}.md", "#exclude = []"),
+/// Where the tasks of a workflow live whose own tool says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsualPlace {
+    /// The name of the workflow.
+    pub workflow: &'static str,
+    /// The directory that its tool makes.
+    pub directory: &'static str,
+    /// The path of the root.
+    pub path: &'static str,
+    exclude: Option<&'static str>,
+}
+
+/// The places of all such workflows; the first of each is the usual one.
+pub const USUAL_PLACES: [UsualPlace; 4] = [
+    UsualPlace {
+        workflow: "openspec",
+        directory: "openspec",
+        path: "openspec/changes/*",
+        exclude: Some("openspec/changes/archive"),
+    },
+    UsualPlace {
+        workflow: "spec-kit",
+        directory: ".specify",
+        path: "specs/*",
+        exclude: None,
+    },
+    UsualPlace {
+        workflow: "backlog",
+        directory: "backlog",
+        path: "backlog/tasks/* - {title}.md",
+        exclude: None,
+    },
+    UsualPlace {
+        workflow: "backlog",
+        directory: ".backlog",
+        path: ".backlog/tasks/* - {title}.md",
+        exclude: None,
+    },
 ];
 
-/// The same text with a root for the tasks of a workflow, in the place where these usually live.
+impl UsualPlace {
+    /// The lines of a `[[root]]` for it.
+    #[must_use]
+    pub fn root(&self) -> Vec<String> {
+        let mut lines = vec![
+            "[[root]]".to_owned(),
+            format!("path = \"{}\"", self.path),
+            format!("workflow = \"{}\"", self.workflow),
+        ];
+        if let Some(exclude) = self.exclude {
+            lines.push(format!("exclude = [\"{exclude}\"]"));
+        }
+        lines
+    }
+}
+
+/// The same text with a root for the tasks of a workflow, in the place where these usually live. `found` are the places
+/// of which the repository has the directory.
 #[must_use]
-pub fn template_for(workflow: &WorkflowName) -> String {
-    let usual = USUAL_PLACES
-        .into_iter()
-        .find(|(name, ..)| *name == workflow.as_str());
-    let (_, path, exclude) = usual.unwrap_or(("", "tasks/**", "#exclude = []"));
+pub fn template_for(workflow: &WorkflowName, found: &[UsualPlace]) -> String {
+    let usual = found
+        .iter()
+        .chain(&USUAL_PLACES)
+        .find(|place| place.workflow == workflow.as_str());
+    let path = usual.map_or("tasks/**", |place| place.path);
+    let exclude = match usual.and_then(|place| place.exclude) {
+        Some(exclude) => format!("exclude = [\"{exclude}\"]"),
+        None => "#exclude = []".to_owned(),
+    };
     let own = [
         ("path = \"tasks/**\"", format!("path = \"{path}\"")),
         (
             "workflow = \"global-state-machine\"",
             format!("workflow = \"{workflow}\""),
         ),
-        ("#exclude = []", exclude.to_owned()),
+        ("#exclude = []", exclude),
     ];
-    own.iter().fold(template().to_owned(), |text, (line, own)| {
+    let text = own.iter().fold(template().to_owned(), |text, (line, own)| {
         text.replacen(line, own, 1)
-    })
+    });
+    let others: Vec<UsualPlace> = found
+        .iter()
+        .filter(|place| place.path != path)
+        .copied()
+        .collect();
+    with_proposals(&text, &others)
+}
+
+/// The text with a root, commented out, for each of these places.
+#[must_use]
+pub fn with_proposals(text: &str, found: &[UsualPlace]) -> String {
+    let mut proposals = String::new();
+    for place in found {
+        proposals.push_str(&format!(
+            "# {}/ is here. To have its tasks in orch too, uncomment:\n",
+            place.directory
+        ));
+        for line in place.root() {
+            proposals.push_str(&format!("#{line}\n"));
+        }
+        proposals.push('\n');
+    }
+    text.replacen("\n[git]\n", &format!("\n{proposals}[git]\n"), 1)
 }
 
 /// The contents of `orch.toml`.
@@ -335,14 +409,17 @@ mod tests {
     #[test]
     fn a_template_has_a_root_where_the_tasks_of_its_workflow_live() {
         let named = |name: &str| WorkflowName::new(name).expect("valid");
-        assert_eq!(template_for(&named("global-state-machine")), template());
+        assert_eq!(
+            template_for(&named("global-state-machine"), &[]),
+            template()
+        );
         for (name, task) in [
             ("skill-tuning", "tasks/a"),
             ("openspec", "openspec/changes/a"),
             ("spec-kit", "specs/a"),
             ("article", "tasks/a"),
         ] {
-            let (config, findings) = parse(&template_for(&named(name)), FILE);
+            let (config, findings) = parse(&template_for(&named(name), &[]), FILE);
             assert!(findings.is_empty(), "{findings:?}");
             let directory = RepoPath::new(task).expect("a path");
             let (root, id) = config
@@ -357,13 +434,41 @@ mod tests {
                 (name, "a")
             );
         }
-        let (config, _) = parse(&template_for(&named("openspec")), FILE);
+        let (config, _) = parse(&template_for(&named("openspec"), &[]), FILE);
         assert!(
             config
                 .roots
                 .match_directory(&RepoPath::new("openspec/changes/archive").expect("a path"))
                 .is_none()
         );
+    }
+
+    #[test]
+    fn roots_are_proposed_where_other_tools_keep_their_tasks() {
+        let text = with_proposals(template(), &USUAL_PLACES);
+        assert_eq!(
+            parse(&text, FILE),
+            (Config::default(), Vec::new()),
+            "{text}"
+        );
+        for place in USUAL_PLACES {
+            let commented = place.root().join("\n#");
+            let root = format!("#{commented}\n");
+            assert!(text.contains(&root), "{text}");
+            let taken = text.replacen(&root, &format!("{}\n", place.root().join("\n")), 1);
+            let (config, findings) = parse(&taken, FILE);
+            assert_eq!(findings, Vec::new(), "{taken}");
+            let paths: Vec<String> = config
+                .roots
+                .iter()
+                .map(|root| root.path.to_string())
+                .collect();
+            assert_eq!(paths, ["tasks/**", place.path]);
+        }
+        let backlog = WorkflowName::new("backlog").expect("valid");
+        let (config, _) = parse(&template_for(&backlog, &USUAL_PLACES[3..]), FILE);
+        let root = config.roots.iter().next().expect("a root");
+        assert_eq!(root.path.to_string(), USUAL_PLACES[3].path);
     }
 
     #[test]

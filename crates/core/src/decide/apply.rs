@@ -10,7 +10,7 @@ use super::{
     HistoryEntry, Kind, Lapsed, NamedVersion, NotedFile, NotedFiles, OtherTask, Performance,
     RecordVersion, RunRecord, State, Transition, Verified, WorkflowRef,
 };
-use crate::workflow::{Artifact, Workflow};
+use crate::workflow::{Artifact, Workflow, is_repository_name};
 use orch_base::{ArtifactName, Digest, PhaseId, Timestamp};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,7 +171,9 @@ pub fn apply(
     keep_writers(workflow, facts, &writers, &mut next);
     let files = match stamp.version {
         RecordVersion::First => NotedFiles::new(),
-        RecordVersion::Second | RecordVersion::Third => noted_files(facts, &writers, &early),
+        RecordVersion::Second | RecordVersion::Third | RecordVersion::Fourth => {
+            noted_files(facts, &writers, &early)
+        }
     };
     let inputs = if sees_files {
         facts.inputs.digest
@@ -685,7 +687,7 @@ impl Stepping<'_> {
         };
         match self.version {
             RecordVersion::First => seen.derived.digest.into_iter().collect(),
-            RecordVersion::Second | RecordVersion::Third => {
+            RecordVersion::Second | RecordVersion::Third | RecordVersion::Fourth => {
                 seen.files.iter().filter_map(|file| file.digest).collect()
             }
         }
@@ -790,7 +792,9 @@ fn noted_files(
             let new = writers.iter().find(|new| {
                 new.artifact == *artifact && new.path == file.path && new.is_tree == file.is_tree
             });
-            if !early && new.is_none() {
+            // Which files of the repository a step saw, its commit does not tell after a rebase.
+            let is_of_repository = is_repository_name(&file.path);
+            if !early && new.is_none() && !is_of_repository {
                 continue;
             }
             let mut note = NotedFile {

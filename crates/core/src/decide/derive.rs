@@ -66,7 +66,7 @@ pub(super) fn look<'f>(
     for (seen, artifact) in all.iter_mut().zip(&workflow.artifacts) {
         match facts.version {
             RecordVersion::First => count_together(workflow, state, &present, seen),
-            RecordVersion::Second | RecordVersion::Third => {
+            RecordVersion::Second | RecordVersion::Third | RecordVersion::Fourth => {
                 let standings = Standings {
                     workflow,
                     state,
@@ -209,7 +209,7 @@ fn select<'f>(
         .map(Vec::as_slice)
         .unwrap_or_default();
     let mut groups = Vec::new();
-    for pattern in 0..=artifact.paths.len() {
+    for pattern in 0..=artifact.pattern_count() {
         let mut group: Vec<&FileFact> = observed
             .iter()
             .filter(|file| file.pattern == pattern)
@@ -392,7 +392,7 @@ fn is_unspent(
         RecordVersion::First => {
             digest_of(files).is_none_or(|digest| !is_spent(workflow, state, name, digest))
         }
-        RecordVersion::Second | RecordVersion::Third => {
+        RecordVersion::Second | RecordVersion::Third | RecordVersion::Fourth => {
             let is_one_unspent = files.iter().any(|file| {
                 file.digest
                     .is_none_or(|digest| !is_spent(workflow, state, name, digest))

@@ -110,6 +110,7 @@ pub use run::{
     RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
     Tick, Usage, Work, Worker, fingerprint, next,
 };
+pub use scope::named_pattern;
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{

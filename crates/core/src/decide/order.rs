@@ -242,7 +242,7 @@ pub fn confirm(
     transition.evidence = evaluation.evidence(std::slice::from_ref(&derived.name));
     let confirmed = match facts.version {
         RecordVersion::First => vec![digest],
-        RecordVersion::Second | RecordVersion::Third => {
+        RecordVersion::Second | RecordVersion::Third | RecordVersion::Fourth => {
             let files = one
                 .excluded
                 .iter()

@@ -5,12 +5,13 @@ use super::evaluation::Evaluation;
 use super::state_document::document;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
-use crate::workflow::{APPROVALS, Workflow};
+use crate::workflow::{APPROVALS, Guard, Workflow};
 use orch_base::pointer::child;
-use orch_base::{ActionName, PhaseId, Reason};
+use orch_base::{ActionName, ArtifactName, PhaseId, Reason};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 /// The scope of one decision.
 pub(super) struct TaskScope<'a> {
@@ -288,6 +289,81 @@ fn most_kept(workflow: &Workflow) -> u64 {
     let named = facts.sum::<usize>() + workflow.defines.len();
     let share = MOST_KEPT / u64::try_from(named).unwrap_or(u64::MAX).max(4);
     share.max(LEAST_OF_ONE)
+}
+
+/// Which files of an artifact count according to its `named_by`: a path or a glob; `None` where it names nothing. Returns
+/// the reason if the expression cannot be evaluated.
+pub fn named_pattern(
+    workflow: &Workflow,
+    guard: &Guard,
+    artifacts: &BTreeMap<ArtifactName, Vec<FileFact>>,
+) -> Result<Option<String>, Reason> {
+    let scope = NamingScope {
+        workflow,
+        artifacts,
+        defines: vec![OnceCell::new(); workflow.defines.len()],
+    };
+    match guard.value(&scope)? {
+        Value::String(text) if !text.is_empty() => Ok(Some(text)),
+        Value::Null | Value::String(_) => Ok(None),
+        other => Err(Reason::from(format!(
+            "`named_by` yields a path, not {other}"
+        ))),
+    }
+}
+
+/// What the expression of a `named_by` sees: the files of the other artifacts, by the names of these, and named
+/// expressions over them.
+struct NamingScope<'a> {
+    workflow: &'a Workflow,
+    defines: Vec<OnceCell<Result<Value, Reason>>>,
+    artifacts: &'a BTreeMap<ArtifactName, Vec<FileFact>>,
+}
+
+impl Scope for NamingScope<'_> {
+    fn look_up(&self, path: &[String]) -> Lookup<'_> {
+        let Some((name, rest)) = path.split_first() else {
+            return Lookup::Missing { depth: 0 };
+        };
+        let found = self
+            .artifacts
+            .iter()
+            .find(|(artifact, _)| artifact.as_str() == name);
+        let Some((_, files)) = found else {
+            let mut defines = self.workflow.defines.iter();
+            let Some(index) = defines.position(|(define, _)| define == name) else {
+                return Lookup::Missing { depth: 0 };
+            };
+            let value =
+                self.defines[index].get_or_init(|| self.workflow.defines[index].1.value(self));
+            return match value {
+                Ok(value) => follow(value, path, 1),
+                Err(message) => Lookup::Failed(message.clone().into()),
+            };
+        };
+        let is_valid = !files.is_empty() && files.iter().all(FileFact::is_valid);
+        let only = match files.as_slice() {
+            [only] => only.data.as_deref(),
+            _ => None,
+        };
+        match rest.first().map(String::as_str) {
+            Some("present") => owned(Value::from(!files.is_empty()), path, 2),
+            Some("valid" | "ready") => owned(Value::from(is_valid), path, 2),
+            Some("count") => owned(Value::from(files.len()), path, 2),
+            Some("data") => follow(only.unwrap_or(&Value::Null), path, 2),
+            Some("all") => owned(files.iter().map(file_value).collect(), path, 2),
+            Some("path") => {
+                let first = files.first();
+                let first = first.map_or(Value::Null, |file| Value::from(file.path.as_str()));
+                owned(first, path, 2)
+            }
+            _ => Lookup::Missing { depth: 1 },
+        }
+    }
+
+    fn most_kept(&self) -> u64 {
+        most_kept(self.workflow)
+    }
 }
 
 /// The file among those of an artifact in which the value at a path lies, and where in it, in words.

@@ -1,10 +1,10 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::{
-    CodeBase, Detail, Holder, Kind, Mode, NotedFiles, Original, OtherTask, RecordVersion,
-    Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
+    CodeBase, Detail, Holder, Kind, Mode, NotedFile, NotedFiles, Original, OtherTask,
+    RecordVersion, Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
 };
-use crate::workflow::Workflow;
+use crate::workflow::{Workflow, is_repository_name};
 use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, ObjectFormat, PhaseId, TaskId,
     Timestamp, VerificationName, WorkflowName, words,
@@ -334,7 +334,8 @@ impl HistoryEntry {
     #[must_use]
     pub fn named_files(&self) -> Vec<(String, String)> {
         let mut files = self.evidence.clone();
-        for noted in self.files.values().flatten().filter(|noted| noted.early) {
+        let is_needed = |noted: &&NotedFile| noted.early || is_repository_name(&noted.path);
+        for noted in self.files.values().flatten().filter(is_needed) {
             if files.iter().all(|(path, _)| *path != noted.path) {
                 files.push((noted.path.clone(), noted.digest.to_string()));
             }

@@ -14,13 +14,16 @@ pub enum RecordVersion {
     /// Files are judged one by one, and a report that was there before what it judges does not count.
     Second,
     /// A patch is read as `git apply` reads it, whatever options it was written with.
-    #[default]
     Third,
+    /// Markdown is read as its neighbours read it: front matter, plain fields, the form of headings. Files of the
+    /// repository and files that another file names are read.
+    #[default]
+    Fourth,
 }
 
 impl RecordVersion {
     /// The version of the events that this program records.
-    pub const CURRENT: Self = Self::Third;
+    pub const CURRENT: Self = Self::Fourth;
 
     /// The number that an event carries.
     #[must_use]
@@ -29,13 +32,14 @@ impl RecordVersion {
             Self::First => 1,
             Self::Second => 2,
             Self::Third => 3,
+            Self::Fourth => 4,
         }
     }
 
     /// The version with this number; `None` if this program does not know it.
     #[must_use]
     pub fn numbered(number: u64) -> Option<Self> {
-        [Self::First, Self::Second, Self::Third]
+        [Self::First, Self::Second, Self::Third, Self::Fourth]
             .into_iter()
             .find(|version| version.number() == number)
     }
@@ -45,7 +49,7 @@ impl RecordVersion {
     pub fn history_window(self) -> usize {
         match self {
             Self::First => 10,
-            Self::Second | Self::Third => 3,
+            Self::Second | Self::Third | Self::Fourth => 3,
         }
     }
 

@@ -119,7 +119,7 @@ fn a_line_is_read_back_as_it_was_written() {
     let (text, _) = steps(&State::default(), 3, 100);
     for line in text.lines() {
         assert!(
-            line.starts_with("{\"id\":\"") && line[47..].starts_with("\",\"v\":3,\"after\":["),
+            line.starts_with("{\"id\":\"") && line[47..].starts_with("\",\"v\":4,\"after\":["),
             "{line}"
         );
         let event = LogEvent::read(line).expect("an event");
@@ -196,7 +196,7 @@ fn every_fault_is_reported_with_its_line() {
     for (text, line, code) in [
         (twice("\"after\":[]"), 2, "log-invalid"),
         (twice("\"more\":1"), 2, "log-newer"),
-        (instead("\"v\":3", "\"v\":4"), 2, "log-newer"),
+        (instead("\"v\":4", "\"v\":5"), 2, "log-newer"),
         (
             instead("\"kind\":\"advance\"", "\"kind\":\"leap\""),
             2,
@@ -212,7 +212,7 @@ fn every_fault_is_reported_with_its_line() {
         ),
         // The first version passes over what it does not know.
         (
-            instead("\"v\":3,", "").replace(",\"seq\":2", ",\"more\":1,\"seq\":2"),
+            instead("\"v\":4,", "").replace(",\"seq\":2", ",\"more\":1,\"seq\":2"),
             2,
             "log-changed",
         ),
@@ -234,7 +234,7 @@ fn every_fault_is_reported_with_its_line() {
             2,
             "log-inconsistent",
         ),
-        (instead("\"v\":3,", ""), 2, "log-inconsistent"),
+        (instead("\"v\":4,", ""), 2, "log-inconsistent"),
         (format!("<<<<<<< HEAD\n{text}"), 1, "conflict-markers"),
     ] {
         let (_, faults) = EventLog::parse(text.as_bytes());

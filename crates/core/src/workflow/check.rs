@@ -194,7 +194,8 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
             .phases
             .iter()
             .any(|phase| phase.reads.contains(&artifact.name));
-        if !is_shown && workflow.producers(&artifact.name).next().is_none() {
+        let is_work = artifact.repository.is_none();
+        if is_work && !is_shown && workflow.producers(&artifact.name).next().is_none() {
             let message = format!(
                 "no phase produces artifact `{}`, so it is never used up",
                 artifact.name

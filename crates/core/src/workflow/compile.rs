@@ -4,7 +4,8 @@ use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
     Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence,
-    Owner, Phase, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
+    Owner, Phase, RepositoryFiles, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
+    is_pattern,
 };
 use crate::Spanned;
 use orch_base::{
@@ -94,11 +95,6 @@ pub fn artifact_paths(document: &Document) -> Vec<ArtifactPaths> {
         });
     }
     found
-}
-
-/// Whether a path has a wildcard.
-fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?', '[', '{'])
 }
 
 fn compile_guards(
@@ -261,6 +257,11 @@ impl Compiler<'_> {
             .iter_mut()
             .map(|artifact| std::mem::take(&mut artifact.judges))
             .collect();
+        let namings: Vec<Text> = raw
+            .artifacts
+            .iter()
+            .filter_map(|artifact| artifact.named_by.clone())
+            .collect();
         let read: Vec<Option<Artifact>> = raw
             .artifacts
             .into_iter()
@@ -319,7 +320,7 @@ impl Compiler<'_> {
             .system
             .format()
             .blob(with_line_feeds(&self.document.text).as_bytes());
-        Some(Workflow {
+        let workflow = Workflow {
             digest: digest(document_digest, &artifacts, schema.as_ref()),
             document_digest,
             aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
@@ -357,13 +358,15 @@ impl Compiler<'_> {
                     .map(|(name, value)| (name.value, value))
                     .collect(),
             },
-        })
+        };
+        self.check_namings(&workflow, &namings);
+        Some(workflow)
     }
 
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
-        if raw.paths.is_empty() && raw.tree.is_none() {
+        if raw.paths.is_empty() && raw.tree.is_none() && raw.root_paths.is_none() {
             let message = format!(
-                "artifact `{}` has neither `path` nor `tree`",
+                "artifact `{}` has none of `path`, `tree` and `root_path`",
                 raw.name.value
             );
             self.problem(
@@ -372,6 +375,10 @@ impl Compiler<'_> {
             );
         }
         let tree = raw.tree.as_ref().and_then(|texts| self.tree(texts, &raw));
+        let repository = raw
+            .root_paths
+            .as_ref()
+            .and_then(|texts| self.repository_files(texts, &raw));
         for path in &raw.paths {
             if let Some(reason) = bad_path(&path.value) {
                 self.problem(
@@ -388,7 +395,9 @@ impl Compiler<'_> {
             }),
             None => raw
                 .paths
-                .first()
+                .iter()
+                .chain(raw.root_paths.iter().flatten())
+                .next()
                 .map_or(Format::Text, |path| Format::of_path(&path.value)),
         };
         let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
@@ -417,6 +426,10 @@ impl Compiler<'_> {
             });
             facts.push((fact.value.clone(), guard));
         }
+        let named_by = raw
+            .named_by
+            .as_ref()
+            .and_then(|text| self.naming(text, &raw));
         let schema = raw.schema.as_ref().and_then(|text| self.schema(text));
         let paths: Vec<String> = raw.paths.into_iter().map(|path| path.value).collect();
         if let Some(text) = &raw.new_path
@@ -437,6 +450,8 @@ impl Compiler<'_> {
             paths,
             new_path: raw.new_path.map(|path| path.value),
             tree,
+            repository,
+            named_by,
             format,
             schema,
             facts,
@@ -512,6 +527,101 @@ impl Compiler<'_> {
             return None;
         }
         found
+    }
+
+    /// The files of the repository that an artifact consists of. Reports keys that make no sense for files which are no
+    /// work of the task.
+    fn repository_files(&mut self, texts: &[Text], raw: &RawArtifact) -> Option<RepositoryFiles> {
+        let for_work = [
+            ("path", raw.paths.first()),
+            ("tree", raw.tree.iter().flatten().next()),
+            ("new_path", raw.new_path.as_ref()),
+            ("named_by", raw.named_by.as_ref()),
+            ("judges", raw.judges.first()),
+            ("example", raw.example.as_ref()),
+            ("complete", raw.complete.as_ref()),
+        ];
+        for (key, text) in for_work {
+            let Some(text) = text else { continue };
+            let message = format!(
+                "`{key}` is for work of the task, but `root_path` of artifact `{}` names files of the repository",
+                raw.name.value
+            );
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
+        }
+        if raw.filled || !raw.commit || texts.is_empty() {
+            let message = format!(
+                "`root_path` of artifact `{}` names files, and goes with neither `filled` nor `commit`",
+                raw.name.value
+            );
+            self.problem(
+                &raw.name.span,
+                Diagnostic::error(Code::WorkflowValue, message),
+            );
+            return None;
+        }
+        self.twice(texts.iter());
+        match RepositoryFiles::new(texts.iter().map(|text| text.value.clone()).collect()) {
+            Ok(files) => Some(files),
+            Err((index, why)) => {
+                let hint = "write a path from the root of the repository, such as `docs/settings.yaml` or `docs/*/settings.yaml`";
+                let message = format!("`root_path` {why}");
+                let finding = Diagnostic::error(Code::WorkflowValue, message).hint(hint);
+                self.problem(&texts.get(index)?.span, finding);
+                None
+            }
+        }
+    }
+
+    /// The expression that says which files of an artifact count.
+    fn naming(&mut self, text: &Text, raw: &RawArtifact) -> Option<Guard> {
+        if raw.paths.len() < 2 {
+            let message = format!(
+                "`named_by` chooses among several paths, and artifact `{}` has one",
+                raw.name.value
+            );
+            let hint = "list in `path` the file that counts by default, and then what may be named instead, such as `**/*.md`";
+            self.problem(
+                &text.span,
+                Diagnostic::error(Code::WorkflowValue, message).hint(hint),
+            );
+            return None;
+        }
+        // What it reads is checked once the named expressions are known.
+        Some(self.guard(text, |_, _| {}))
+    }
+
+    /// Reports what expressions of `named_by` may not read: they see files of artifacts that have none themselves.
+    fn check_namings(&mut self, workflow: &Workflow, namings: &[Text]) {
+        if self.is_checked {
+            return;
+        }
+        let plain = workflow
+            .artifacts
+            .iter()
+            .filter(|artifact| artifact.named_by.is_none());
+        let plain: Vec<&str> = plain.map(|artifact| artifact.name.as_str()).collect();
+        let guards = workflow
+            .artifacts
+            .iter()
+            .filter_map(|artifact| artifact.named_by.as_ref());
+        for (guard, text) in guards.zip(namings) {
+            for chain in workflow.reads(guard) {
+                if !plain.contains(&chain[0].as_str()) {
+                    let root = Text {
+                        value: chain[0].clone(),
+                        span: text.span.clone(),
+                    };
+                    let known = plain.iter().copied();
+                    self.unknown(
+                        &root,
+                        Code::GuardUnknownName,
+                        "artifact without `named_by`",
+                        known,
+                    );
+                }
+            }
+        }
     }
 
     /// The part of a commit's tree that an artifact consists of. Reports patterns that would require walking
@@ -591,6 +701,7 @@ impl Compiler<'_> {
         self.twice(raw.produces.iter().chain(&raw.may_produce));
         let produces = self.artifact_names(&raw.produces, artifacts);
         let optional = self.artifact_names(&raw.may_produce, artifacts);
+        self.no_repository_files(raw, artifacts);
         let touches = self.touches(&raw.touches);
         let requires = self.required_files(&raw.requires);
         let not_by = self.not_by(raw, artifacts);
@@ -631,6 +742,33 @@ impl Compiler<'_> {
                 teams: asked.teams.iter().map(|team| team.value.clone()).collect(),
             }),
         })
+    }
+
+    /// Reports artifacts of which a phase says that they are work of the task, and which are files of the repository.
+    fn no_repository_files(&mut self, raw: &RawPhase, artifacts: &[Artifact]) {
+        let lists = [
+            &raw.needs,
+            &raw.produces,
+            &raw.may_produce,
+            &raw.not_by,
+            &raw.undoes,
+        ];
+        for text in lists.into_iter().flatten() {
+            let is_repository = |artifact: &Artifact| {
+                artifact.repository.is_some() && artifact.name.as_str() == text.value
+            };
+            if artifacts.iter().any(is_repository) {
+                let message = format!(
+                    "`{}` is a file of the repository (`root_path`), not work of the task",
+                    text.value
+                );
+                let hint = "name it in `reads`, or ask for it in a rule";
+                self.problem(
+                    &text.span,
+                    Diagnostic::error(Code::WorkflowValue, message).hint(hint),
+                );
+            }
+        }
     }
 
     /// The artifacts whose writers may not give the verdict of a phase. Reports a phase that gives none.

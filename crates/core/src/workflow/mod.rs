@@ -14,6 +14,7 @@ mod loosened;
 mod names;
 mod place;
 mod raw;
+mod repository_files;
 mod rule;
 mod schema_field;
 mod system;
@@ -27,6 +28,7 @@ pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, Types};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
+pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
 pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
@@ -120,6 +122,11 @@ pub struct Artifact {
     pub new_path: Option<String>,
     /// The committed code that takes the place of files; it has the lowest precedence.
     pub tree: Option<TreeScope>,
+    /// The files of the repository outside of tasks that the artifact consists of, in place of `paths`.
+    pub repository: Option<RepositoryFiles>,
+    /// The expression over other artifacts that yields which of its files count: a path or a glob below the task's
+    /// directory. Where it yields null, those of the first of `paths` do.
+    pub named_by: Option<Guard>,
     /// The format of the bytes.
     pub format: Format,
     /// The schema that validates the data.
@@ -149,6 +156,11 @@ pub enum Completion {
     Quiet(Period),
     /// Once the file with this path below the task's directory is there.
     Marker(String),
+}
+
+/// Whether a path has a wildcard.
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
 }
 
 /// The place in the path of a new file that the writer fills, for example `<capability>`; `None` if there is none.
@@ -700,9 +712,17 @@ impl Artifact {
     /// Whether a path contains a wildcard, so that the artifact may be several files.
     #[must_use]
     pub fn is_glob(&self) -> bool {
+        let of_repository = self.repository.iter().flat_map(RepositoryFiles::patterns);
         self.paths
             .iter()
-            .any(|path| path.contains(['*', '?', '[', '{']))
+            .chain(of_repository)
+            .any(|path| is_pattern(path))
+    }
+
+    /// How many patterns of files it has.
+    #[must_use]
+    pub fn pattern_count(&self) -> usize {
+        self.paths.len() + self.repository.as_ref().map_or(0, |of| of.patterns().len())
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         Code::WorkflowName => "choose a name of letters, digits and underscores",
         Code::WorkflowDuplicate => "choose another name",
         Code::WorkflowMissingKey => {
-            "a rule needs `id`, `from`, one outcome and `because`; an artifact needs `path` or `tree`"
+            "a rule needs `id`, `from`, one outcome and `because`; an artifact needs `path`, `tree` or `root_path`"
         }
         Code::WorkflowOutcome => "keep one of them; write a second rule for the other",
         Code::WorkflowCoveredRule => "put the narrower rule first, or remove it",

@@ -37,6 +37,7 @@ const MARKDOWN: Members = &[
     ("headings.[].level", WHOLE),
     ("headings.[].text", TEXT),
     ("headings.[].line", WHOLE),
+    ("headings.[].form", TEXT),
     ("boxes", MAP),
     ("boxes.total", WHOLE),
     ("boxes.done", WHOLE),
@@ -52,6 +53,10 @@ const MARKDOWN: Members = &[
     ("words", WHOLE),
     ("fields", MAP),
     ("fields.*", TEXT),
+    ("named_lines", MAP),
+    ("named_lines.*", TEXT),
+    ("section_names", MAP),
+    ("section_names.*", TEXT),
     ("placeholders", LIST),
     ("placeholders.[]", MAP),
     ("placeholders.[].kind", TEXT),
@@ -61,6 +66,7 @@ const MARKDOWN: Members = &[
     ("sections.*", MAP),
     ("sections.*.level", WHOLE),
     ("sections.*.line", WHOLE),
+    ("sections.*.form", TEXT),
     ("sections.*.text", TEXT),
     ("sections.*.lead", TEXT),
     ("sections.*.within", TEXT.or(NULL)),
@@ -81,6 +87,8 @@ const MARKDOWN: Members = &[
     ("sections.*.boxes.items.[].line", WHOLE),
     ("sections.*.fields", MAP),
     ("sections.*.fields.*", TEXT),
+    ("sections.*.named_lines", MAP),
+    ("sections.*.named_lines.*", TEXT),
 ];
 const JUNIT: Members = &[
     ("tests", WHOLE),
@@ -261,10 +269,15 @@ fn values(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
         .phases
         .iter()
         .flat_map(|phase| phase.substate.iter().chain(&phase.remarks));
+    let naming = workflow
+        .artifacts
+        .iter()
+        .filter_map(|artifact| artifact.named_by.as_ref());
     asks.chain(rules)
         .chain(&workflow.state.rebuild)
         .map(|(_, guard)| guard)
         .chain(shown)
+        .chain(naming)
 }
 
 /// What a schema says of the value at a path.
@@ -364,7 +377,7 @@ impl GuardNames<'_> {
     fn data(&self, index: usize, path: &[&str]) -> Result<Types, NoValue> {
         let artifact = &self.workflow.artifacts[index];
         let by_schema = types_by_schema(artifact.schema.as_ref(), path);
-        let of_format = members(artifact.format).filter(|_| !artifact.paths.is_empty());
+        let of_format = members(artifact.format).filter(|_| artifact.pattern_count() > 0);
         let Some((root, of_format)) = of_format else {
             return Ok(by_schema);
         };

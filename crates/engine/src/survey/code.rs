@@ -11,10 +11,12 @@ use orch_core::config::Roots;
 use orch_core::decide::{
     Facts, FileFact, HistoryEntry, RecordVersion, Recorded, State, is_just_renamed,
 };
-use orch_core::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
+use orch_core::workflow::{
+    Artifact, RepositoryFiles, TreePart, TreeScope, Workflow, is_repository_name, tree_name,
+};
 use orch_files::ObservedLog;
 use orch_git::{CodeCommit, CodePart, Since, Start, Store, TreeSource};
-use orch_read::Observed;
+use orch_read::{Observed, ReadLimits};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -104,10 +106,15 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// The parts of the tree of any commit that the `tree` artifacts of a workflow are made of.
+    /// The parts of the tree of any commit that the artifacts of a workflow are made of that are code or files of the
+    /// repository.
     pub(crate) fn code_parts<'s>(&'s self, workflow: &'s Workflow) -> Vec<CodePart<'s>> {
+        let settings = workflow.artifacts.iter();
+        let settings = settings.filter_map(|artifact| artifact.repository.as_ref());
         trees(workflow)
-            .map(|(_, scope)| self.code_part(scope))
+            .map(|(_, scope)| scope)
+            .chain(settings.map(RepositoryFiles::scope))
+            .map(|scope| self.code_part(scope))
             .collect()
     }
 
@@ -143,9 +150,14 @@ impl Snapshot<'_> {
         (before, entry): (&Recorded, &HistoryEntry),
         claims: &[CodeClaim],
     ) -> Result<(&'l Workflow, Observed, Vec<CodeClaim>), Error> {
-        let version = entry.version;
         let base = entry.base.as_ref();
-        let (workflow, mut observed) = self.observe_by(task, loaded, version)?;
+        let limits = ReadLimits {
+            version: entry.version,
+            ..self.setting.limits()
+        };
+        let (repository, mut untrue) =
+            self.repository_files_noted(&loaded.usable()?.workflow, entry)?;
+        let (workflow, mut observed) = self.observe_within(task, loaded, &repository, &limits)?;
         self.look_at_code(
             task,
             workflow,
@@ -156,7 +168,6 @@ impl Snapshot<'_> {
         if let (true, CodeAt::Commit(_, Some(own))) = (is_own, self.code) {
             name_task(&mut observed, own, task);
         }
-        let mut untrue = Vec::new();
         for one in claims {
             // It is there then, as it was judged.
             observed
@@ -224,6 +235,12 @@ impl Snapshot<'_> {
             use_of,
         } in untrue
         {
+            if *use_of == UseOf::File {
+                return Ok(Some(format!(
+                    "the files of `{artifact}` at that time, with {}, are not those of the parent commit",
+                    digest.short()
+                )));
+            }
             let name = tree_name(artifact.as_str());
             if *use_of != UseOf::Base {
                 let Some(missing) = moved(artifact, *digest) else {
@@ -489,9 +506,20 @@ enum UseOf {
     Base,
     /// The record does not say so, but the step derives from it.
     Guess,
+    /// It is no code but a file of the repository that the step saw.
+    File,
 }
 
 impl CodeClaim {
+    /// The claim that a step saw this file of the repository.
+    pub(super) fn of_file(artifact: ArtifactName, digest: Digest) -> Self {
+        Self {
+            artifact,
+            digest,
+            use_of: UseOf::File,
+        }
+    }
+
     /// Whether the step only notes it as a base for comparisons.
     pub(crate) fn is_base(&self) -> bool {
         self.use_of == UseOf::Base
@@ -543,6 +571,17 @@ fn state_of(recorded: &Recorded) -> Option<&State> {
 
 /// Why the changes of some code cannot be determined in this clone, if so.
 pub(crate) fn code_out_of_reach(facts: &Facts) -> Option<String> {
+    let settings = facts.artifacts.values().flatten();
+    let absent = settings
+        .filter(|file| is_repository_name(&file.path))
+        .find(|file| {
+            file.problems
+                .iter()
+                .any(|found| found.code == Code::NotInClone)
+        });
+    if let Some(file) = absent {
+        return Some(format!("{} is not in this clone", &file.path[1..]));
+    }
     let trees = facts
         .artifacts
         .values()

@@ -27,6 +27,7 @@ mod named;
 mod overview;
 mod reader;
 mod removed_record;
+mod repository_files;
 mod search;
 pub(crate) mod setting;
 mod setup;

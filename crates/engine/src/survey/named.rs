@@ -163,7 +163,7 @@ fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', '{'])
 }
 
-/// The tasks that a pattern or the beginning of an id means. Open tasks come before archived ones: those
+/// The tasks that a pattern, an id in other letters (`BACK-7` for `back-7`) or the beginning of an id means. Open tasks come before archived ones: those
 /// count only if no other is meant, or the name begins with `archive`.
 fn meant_by<'t>(tasks: &'t [TaskRef], name: &str) -> Vec<&'t TaskRef> {
     let patterns = if is_pattern(name) {
@@ -171,6 +171,13 @@ fn meant_by<'t>(tasks: &'t [TaskRef], name: &str) -> Vec<&'t TaskRef> {
     } else {
         None
     };
+    let in_other_letters = tasks
+        .iter()
+        .filter(|task| task.id.as_str().eq_ignore_ascii_case(name))
+        .collect::<Vec<_>>();
+    if let [only] = in_other_letters.as_slice() {
+        return vec![only];
+    }
     let fits = |id: &str| match &patterns {
         Some(patterns) => patterns.matches(id),
         None => !name.is_empty() && id.starts_with(name),
@@ -232,6 +239,9 @@ mod tests {
             })
             .collect();
         for (name, expected) in [
+            ("FIX", "fix"),
+            ("Team/Fix-X", "team/fix-x"),
+            ("Fix-logi", ""),
             ("fix-logi", "fix-login"),
             ("fix-lo", "fix-login fix-logout"),
             ("team", "team/fix-x"),

@@ -157,7 +157,7 @@ impl Sight {
             .workflow()
             .artifacts
             .iter()
-            .any(|artifact| artifact.tree.is_some());
+            .any(|artifact| artifact.tree.is_some() || artifact.repository.is_some());
         has_tree && !self.decision.is_done()
     }
 

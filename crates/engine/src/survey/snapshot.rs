@@ -8,8 +8,7 @@ use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
 use orch_core::decide::{
-    Conflict, ImportFault, Original, RecordVersion, Recorded, State, WHY, import_of,
-    refused_import, rename_side,
+    Conflict, ImportFault, Original, Recorded, State, WHY, import_of, refused_import, rename_side,
 };
 use orch_core::record::{
     EventLog, KnownLog, LogFault, LogPart, LogPeek, RecordReading, StateDefect, StateFault,
@@ -18,7 +17,9 @@ use orch_core::record::{
 use orch_core::workflow::Workflow;
 use orch_files::{Entry, LogEnd, ObservedLog, Source};
 use orch_git::Store;
-use orch_read::{Observed, ReadLimits, ValidationCache, conflict, observe, parse_json};
+use orch_read::{
+    Observed, ReadLimits, RepositoryFile, ValidationCache, conflict, observe, parse_json,
+};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -142,7 +143,8 @@ impl Snapshot<'_> {
                 log_end,
                 ..self.setting.limits()
             };
-            let (_, mut observed) = within.observe_within(task, &loaded, &limits)?;
+            let repository = self.repository_files(workflow)?;
+            let (_, mut observed) = within.observe_within(task, &loaded, &repository, &limits)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
             observed.facts.diagnostics.extend(former_note);
             let recorded = match within.recorded_by_end(task, workflow, &state, &mut observed)? {
@@ -322,28 +324,13 @@ impl Snapshot<'_> {
         Ok(is_same.then_some(Some(held)))
     }
 
-    /// Reads a task's files by a given workflow, as they were read when events of `version` were recorded. Returns an error if the source cannot be read or the
-    /// workflow cannot be used.
-    pub(crate) fn observe_by<'l>(
+    /// Reads a task's files by a given workflow, with these files of the repository. Returns an error if the source
+    /// cannot be read or the workflow cannot be used.
+    pub(super) fn observe_within<'l>(
         &self,
         task: &TaskRef,
         loaded: &'l Loaded,
-        version: RecordVersion,
-    ) -> Result<(&'l Workflow, Observed), Error> {
-        self.observe_within(
-            task,
-            loaded,
-            &ReadLimits {
-                version,
-                ..self.setting.limits()
-            },
-        )
-    }
-
-    fn observe_within<'l>(
-        &self,
-        task: &TaskRef,
-        loaded: &'l Loaded,
+        repository: &[RepositoryFile],
         limits: &ReadLimits,
     ) -> Result<(&'l Workflow, Observed), Error> {
         let UsableWorkflow { workflow, matcher } = &**loaded.usable()?;
@@ -355,6 +342,7 @@ impl Snapshot<'_> {
             self.validations,
             &task.id,
             &task.place,
+            repository,
             limits,
         )?;
         Ok((workflow, observed))

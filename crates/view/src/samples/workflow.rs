@@ -55,6 +55,8 @@ pub fn workflow() -> Workflow {
                 paths: vec![path.to_owned()],
                 new_path: None,
                 tree: None,
+                repository: None,
+                named_by: None,
                 format,
                 schema,
                 facts: Vec::new(),

@@ -323,6 +323,7 @@ fn log_versions(workspace: &Workspace, tasks: &[TaskRef]) -> String {
             RecordVersion::First => "1",
             RecordVersion::Second => "2",
             RecordVersion::Third => "3",
+            RecordVersion::Fourth => "4",
         };
         let versions: BTreeSet<&str> = log.events().map(version).collect();
         if !versions.is_empty() {

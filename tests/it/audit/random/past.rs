@@ -322,7 +322,15 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
     let id = TaskId::new(task).expect("valid");
     let limits = ReadLimits::default();
     let observed = observe(
-        &files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &place, &limits,
+        &files,
+        &LIFECYCLE,
+        &MATCHER,
+        &SCHEMAS,
+        &VERDICTS,
+        &id,
+        &place,
+        &[],
+        &limits,
     )
     .expect("files in memory can be read");
     let recorded = match reading(tree, task) {

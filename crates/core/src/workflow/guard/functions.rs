@@ -6,7 +6,7 @@
 use super::re2;
 use super::types::Types;
 use cel::common::ast::operators;
-use cel::common::types::{CelList, CelString, LIST_TYPE};
+use cel::common::types::{CelList, CelString, LIST_TYPE, STRING_TYPE};
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError, Value};
 use regex::{Regex, RegexBuilder};
@@ -78,7 +78,7 @@ pub(super) const MATCHES: &str = "matches";
 const VARIADIC: [(&str, &str); 2] = [("math.greatest", "math.@max"), ("math.least", "math.@min")];
 
 /// Every function and operator. The functions are those of CEL's standard library; of its extension `math`, and
-/// `split` of its extension `strings`; and `sum`, `min` and `max` of lists, as Kubernetes defines them.
+/// `split` and `lowerAscii` of its extension `strings`; and `sum`, `min` and `max` of lists, as Kubernetes defines them.
 pub(super) static OVERLOADS: &[Overload] = &[
     function("_+_", &[INT, INT], INT),
     function("_+_", &[UINT, UINT], UINT),
@@ -129,6 +129,7 @@ pub(super) static OVERLOADS: &[Overload] = &[
     method(TEXT, MATCHES, &[TEXT], BOOL),
     function(MATCHES, &[TEXT, TEXT], BOOL),
     method(TEXT, "split", &[TEXT], LIST),
+    method(TEXT, "lowerAscii", &[], TEXT),
     method(LIST, "sum", &[], NUMBER),
     method(LIST, "min", &[], ORDERED),
     method(LIST, "max", &[], ORDERED),
@@ -187,10 +188,27 @@ fn environment() -> Result<Env, DeclarationError> {
     let mut env = Env::stdlib();
     env.add_extension(cel::extensions::math)?;
     cel::add_member_overload!(env, fn split: (CelString, CelString) -> Result<CelList>)?;
+    let name = "lowerAscii";
+    env.add_member_overload(name, "string.lowerAscii()", STRING_TYPE, Vec::new(), lower)?;
     env.add_member_overload("sum", "list.sum()", LIST_TYPE, Vec::new(), sum)?;
     env.add_member_overload("min", "list.min()", LIST_TYPE, Vec::new(), min)?;
     env.add_member_overload("max", "list.max()", LIST_TYPE, Vec::new(), max)?;
     Ok(env)
+}
+
+/// `lowerAscii` of CEL's extension `strings`.
+fn lower<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    match args.first().map(|text| Value::try_from(text.as_ref())) {
+        Some(Ok(Value::String(text))) => {
+            let lower = Value::String(Arc::new(text.to_ascii_lowercase()));
+            Ok(CowVal::Owned(lower.try_into()?))
+        }
+        Some(Err(error)) => Err(error),
+        _ => Err(ExecutionError::function_error(
+            "lowerAscii",
+            "it is called on a text",
+        )),
+    }
 }
 
 /// The largest number of parts of a text that is split.
@@ -427,6 +445,7 @@ mod tests {
     #[test]
     fn lists_and_texts_are_computed_with() {
         for (text, expected) in [
+            ("'To DÖ'.lowerAscii()", Ok(json!("to dÖ"))),
             ("l.sum()", Ok(json!(6))),
             ("e.sum()", Ok(json!(0))),
             ("[1, 2.5].sum()", Ok(json!(3.5))),

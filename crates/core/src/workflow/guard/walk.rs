@@ -111,8 +111,8 @@ fn gone_through(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
         (operators::ADD, [left, right]) => long(vec![left, right]),
         ("startsWith" | "endsWith", [part]) => long(vec![part]),
         (
-            "contains" | "matches" | "split" | "sum" | "min" | "max" | "string" | "bytes"
-            | "math.@max" | "math.@min",
+            "contains" | "matches" | "split" | "lowerAscii" | "sum" | "min" | "max" | "string"
+            | "bytes" | "math.@max" | "math.@min",
             args,
         ) => call
             .target

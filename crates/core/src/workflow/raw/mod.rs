@@ -53,6 +53,8 @@ pub(super) struct RawArtifact {
     pub name: Text,
     pub paths: Vec<Text>,
     pub tree: Option<Vec<Text>>,
+    pub root_paths: Option<Vec<Text>>,
+    pub named_by: Option<Text>,
     pub format: Option<Text>,
     pub schema: Option<Text>,
     pub title: Option<Text>,
@@ -268,6 +270,8 @@ impl BlockReader<'_> {
         let artifact = RawArtifact {
             paths: self.texts_at(&mut table, "path"),
             tree: self.list_at(&mut table, "tree"),
+            root_paths: self.list_at(&mut table, "root_path"),
+            named_by: self.text_at(&mut table, "named_by"),
             format: self.text_at(&mut table, "format"),
             schema: self.text_at(&mut table, "schema"),
             title: self.text_at(&mut table, "title"),

@@ -132,6 +132,26 @@ impl Block {
         self.end_field(self.text.len());
     }
 
+    /// Its lines `name: value`. The value ends with the line.
+    pub(super) fn named_lines(&self) -> Vec<FieldRange> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        for line in self.text.split_inclusive('\n') {
+            let masked = &self.masked[start..start + line.len()];
+            if let Some(name) = label_of(masked) {
+                let value = name.len() + masked[name.len()..].find(COLONS).unwrap_or_default();
+                let colon = masked[value..].chars().next().map_or(0, char::len_utf8);
+                found.push(FieldRange {
+                    name: plain(name),
+                    start,
+                    value: start + value + colon..start + line.len(),
+                });
+            }
+            start += line.len();
+        }
+        found
+    }
+
     /// Where a part of the text stands in the document.
     pub(super) fn place(&self, at: usize) -> usize {
         let index = self.pieces.partition_point(|(start, _)| *start <= at);
@@ -144,6 +164,21 @@ impl Block {
     pub(super) fn line(&self) -> String {
         plain(&self.text)
     }
+}
+
+/// The longest name of a line, in bytes.
+const MAX_NAME: usize = 60;
+
+/// What stands before the colon of a line `name: value`: some words, and no mark of a sentence between them.
+fn label_of(line: &str) -> Option<&str> {
+    let (name, rest) = line.split_once(COLONS)?;
+    let is_name = name.len() <= MAX_NAME
+        && name.trim_start().starts_with(char::is_alphabetic)
+        && name
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || " -_/()".contains(sign));
+    let ends = rest.chars().next().is_none_or(char::is_whitespace);
+    if is_name && ends { Some(name) } else { None }
 }
 
 const COLONS: [char; 2] = [':', '：'];

@@ -4,7 +4,8 @@
 //! memory that it takes is limited by the size of the file and by [`MAX_ITEMS`].
 
 use super::block::{Block, plain};
-use super::{check_box, placeholder};
+use super::check_box;
+use super::placeholder::{self, PhraseRule};
 use orch_core::decide::RecordVersion;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -19,6 +20,8 @@ pub(super) struct Body {
     /// All check boxes; the first [`MAX_ITEMS`] are listed, and all are counted.
     pub boxes: Vec<CheckBox>,
     pub fields: Vec<FieldLine>,
+    /// The lines `name: value`, whether or not the name is strong.
+    pub named_lines: Vec<FieldLine>,
     pub placeholders: Vec<FoundPlaceholder>,
     /// The text of the sections, without markup, comments and front matter.
     pub text: String,
@@ -32,6 +35,8 @@ pub(super) struct Heading {
     pub level: HeadingLevel,
     pub text: String,
     pub line: usize,
+    /// How it is written: `atx`, `closed` (with hashes at its end), `indented` or `underlined`.
+    pub form: &'static str,
 }
 
 /// What a heading heads, up to the next heading of its level or above.
@@ -61,9 +66,10 @@ pub(super) struct Mark {
     pub words: usize,
     pub boxes: usize,
     pub fields: usize,
+    pub named_lines: usize,
 }
 
-/// `**name**: value`.
+/// `**name**: value`, or a line `name: value`.
 pub(super) struct FieldLine {
     pub name: String,
     pub value: String,
@@ -92,6 +98,7 @@ pub(super) fn body(version: RecordVersion, text: &str, lines_before: usize) -> B
         text,
         lines,
         lines_before,
+        version,
         ..BodyReader::default()
     };
     let options =
@@ -116,6 +123,7 @@ struct BodyReader<'t> {
     /// Where the lines end.
     lines: Vec<usize>,
     lines_before: usize,
+    version: RecordVersion,
     body: Body,
     /// What was counted so far. The lengths are those of the lists.
     counted: Mark,
@@ -232,6 +240,9 @@ impl BodyReader<'_> {
             self.add_heading(level, block.line(), offset);
             block.fields.clear();
         } else {
+            if self.version > RecordVersion::Third {
+                self.add_named_lines(&block);
+            }
             if let Some(check_box) = self
                 .check_box
                 .as_mut()
@@ -258,13 +269,32 @@ impl BodyReader<'_> {
             .iter()
             .map(|field| field.value.clone())
             .collect();
-        for (kind, range) in placeholder::find(&block.masked, &values) {
+        let rule = if self.version > RecordVersion::Third {
+            PhraseRule::Template
+        } else {
+            PhraseRule::AnyPhrase
+        };
+        for (kind, range) in placeholder::find(&block.masked, &values, rule) {
             let line = self.line(block.place(range.start));
             if self.has_room("placeholders", self.body.placeholders.len(), line) {
                 let text = plain(&block.text[range]);
                 self.body.placeholders.push(FoundPlaceholder {
                     kind: kind.as_str(),
                     text,
+                    line,
+                });
+            }
+        }
+    }
+
+    fn add_named_lines(&mut self, block: &Block) {
+        for named in block.named_lines() {
+            let line = self.line(block.place(named.start));
+            if self.has_room("named lines", self.body.named_lines.len(), line) {
+                let value = plain(&block.text[named.value.clone()]);
+                self.body.named_lines.push(FieldLine {
+                    name: named.name,
+                    value,
                     line,
                 });
             }
@@ -340,7 +370,13 @@ impl BodyReader<'_> {
             .iter()
             .any(|(index, _)| self.body.headings[self.body.sections[*index].heading].text == text);
         let is_section = self.depth == 0 && !is_within;
-        self.body.headings.push(Heading { level, text, line });
+        let form = form_of(self.text, offset);
+        self.body.headings.push(Heading {
+            level,
+            text,
+            line,
+            form,
+        });
         if is_section {
             let start = self.mark(offset);
             self.open.push((self.body.sections.len(), number));
@@ -366,6 +402,7 @@ impl BodyReader<'_> {
             at,
             text: self.body.text.len(),
             fields: self.body.fields.len(),
+            named_lines: self.body.named_lines.len(),
             ..self.counted
         }
     }
@@ -380,5 +417,23 @@ impl BodyReader<'_> {
 
     fn line(&self, offset: usize) -> usize {
         self.lines_before + 1 + self.lines.partition_point(|end| *end < offset)
+    }
+}
+
+/// How the heading at an offset is written. Many programs know only `atx`.
+fn form_of(text: &str, offset: usize) -> &'static str {
+    let source = text[offset..].lines().next().unwrap_or_default();
+    let source = source.trim_end();
+    if !source.starts_with('#') {
+        return "underlined";
+    }
+    let before = source.trim_end_matches('#');
+    if before.len() < source.len() && before.ends_with([' ', '\t']) {
+        return "closed";
+    }
+    if offset > 0 && !text[..offset].ends_with('\n') {
+        "indented"
+    } else {
+        "atx"
     }
 }

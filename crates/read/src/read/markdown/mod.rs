@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
 pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadResult {
-    let (front, body_start) = front_matter(text);
+    let (front, body_start) = front_matter(version, text);
     let mut problems = Vec::new();
     let front_matter = match front.map(members) {
         None => Value::Null,
@@ -58,7 +58,7 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
     let headings = body
         .headings
         .iter()
-        .map(|heading| json!({"level": heading.level as usize, "text": heading.text, "line": heading.line}));
+        .map(|heading| heading_value(version, heading));
     let placeholders = body
         .placeholders
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         start: Mark::default(),
         end: body.end,
     }];
-    let data = json!({
+    let mut data = json!({
         "front_matter": front_matter,
         "title": title.map(|title| title.text.as_str()),
         "headings": headings.collect::<Vec<_>>(),
@@ -77,6 +77,10 @@ pub(super) fn read(version: RecordVersion, path: &RepoPath, text: &str) -> ReadR
         "placeholders": placeholders.collect::<Vec<_>>(),
         "sections": sections(version, &body),
     });
+    if version > RecordVersion::Third {
+        data["named_lines"] = Value::Object(named_lines(&body, &whole));
+        data["section_names"] = Value::Object(section_names(&body));
+    }
     ReadResult {
         data: Some(data),
         problems,
@@ -136,6 +140,41 @@ fn fields(body: &Body, parts: &[Part]) -> Map<String, Value> {
     members
 }
 
+/// The lines `name: value` of some parts. If several have the same name, the first counts.
+fn named_lines(body: &Body, parts: &[Part]) -> Map<String, Value> {
+    let mut members = Map::new();
+    for line in parts
+        .iter()
+        .flat_map(|part| &body.named_lines[part.start.named_lines..part.end.named_lines])
+    {
+        members
+            .entry(line.name.as_str())
+            .or_insert_with(|| line.value.as_str().into());
+    }
+    members
+}
+
+/// The headings of the sections by their texts in small letters. If several differ only in case, the first counts.
+fn section_names(body: &Body) -> Map<String, Value> {
+    let mut names = Map::new();
+    for section in &body.sections {
+        let text = heading_of(body, section).text.as_str();
+        names
+            .entry(text.to_lowercase())
+            .or_insert_with(|| text.into());
+    }
+    names
+}
+
+fn heading_value(version: RecordVersion, heading: &Heading) -> Value {
+    let mut value =
+        json!({"level": heading.level as usize, "text": heading.text, "line": heading.line});
+    if version > RecordVersion::Third {
+        value["form"] = heading.form.into();
+    }
+    value
+}
+
 fn heading_of<'b>(body: &'b Body, section: &HeadedPart) -> &'b Heading {
     &body.headings[section.heading]
 }
@@ -178,7 +217,7 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
             .iter()
             .map(|part| part.end.words - part.start.words)
             .sum();
-        let value = json!({
+        let mut value = json!({
             "level": heading.level as usize,
             "line": heading.line,
             "text": texts.join("\n"),
@@ -189,23 +228,32 @@ fn sections(version: RecordVersion, body: &Body) -> Map<String, Value> {
             "boxes": boxes(version, body, &parts),
             "fields": fields(body, &parts),
         });
+        if version > RecordVersion::Third {
+            value["form"] = heading.form.into();
+            value["named_lines"] = Value::Object(named_lines(body, &parts));
+        }
         all.insert(name.to_owned(), value);
     }
     all
 }
 
-/// The front matter between two `---` lines at the very start, and the offset of the body.
-fn front_matter(text: &str) -> (Option<&str>, usize) {
-    let Some(rest) = text
-        .strip_prefix("---\n")
-        .or_else(|| text.strip_prefix("---\r\n"))
-    else {
-        return (None, 0);
+/// The front matter between two `---` lines at the very start, and the offset of the body. Blanks may follow the lines,
+/// and the last may be `...`; before version 4 the first line had none, and the last was `---`.
+fn front_matter(version: RecordVersion, text: &str) -> (Option<&str>, usize) {
+    let is_lenient = version > RecordVersion::Third;
+    let first = text.split_inclusive('\n').next().unwrap_or_default();
+    let is_opened = match is_lenient {
+        true => first.ends_with('\n') && first.trim_end() == "---",
+        false => matches!(first, "---\n" | "---\r\n"),
     };
-    let start = text.len() - rest.len();
+    if !is_opened {
+        return (None, 0);
+    }
+    let start = first.len();
     let mut offset = start;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == "---" {
+    for line in text[start..].split_inclusive('\n') {
+        let end = line.trim_end();
+        if end == "---" || (is_lenient && end == "...") {
             return (Some(&text[start..offset]), offset + line.len());
         }
         offset += line.len();
@@ -226,7 +274,7 @@ fn members(front: &str) -> Result<Map<String, Value>, (u32, u32, String)> {
 /// Returns the line and the column of a value, or of its member `key`.
 pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u32, u32)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body_start) = front_matter(text);
+    let (front, body_start) = front_matter(RecordVersion::CURRENT, text);
     if let Some(inner) = pointer.strip_prefix("/front_matter") {
         let (line, column) = yaml::locate(front?, inner, key)?;
         return Some((line + 1, column));
@@ -284,6 +332,10 @@ fn line_in(body: &Body, part: Part, path: &[&str]) -> Option<usize> {
                 .find(|field| field.name == *name)
                 .map(|field| field.line)
         }
+        ["named_lines", name, ..] => {
+            let mut lines = body.named_lines[part.start.named_lines..part.end.named_lines].iter();
+            lines.find(|line| line.name == *name).map(|line| line.line)
+        }
         ["boxes", "items", index, ..] => {
             let items = &body.boxes[part.start.boxes..part.end.boxes];
             items
@@ -305,7 +357,103 @@ mod tests {
     }
 
     fn data(text: &str) -> Value {
-        data_by(RecordVersion::Second, text)
+        data_by(RecordVersion::CURRENT, text)
+    }
+
+    /// Where front matter begins and ends, by the version that reads it.
+    #[test]
+    fn front_matter_may_have_blanks_after_its_lines_and_end_with_dots() {
+        let found = json!({"a": 1});
+        for (text, before, now) in [
+            ("---\na: 1\n---\nx\n", &found, &found),
+            ("---\r\na: 1\r\n---\r\nx\r\n", &found, &found),
+            ("---\na: 1\n--- \t\nx\n", &found, &found),
+            ("--- \na: 1\n---\nx\n", &Value::Null, &found),
+            ("---\t \r\na: 1\r\n---\r\nx\r\n", &Value::Null, &found),
+            ("---\na: 1\n...\nx\n", &Value::Null, &found),
+            ("---  \na: 1\n...  \nx\n", &Value::Null, &found),
+            ("---\na: 1\n... x\n", &Value::Null, &Value::Null),
+            ("----\na: 1\n----\nx\n", &Value::Null, &Value::Null),
+            ("--- a: 1\n---\nx\n", &Value::Null, &Value::Null),
+            (" ---\na: 1\n---\nx\n", &Value::Null, &Value::Null),
+            ("---", &Value::Null, &Value::Null),
+            ("--- ", &Value::Null, &Value::Null),
+        ] {
+            let of = |version| data_by(version, text)["front_matter"].clone();
+            assert_eq!(
+                (&of(RecordVersion::Third), &of(RecordVersion::CURRENT)),
+                (before, now),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn headings_have_a_form_and_sections_are_found_in_any_case() {
+        let data = data(
+            "# A\n\n## ADDED Requirements ##\n\n  ## In\n\nUnder\n---\n\n## C#\n\n### Acceptance criteria\n\n### ACCEPTANCE Criteria #\n",
+        );
+        let headings = data["headings"].as_array().expect("a list").iter();
+        let forms: Vec<(&str, &str)> = headings
+            .map(|heading| (heading["text"].as_str(), heading["form"].as_str()))
+            .map(|found| (found.0.expect("text"), found.1.expect("form")))
+            .collect();
+        let expected = [
+            ("A", "atx"),
+            ("ADDED Requirements", "closed"),
+            ("In", "indented"),
+            ("Under", "underlined"),
+            ("C#", "atx"),
+            ("Acceptance criteria", "atx"),
+            ("ACCEPTANCE Criteria", "closed"),
+        ];
+        assert_eq!(forms, expected);
+        assert_eq!(data["sections"]["In"]["form"], "indented");
+        let names = &data["section_names"];
+        assert_eq!(names["added requirements"], "ADDED Requirements");
+        assert_eq!(names["acceptance criteria"], "Acceptance criteria");
+    }
+
+    #[test]
+    fn lines_with_a_name_are_read_plain_and_strong() {
+        let text = "Status: ready-for-dev\nStory Points : 3\n\n# Title: no\n\n**Owner**: Ann\n\nA sentence: one. Then\nhttp://a.example is\n12:30 no\n\n- Due date: soon\n- `Code: no`\n\n```\nFence: no\n```\n\n## Notes\n\nStatus: later\nEmpty:\n";
+        let data = data(text);
+        let expected = json!({
+            "Status": "ready-for-dev", "Story Points": "3", "Owner": "Ann", "A sentence": "one. Then",
+            "Due date": "soon", "Empty": "",
+        });
+        assert_eq!(data["named_lines"], expected);
+        assert_eq!(data["fields"], json!({"Owner": "Ann"}));
+        assert_eq!(
+            data["sections"]["Notes"]["named_lines"],
+            json!({"Status": "later", "Empty": ""})
+        );
+        assert_eq!(locate(text, "/named_lines/Due date", None), Some((12, 1)));
+        let before = data_by(RecordVersion::Third, text);
+        assert_eq!(before.get("named_lines"), None);
+    }
+
+    /// A phrase in small letters is an author's own, unless a template has it.
+    #[test]
+    fn a_role_in_brackets_is_no_placeholder() {
+        for (text, before, now) in [
+            ("As a [power user], I log in.\n", true, false),
+            ("It shows [the last ten] of them.\n", true, false),
+            ("[Describe the journey]\n", true, true),
+            ("**Given** [initial state], go.\n", true, true),
+            ("What happens when [boundary\n  condition]?\n", true, true),
+            ("[specific thing, e.g. a button]\n", true, true),
+        ] {
+            let found = |version| {
+                let data = data_by(version, text);
+                !data["placeholders"].as_array().expect("a list").is_empty()
+            };
+            assert_eq!(
+                (found(RecordVersion::Third), found(RecordVersion::CURRENT)),
+                (before, now),
+                "{text}"
+            );
+        }
     }
 
     #[test]
@@ -338,7 +486,7 @@ mod tests {
         assert_eq!(data["sections"]["Tasks"]["boxes"], data["boxes"]);
         assert_eq!(
             data["headings"][1],
-            json!({"level": 2, "text": "Tasks", "line": 14})
+            json!({"level": 2, "text": "Tasks", "line": 14, "form": "atx"})
         );
     }
 

@@ -27,6 +27,33 @@ const ALONE: [&str; 8] = [
     "TITLE",
 ];
 
+/// What the templates of Spec Kit ask for in small letters, without an example.
+const TEMPLATES: [&str; 14] = [
+    "initial state",
+    "expected outcome",
+    "boundary condition",
+    "error scenario",
+    "specific action",
+    "specific value",
+    "specific capability",
+    "key interaction",
+    "data requirement",
+    "user journey",
+    "current need",
+    "specific problem",
+    "why direct DB access insufficient",
+    "why 3 projects insufficient",
+];
+
+/// Which phrases in brackets are placeholders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PhraseRule {
+    /// Any of two words or more: so they were read before version 4.
+    AnyPhrase,
+    /// Those that begin with a capital, and those in small letters that a template has.
+    Template,
+}
+
 /// What a placeholder asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceholderKind {
@@ -49,10 +76,14 @@ impl PlaceholderKind {
 }
 
 /// The placeholders of a block, in order. `values` are the values of the fields in it, in order.
-pub(super) fn find(block: &str, values: &[Range<usize>]) -> Vec<(PlaceholderKind, Range<usize>)> {
+pub(super) fn find(
+    block: &str,
+    values: &[Range<usize>],
+    rule: PhraseRule,
+) -> Vec<(PlaceholderKind, Range<usize>)> {
     let mut found: Vec<(PlaceholderKind, Range<usize>)> = brackets(block)
         .into_iter()
-        .filter_map(|range| Some((bracketed(block, &range)?, range)))
+        .filter_map(|range| Some((bracketed(block, &range, rule)?, range)))
         .collect();
     let mut at = 0;
     let mut units = Vec::with_capacity(2 * values.len() + 1);
@@ -98,7 +129,7 @@ fn brackets(text: &str) -> Vec<Range<usize>> {
 }
 
 /// What the text in a pair of brackets asks for, if it is a placeholder.
-fn bracketed(text: &str, range: &Range<usize>) -> Option<PlaceholderKind> {
+fn bracketed(text: &str, range: &Range<usize>, rule: PhraseRule) -> Option<PlaceholderKind> {
     let inner = text[range.start + 1..range.end - 1].trim();
     if inner.len() > MAX_LENGTH {
         return None;
@@ -120,7 +151,7 @@ fn bracketed(text: &str, range: &Range<usize>) -> Option<PlaceholderKind> {
     if is_part || text[range.end..].starts_with(['(', '[']) {
         return None;
     }
-    if inner.contains("e.g.") || is_name_of_blank(inner) || is_instruction(inner) {
+    if inner.contains("e.g.") || is_name_of_blank(inner) || is_instruction(inner, rule) {
         Some(PlaceholderKind::Template)
     } else {
         None
@@ -149,8 +180,21 @@ fn is_name_of_blank(inner: &str) -> bool {
 }
 
 /// `Describe this user journey in plain language`: two words of letters or more, and nothing that refers to
-/// something, such as `T012` or `§3`.
-fn is_instruction(inner: &str) -> bool {
+/// something, such as `T012` or `§3`. A text in small letters, such as `[power user]`, is an author's own, unless the
+/// templates have it.
+fn is_instruction(inner: &str, rule: PhraseRule) -> bool {
+    if rule == PhraseRule::Template
+        && inner.starts_with(char::is_lowercase)
+        && !TEMPLATES.contains(
+            &inner
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .as_str(),
+        )
+    {
+        return false;
+    }
     if !inner.starts_with(char::is_alphabetic) || inner.contains(['§', '=', '@', '#', '|', '_']) {
         return false;
     }
