@@ -2,6 +2,7 @@
 
 use super::loops::LOOP;
 use super::play::{Play, workflow};
+use crate::model::Chance;
 use orch_base::{Period, Timestamp};
 use orch_core::decide::{
     ActionResult, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, LimitWait, Mode,
@@ -233,6 +234,26 @@ fn what_an_agent_said_stands_beside_the_end() {
     let (ending, why) = play.run();
     assert_eq!(ending, Ending::Stalled, "{why}");
     assert!(why.ends_with("; it was denied Write (a.md)"), "{why}");
+}
+
+/// Whatever executors report, each step of a run leaves less, so that it ends.
+#[test]
+fn any_mixture_of_limits_and_failures_ends() {
+    let workflow = workflow(LOOP);
+    for seed in 0..40 {
+        let mut chance = Chance::new(seed);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.perform = Box::new(move |name, turn| match chance.below(6) {
+            0 => good(name),
+            1 => limited(None),
+            2 => limited(Some(i64::from(turn) * 500)),
+            3 => limited(Some(-1)),
+            4 if chance.below(8) == 0 => ended(ExecutorExit::Hopeless("no".to_owned())),
+            _ => ended(ExecutorExit::Badly("it exited with code 1".to_owned())),
+        });
+        play.run();
+        assert!(play.machine.usage.turns <= 30, "seed {seed}");
+    }
 }
 
 /// The budget of a run holds for time, too, however long the executor itself works.

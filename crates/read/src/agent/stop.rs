@@ -341,35 +341,34 @@ fn begins_as(line: &str, phrases: &[&str]) -> bool {
     })
 }
 
-/// Whether a line of plain text announces that an agent program cannot work, in words that no other program uses at the
-/// beginning of a line.
+/// Whether a line of plain text announces that an agent program cannot work, in the words that it uses at the beginning of
+/// a line, capital letters included. Those that other programs may use, too, count only with what the program puts before
+/// them.
 pub(super) fn is_announced(line: &str) -> bool {
-    let line = line.to_lowercase();
-    let line = line.strip_prefix("error: ").unwrap_or(&line);
-    begins_as(
-        line,
-        &[
-            "you've hit your*limit",
-            "you\u{2019}ve hit your*limit",
-            "you have hit your*limit",
-            "claude ai usage limit reached",
-            "claude usage limit reached",
-            "5-hour limit reached",
-            "weekly limit reached",
-            "session limit reached",
-            "usage limit reached",
-            "api error",
-            "[api error",
-            "credit balance is too low",
-            "invalid api key",
-            "not logged in",
-            "prompt is too long",
-            "unexpected status",
-            "exceeded retry limit",
-            "stream disconnected before",
-            "quota exceeded. check your plan",
-        ],
-    )
+    const ALONE: [&str; 10] = [
+        "You've hit your*limit",
+        "You\u{2019}ve hit your*limit",
+        "You have hit your*limit",
+        "Claude AI usage limit reached",
+        "Claude usage limit reached",
+        "5-hour limit reached",
+        "Weekly limit reached",
+        "Session limit reached",
+        "Credit balance is too low",
+        "Prompt is too long",
+    ];
+    const WHOLE: [&str; 8] = [
+        "Invalid API key ·*/login",
+        "Not logged in ·*/login",
+        "API Error: ",
+        "[API Error: ",
+        "ERROR: unexpected status ",
+        "ERROR: exceeded retry limit",
+        "ERROR: stream disconnected before",
+        "ERROR: Quota exceeded. Check your plan",
+    ];
+    let alone = line.strip_prefix("ERROR: ").unwrap_or(line);
+    begins_as(alone, &ALONE) || begins_as(line, &WHOLE)
 }
 
 /// The message of an error, without the JSON of the service in which it may be wrapped.

@@ -442,6 +442,12 @@ fn plain_errors_are_told_apart() {
             "ERROR: unexpected status 401 Unauthorized\n",
             Some(NotSignedIn),
         ),
+        ("Not logged in · Please run /login\n", "", Some(NotSignedIn)),
+        (
+            "API error 503 in tests/api.rs\n",
+            "unexpected status 503\n",
+            None,
+        ),
         ("test rate limit ... FAILED\n", "429 tests failed\n", None),
         ("You've hit your limit\n1\n2\n3\n", "", None),
         ("", "", None),
