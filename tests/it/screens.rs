@@ -159,7 +159,7 @@ impl Ids {
             word.contains(|c: char| c.is_ascii_digit()) && word.contains(char::is_alphabetic);
         // Of an id of seven or ten digits, none may be a letter. These numbers are none: sizes and the largest one.
         let number: u64 = word.parse().unwrap_or_default();
-        let is_number = number % (1 << 20) == 0 || number == u64::from(u32::MAX);
+        let is_number = number.is_multiple_of(1 << 20) || number == u64::from(u32::MAX);
         let is_short = matches!(word.len(), 7 | 10) && !is_number;
         let is_id = mixed || is_short;
         if word.len() < 7 || !is_id || !word.chars().all(hexadecimal) {

@@ -76,8 +76,10 @@ pub(super) struct Drive<'a> {
 const KEPT: Duration = Duration::from_secs(2);
 /// The maximum age of the record while the run waits for a limit.
 const KEPT_WAITING: Duration = Duration::from_secs(60);
-/// A longer wait looks at the clock, and less often for requests.
+/// A longer wait looks at the clock, and less often for requests of other processes.
 const LONG_WAIT: Duration = Duration::from_secs(10);
+/// How often it looks for them.
+const LOOK_WAITING: Duration = Duration::from_millis(200);
 
 /// Drives a task until its run ends. Returns an error if another process runs the task, the repository does
 /// not allow a commit, the first executor cannot be started, or a step cannot be recorded.
@@ -478,21 +480,25 @@ impl Drive<'_> {
 
     fn wait(&mut self, time: Period) {
         let time = Duration::from_millis(time.milliseconds());
+        let is_long = time > LONG_WAIT;
         let until = Instant::now() + time;
-        let pause = if time > LONG_WAIT {
-            Duration::from_millis(200)
-        } else {
-            Duration::from_millis(20)
-        };
-        // Once the run is about to end, the request is already known.
-        while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none())
-        {
+        let mut looked: Option<Instant> = None;
+        while Instant::now() < until {
             // A machine that slept has not counted the time.
-            if time > LONG_WAIT && self.has_limit_passed() {
+            if is_long && self.has_limit_passed() {
                 return;
             }
-            self.keep_waiting();
-            sleep(pause.min(until.saturating_duration_since(Instant::now())));
+            let is_due = !is_long || looked.is_none_or(|at| at.elapsed() >= LOOK_WAITING);
+            if is_due {
+                looked = Some(Instant::now());
+                self.keep_waiting();
+            }
+            // Once the run is about to end, the request is already known.
+            let is_open = self.machine.over.is_none();
+            if is_open && (self.stop.is_set() || (is_due && self.requested().is_some())) {
+                return;
+            }
+            sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
     }
 

@@ -385,7 +385,7 @@ pub(super) fn message_in(text: &str) -> String {
     let said = places
         .iter()
         .find_map(|place| value.pointer(place)?.as_str());
-    let before = text[..at].trim();
+    let before = text[..at].trim().trim_start_matches('[');
     match said {
         // The message of a service may itself be JSON.
         Some(said) => format!("{before} {}", message_in(said)).trim().to_owned(),
