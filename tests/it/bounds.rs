@@ -2,7 +2,6 @@
 
 use crate::harness::{World, program};
 use std::fs;
-use std::process::Command;
 
 /// A workflow of one artifact, whose first phase is left when a guard holds.
 fn workflow(world: &World, head: &str, artifact: &str, guard: &str) {
@@ -147,7 +146,8 @@ fn programs_that_wrap_the_allocator_may_start_orch() {
          fprintf(stderr, \"free belongs to %s\\n\", found.dli_fname);\n}\n",
     );
     let library = world.path("wrap.so");
-    let built = Command::new("cc")
+    let built = world
+        .command("cc")
         .args(["-shared", "-fPIC", "-o"])
         .arg(&library)
         .arg(world.path("wrap.c"))
