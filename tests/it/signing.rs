@@ -163,6 +163,26 @@ fn others_commit_while_a_signature_is_waited_for() {
 }
 
 #[test]
+fn what_cannot_be_signed_is_told_whoever_commits_meanwhile() {
+    let Some(world) = ssh() else { return };
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let program = world.path("../sign.sh");
+    fs::write(
+        &program,
+        "#!/bin/sh\nflock .git/orch/lock sh -c 'touch ../held; sleep 3' > /dev/null 2>&1 &\n\
+         while [ ! -e ../held ]; do sleep 0.02; done\necho no key >&2\nexit 1\n",
+    )
+    .expect("written");
+    executable(&program);
+    world.git(&["config", "gpg.ssh.program", &program.to_string_lossy()]);
+    world
+        .orch(&["next", "t", "--wait", "0s"])
+        .ends(5)
+        .reports("cannot sign the commit");
+}
+
+#[test]
 fn what_cannot_be_signed_is_not_committed() {
     let Some(world) = ssh() else { return };
     world.orch(&["new", "t"]).succeeds();

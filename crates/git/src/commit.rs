@@ -3,7 +3,7 @@
 
 use super::durable::Prepared;
 use super::gc::GcLock;
-use super::git_processes::ReplacedIndex;
+use super::git_processes::{A_MOMENT, MOST_OUTLASTED, ReplacedIndex};
 use super::index::{IndexUpdate, refuse_unmerged};
 use super::journal::{Journal, JournalFile, MovedPath, PlacedFile};
 use super::lock::IndexLock;
@@ -147,6 +147,8 @@ pub(super) struct Built {
 pub(super) struct NewObjects {
     /// What syncs them, which has to be over before the branch points to the last commit.
     pub syncs: SideWork,
+    /// Those that have a file of their own.
+    pub added: Vec<Digest>,
     /// The pack that contains them, if they are not loose. Dropping it removes it, unless it is kept.
     pub pack: Option<NewPack>,
 }
@@ -236,16 +238,21 @@ impl<'s> Transactions<'s> {
         self.filters.forget_attributes();
         self.objects.costs.locks.fetch_add(1, Relaxed);
         self.mend()?;
+        self.index.wait_for_index()?;
         self.wait_for_gc()?;
         self.layout.refuse_bare()?;
-        let index = match order {
-            LockOrder::Early if !self.identity.signs()? => Some(self.index.lock_first()?),
-            _ => None,
-        };
+        let is_early = order == LockOrder::Early && !self.identity.signs()?;
         // Looking at every process is slow, and it is done again before the branch moves.
-        if index.is_some() || self.message_is_open() {
-            self.refuse_open_commit()?;
+        if is_early || self.message_is_open() {
+            self.refuse_open_commit(MOST_OUTLASTED)?;
         }
+        let index = if is_early {
+            let index = self.index.lock_first()?;
+            self.refuse_open_commit(A_MOMENT)?;
+            Some(index)
+        } else {
+            None
+        };
         let head = self.refs.head()?;
         self.vet(&head)?;
         self.refs
@@ -263,13 +270,13 @@ impl<'s> Transactions<'s> {
         })
     }
 
-    /// Mends what a killed process left, and waits for git to release the index. The caller holds the lock.
+    /// Mends what a killed process left. The caller holds the lock.
     fn mend(&self) -> Result<(), Error> {
         // Before anything else: only the lock that a killed process left keeps git from committing its index.
         self.finish_leftovers()?;
         self.layout.locks().clear()?;
         NextIndex::clear(&self.layout.own(""));
-        self.index.wait_for_index()
+        Ok(())
     }
 
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
@@ -338,16 +345,29 @@ impl<'s> Transaction<'s> {
         if self.lock.is_none() {
             return Err(Error::moved());
         }
-        let gc = parts.lock_gc()?;
         let signs = parts.identity.signs()?;
+        let is_aside = signs && self.order == LockOrder::Late;
+        let gc = if is_aside {
+            None
+        } else {
+            Some(parts.lock_gc()?)
+        };
         let Built {
             commits: built,
             objects,
-        } = if signs && self.order == LockOrder::Late {
+        } = if is_aside {
             self.build_aside(planned, is_enough)?
         } else {
             self.build(planned, signs, is_enough)?
         };
+        let gc = match gc {
+            Some(gc) => gc,
+            None => parts.lock_gc()?,
+        };
+        // Those of a commit that was built aside may have been collected.
+        if is_aside && !parts.objects.are_kept(&objects.added)? {
+            return Err(Error::moved());
+        }
         let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
         let locked = self.index.take();
@@ -400,14 +420,16 @@ impl<'s> Transaction<'s> {
         let lock = self.lock.take().ok_or_else(Error::moved)?;
         let place = parts.layout.own("lock");
         lock.unlock().map_err(|source| io_error(&place, source))?;
-        let built = self.build(planned, true, is_enough);
-        let wait = LockWait::at_most(parts.options.wait.unwrap_or(PATIENCE));
+        let built = self.build(planned, true, is_enough)?;
+        let wait = parts.options.wait.unwrap_or(PATIENCE);
+        // Not to wait at all would cost a signature.
+        let wait = LockWait::at_most(wait.max(MOST_OUTLASTED));
         self.lock = Some(parts.lock(wait)?);
         parts.mend()?;
         if parts.refs.head()? != self.head {
             return Err(Error::moved());
         }
-        built
+        Ok(built)
     }
 
     /// Updates the index and moves the branch if nothing has changed since it was evaluated. If that fails, everything is
@@ -457,7 +479,7 @@ impl<'s> Transaction<'s> {
     /// Prepares everything under the lock of the index.
     fn ready_under(
         &self,
-        index: IndexUpdate<'s>,
+        mut index: IndexUpdate<'s>,
         planned: &[PlannedCommit],
         journal: &mut Journal,
         objects: &NewObjects,
@@ -466,6 +488,7 @@ impl<'s> Transaction<'s> {
         refuse_unmerged(&staged)?;
         let left_staged = staged.keep_due(&mut journal.index);
         let prepared = self.prepare(planned, journal, &objects.syncs)?;
+        index.prepare(&journal.index)?;
         Ok(Ready {
             prepared,
             left_staged,
@@ -503,7 +526,7 @@ impl<'s> Transaction<'s> {
     /// Returns an error if another operation has started, or anything has changed, since it was evaluated.
     fn require_unchanged(&self, journal: &Journal, gc: &GcLock) -> Result<(), Error> {
         let parts = self.parts;
-        parts.refuse_open_commit()?;
+        parts.refuse_open_commit(A_MOMENT)?;
         parts.vet(&self.head)?;
         gc.require()?;
         if parts.refs.head()? != self.head || self.judged(journal)?.contains(&false) {

@@ -11,7 +11,7 @@
 //! Our file is locked by the kernel before it has its name, so other `orch` processes, such as one in a linked work
 //! tree, know whether its owner lives.
 
-use super::lock_wait::LockWait;
+use super::lock_wait::PATIENCE;
 use super::new_pack::remove_unfinished;
 use super::{Error, Transactions};
 use orch_files::{Directory, io_error, open_regular};
@@ -64,8 +64,8 @@ pub(super) enum GcState {
     Sparing(File),
     /// A `git gc` works that may delete young objects, in words.
     Collecting(String),
-    /// Another `orch` process keeps `git gc` from beginning; its file.
-    Kept(File),
+    /// This `orch` process keeps `git gc` from beginning.
+    Kept(String),
     /// A process that is dead left the file, or git cannot read it either.
     Left(Option<File>),
 }
@@ -83,11 +83,11 @@ impl Transactions<'_> {
         Ok(())
     }
 
-    /// Takes the lock. Waits for `git gc` as [`Self::wait_for_gc`] does, and a moment for another `orch`; one that signs for
-    /// longer keeps `git gc` away for both. Returns the same error, and one if the lock cannot be written.
+    /// Takes the lock. Waits for `git gc` as [`Self::wait_for_gc`] does, and for another `orch` as long as for its lock.
+    /// Returns the same error, and one if the lock cannot be written.
     pub(super) fn lock_gc(&self) -> Result<GcLock, Error> {
         let mut wait = self.index.patience(Duration::from_secs(5));
-        let mut wait_for_orch = LockWait::at_most(Duration::from_millis(50));
+        let mut wait_for_orch = self.index.patience(PATIENCE);
         let path = self.objects.repo.commondir().join(NAME);
         let mut was_left = false;
         for _ in 0..MOST_LEFT {
@@ -108,12 +108,17 @@ impl Transactions<'_> {
                     GcState::Collecting(_) if wait.again() => {}
                     GcState::Collecting(who) => return Err(gc_is_busy(&who)),
                     GcState::Kept(_) if wait_for_orch.again() => {}
+                    GcState::Kept(process) => {
+                        return Err(Error::busy(format!(
+                            "another orch (process {process}) is committing"
+                        )));
+                    }
                     GcState::Left(file) => {
                         clear(&path, file.as_ref()).map_err(|error| io_error(&path, error))?;
                         was_left = true;
                         break;
                     }
-                    GcState::Sparing(file) | GcState::Kept(file) => {
+                    GcState::Sparing(file) => {
                         return Ok(GcLock {
                             directory: self.objects.repo.commondir().to_owned(),
                             file,
@@ -145,7 +150,7 @@ impl Transactions<'_> {
         let owner = words.next();
         if owner == Some(OWNER) {
             return match file.try_lock() {
-                Err(TryLockError::WouldBlock) => GcState::Kept(file),
+                Err(TryLockError::WouldBlock) => GcState::Kept(process.to_owned()),
                 _ => GcState::Left(Some(file)),
             };
         }

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// For how long the index stays locked until those have ended that may have read it before. They need some milliseconds,
 /// unless somebody has stopped them.
-const MOST_OUTLASTED: Duration = Duration::from_secs(1);
+pub(super) const MOST_OUTLASTED: Duration = Duration::from_secs(1);
 /// For how long a commit is waited for that waits for another program itself: an editor, or a hook that ends soon.
-const A_MOMENT: Duration = Duration::from_millis(50);
+pub(super) const A_MOMENT: Duration = Duration::from_millis(50);
 /// Commands of git that make a commit of what they read before. The others do not let a step begin, because a file of
 /// theirs tells of them, such as `MERGE_HEAD`.
 const COMMITTERS: [&str; 3] = ["commit", "revert", "cherry-pick"];
@@ -91,16 +91,16 @@ pub(super) struct ReplacedIndex<'s> {
 impl Transactions<'_> {
     /// Returns an error if a `git commit`, or another of [`COMMITTERS`], is open in this work tree. While its editor is open
     /// it holds no lock, but fails if the branch moves. While its hooks run, a hook manager may have changed the work tree.
-    /// One that ends by itself is waited for, at most a second; one that begins meanwhile is not looked for.
-    pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
+    /// One that ends by itself is waited for, at most for `most`; one that begins meanwhile is not looked for.
+    pub(super) fn refuse_open_commit(&self, most: Duration) -> Result<(), Error> {
         let command = |process: &PathBuf| git_command(self.layout.root, process, &COMMITTERS);
         let mut open: Vec<PathBuf> = processes().filter(|one| command(one).is_some()).collect();
         let begun = Instant::now();
         while let Some(process) = open.first() {
             let most = if has_children(process) {
-                A_MOMENT
+                most.min(A_MOMENT)
             } else {
-                MOST_OUTLASTED
+                most
             };
             match command(process) {
                 None => drop(open.remove(0)),

@@ -106,7 +106,7 @@ pub(super) struct PlainUpdate<'s> {
 impl<'s> PlainUpdate<'s> {
     /// Writes what is to replace the index with these changes, unless that is done or only git can.
     fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
-        if self.next.is_none() {
+        if self.next.is_none() && !due.is_empty() {
             self.next = prepared(&self.read, due, Arc::clone(&self.lock.own))?;
         }
         Ok(())
@@ -128,6 +128,18 @@ impl<'s> PlainUpdate<'s> {
         self.lock.put(file)?;
         side_work::close(self.read);
         Ok(Some(self.lock))
+    }
+}
+
+impl IndexUpdate<'_> {
+    /// Writes and syncs what is to replace the index that [`Index::lock_first`] has locked.
+    pub(super) fn prepare(&mut self, due: &[IndexChange]) -> Result<(), Error> {
+        let Self::Ours(plain) = self else {
+            return Ok(());
+        };
+        plain.lock.resume()?;
+        plain.prepare(due)?;
+        plain.next.as_ref().map_or(Ok(()), |next| next.syncs.wait())
     }
 }
 
@@ -233,10 +245,15 @@ impl<'s> Index<'s> {
 
     /// Takes git's index lock before anything is planned. Returns an error of [`Class::Busy`] if another process keeps it.
     pub(super) fn lock_first(&self) -> Result<IndexUpdate<'s>, Error> {
-        if self.wait == Some(Duration::ZERO) {
-            return self.begin_index_update();
+        let mut update = if self.wait == Some(Duration::ZERO) {
+            self.begin_index_update()?
+        } else {
+            patiently(|| self.begin_index_update())?
+        };
+        if let IndexUpdate::Ours(plain) = &mut update {
+            plain.lock.rest();
         }
-        patiently(|| self.begin_index_update())
+        Ok(update)
     }
 
     /// Takes git's index lock, so that no other process can stage or check out anything. Returns an error of

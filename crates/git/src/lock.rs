@@ -23,7 +23,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// The content of our lock file, also for people who find it.
-const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
+const CONTENT: &str = "orch is recording a step, which takes a moment.\n\
                        If no orch is running, it was killed: `orch status` finishes its work.\n";
 /// The file that the lock is a link to.
 const KEPT: &str = "index.lock";
@@ -33,15 +33,27 @@ const INDEX: &str = "index";
 /// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
 /// signal handler closes it before it ends the process.
 #[derive(Debug, Clone, Default)]
-pub struct IndexGate(Arc<Mutex<()>>);
+pub struct IndexGate(Arc<Gate>);
+
+#[derive(Debug, Default)]
+struct Gate {
+    /// Locked while a store may write an index.
+    writing: Mutex<()>,
+    /// The locks of stores that have not begun to write.
+    resting: Mutex<Vec<PathBuf>>,
+}
 
 impl IndexGate {
-    /// Waits until no store holds an index lock, and keeps stores from taking one while the returned value
-    /// lives. Returns `None` after two seconds: then the disk hangs, and the process has to end anyway.
+    /// Releases the index locks of stores that have not begun to write, waits until no store holds one, and keeps stores
+    /// from taking one while the returned value lives. Returns `None` after two seconds: then the disk hangs, and the
+    /// process has to end anyway.
     #[must_use]
     pub fn close(&self) -> Option<impl Drop> {
+        locked(&self.0.resting)
+            .drain(..)
+            .for_each(|lock| release(&lock));
         for _ in 0..2000 {
-            match self.0.try_lock() {
+            match self.0.writing.try_lock() {
                 Ok(guard) => return Some(guard),
                 Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
@@ -68,7 +80,9 @@ pub(super) struct IndexLock<'s> {
     pub own: Arc<Directory>,
     git: Directory,
     is_left: bool,
-    _holding: MutexGuard<'s, ()>,
+    gate: &'s Gate,
+    /// `None` while nothing is written yet.
+    writing: Option<MutexGuard<'s, ()>>,
 }
 
 /// git's lock of HEAD. Dropping it releases it.
@@ -93,7 +107,8 @@ impl<'s> Locks<'s> {
     /// cannot be taken in this way, for example without hard links.
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'s>> {
         let own = self.kept_for_locks()?;
-        let holding = locked(&self.0.objects.environment.index_gate.0);
+        let gate: &Gate = &self.0.objects.environment.index_gate.0;
+        let writing = Some(locked(&gate.writing));
         let git = Directory::open(self.0.objects.repo.path(), self.0.objects.repo.path())?;
         let lock = self.index_lock();
         take(&own, &git, &lock)?;
@@ -103,7 +118,8 @@ impl<'s> Locks<'s> {
             git,
             index: self.0.objects.repo.path().join(INDEX),
             is_left: false,
-            _holding: holding,
+            gate,
+            writing,
         })
     }
 
@@ -194,6 +210,22 @@ impl Index<'_> {
 }
 
 impl IndexLock<'_> {
+    /// Holds the lock on while nothing is written, so that the process may end at any time.
+    pub(super) fn rest(&mut self) {
+        locked(&self.gate.resting).push(self.lock.clone());
+        self.writing = None;
+    }
+
+    /// Begins to write. Returns an error if the process is about to end.
+    pub(super) fn resume(&mut self) -> Result<(), Error> {
+        self.writing = Some(locked(&self.gate.writing));
+        let mut resting = locked(&self.gate.resting);
+        let at = resting.iter().position(|lock| *lock == self.lock);
+        let at = at.ok_or_else(Error::moved)?;
+        resting.swap_remove(at);
+        Ok(())
+    }
+
     /// Leaves the lock to whoever mends what this process could not, which takes it over.
     pub(super) fn leave(mut self) {
         self.is_left = true;
@@ -217,6 +249,7 @@ impl IndexLock<'_> {
 
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
+        locked(&self.gate.resting).retain(|lock| *lock != self.lock);
         if !self.is_left {
             release(&self.lock);
         }

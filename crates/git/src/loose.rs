@@ -5,7 +5,7 @@ use super::layout::UNSHARED;
 use super::new_pack::own_name;
 use super::objects::damaged;
 use super::side_work::SideWork;
-use super::{Error, Layout, Objects, durable};
+use super::{Error, Layout, Objects, digest, durable};
 use crate::error::libgit2;
 use git2::{ObjectType, OdbLookupFlags, Oid};
 use orch_base::Digest;
@@ -89,8 +89,19 @@ impl<'s> LooseObjects<'s> {
         Ok(())
     }
 
+    /// The objects that were added.
+    pub(super) fn added(&self) -> Vec<Digest> {
+        self.added.iter().copied().collect()
+    }
+
+    /// The same of an object that git has written.
+    pub(super) fn sync_other(&mut self, object: Oid) {
+        self.added.insert(digest(object));
+        self.sync(object);
+    }
+
     /// Begins to sync the file of an object that is written. One that has no file is in a pack, which git has synced.
-    pub(super) fn sync(&mut self, object: Oid) {
+    fn sync(&mut self, object: Oid) {
         let path = self.objects.loose_file(object);
         self.parents.insert(durable::parent(&path).to_owned());
         self.syncs.add(path);

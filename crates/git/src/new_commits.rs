@@ -188,7 +188,7 @@ impl Transaction<'_> {
             commit = parts.identity.signed_commit(message, tree, parent)?;
         }
         if let Sink::Loose(loose) = &mut objects.sink {
-            loose.sync(commit);
+            loose.sync_other(commit);
         }
         Ok(commit)
     }
@@ -237,6 +237,7 @@ impl<'s> BatchObjects<'s> {
         let objects = self.objects;
         match self.sink {
             Sink::Loose(loose) => Ok(NewObjects {
+                added: loose.added(),
                 syncs: loose.finish(),
                 pack: None,
             }),
@@ -248,7 +249,8 @@ impl<'s> BatchObjects<'s> {
                 let pack = Some(written.map_err(|source| unpacked(self.objects, source))?);
                 let syncs = SideWork::default();
                 syncs.add(directory);
-                Ok(NewObjects { syncs, pack })
+                let added = Vec::new();
+                Ok(NewObjects { syncs, added, pack })
             }
         }
     }

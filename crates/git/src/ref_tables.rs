@@ -76,6 +76,14 @@ impl RefTables {
         self.directories[0].join(LIST)
     }
 
+    /// Whether a process holds git's lock of a list.
+    pub(super) fn are_locked(&self) -> bool {
+        let list = format!("{LIST}.lock");
+        self.directories
+            .iter()
+            .any(|directory| directory.join(&list).symlink_metadata().is_ok())
+    }
+
     /// The lists and the tables that they name.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let of = |directory: &PathBuf| {

@@ -518,17 +518,20 @@ impl<'s> Refs<'s> {
     /// Waits until nobody holds git's lock of HEAD or of a branch: a second, or not at all if the caller waits. Returns an
     /// error of [`Class::Busy`](orch_base::Class) if one is still held.
     ///
-    /// The lock of a reftable is only found out by taking it.
+    /// Who holds the lock of a reftable is only told when it is taken.
     pub(super) fn wait_for_reference(&self, name: &str) -> Result<(), Error> {
-        let RefStorage::Files = &self.references else {
-            return Ok(());
-        };
         let mut wait = LockWait::at_most(if self.wait.is_some() {
             Duration::ZERO
         } else {
             PATIENCE
         });
-        let locks = ["HEAD", name].map(|name| self.reference_lock(name));
+        let locks = match &self.references {
+            RefStorage::Files => ["HEAD", name].map(|name| self.reference_lock(name)),
+            RefStorage::Tables(tables) => {
+                while tables.are_locked() && wait.again() {}
+                return Ok(());
+            }
+        };
         while let Some(held) = locks.iter().find(|lock| lock.symlink_metadata().is_ok()) {
             if !wait.again() {
                 return Err(self.layout.lock_is_busy(held));
@@ -562,10 +565,7 @@ impl<'s> Refs<'s> {
         moved: RefMove<'_>,
         committer: &git2::Signature<'_>,
     ) -> Result<RefLock<'s>, Error> {
-        let mut wait = LockWait::at_most(match &self.references {
-            RefStorage::Files => MOMENT,
-            RefStorage::Tables(_) => self.wait.unwrap_or(PATIENCE),
-        });
+        let mut wait = LockWait::at_most(MOMENT);
         let name = moved.name;
         let busy = || match &self.references {
             RefStorage::Files => self.layout.lock_is_busy(&self.reference_lock(name)),
