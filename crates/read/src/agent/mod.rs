@@ -120,9 +120,13 @@ impl AgentOutput {
     }
 }
 
+/// How much of a message is read, in bytes. A reset is looked for at each of its words.
+const MOST_READ: usize = 4096;
+
 impl AgentFailure {
     /// The failure with this text, status of HTTP and words for its type.
     fn of(text: &str, status: Option<u16>, types: &[String]) -> Self {
+        let text = &text[..text.floor_char_boundary(MOST_READ)];
         let reset = Reset::find(text);
         Self {
             why: stop::message_in(text),

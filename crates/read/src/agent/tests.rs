@@ -549,3 +549,18 @@ fn the_time_of_a_reset_is_found() {
     let unknown = clock(None, 5, 0, Some("moon"));
     assert_eq!(unknown.instant(now, |_| None), None);
 }
+
+/// A program that repeats itself takes no longer to read than one that does not.
+#[test]
+fn of_a_long_error_the_beginning_is_read() {
+    let long = format!(
+        "Claude usage limit reached: {}",
+        "retry in é,".repeat(200_000)
+    );
+    let envelope =
+        json!({"type": "result", "is_error": true, "api_error_status": 429, "result": long});
+    let read = read(&envelope.to_string());
+    let failure = read.failure.expect("an error");
+    assert_eq!(failure.stop, Some(AgentStop::Limit));
+    assert_eq!(failure.reset, None);
+}
