@@ -148,8 +148,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
 #[test]
 fn the_index_is_not_locked_while_the_branch_is_waited_for() {
     let repo = with_a_task();
-    let mut store = repo.store();
-    store.options_mut().wait = Some(Duration::ZERO);
+    let store = repo.store();
     let mut transaction = store.transactions().begin().expect("begun");
     repo.write(".git/refs/heads/main.lock", "");
     let planned = PlannedCommit {

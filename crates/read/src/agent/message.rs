@@ -94,7 +94,11 @@ impl Heard {
     fn hear_others(&mut self, kind: &str, message: &Value) {
         match kind {
             "result" if has(message, &["exitCode"]) => self.hear_end_of_copilot(message),
-            "result" if has(message, &["status"]) => self.hear_end_of_gemini(message),
+            "result" if has(message, &["status"]) => {
+                if self.is_wrapped {
+                    self.hear_end_of_gemini(message);
+                }
+            }
             "result" => self.hear_result(message),
             // The first and the last words of a conversation may be all that a killed program printed.
             "system" | "assistant" | "init" if has(message, &["session_id"]) => {
@@ -123,8 +127,8 @@ impl Heard {
                     self.announced = (Some("rate_limit".to_owned()), reset);
                 }
             }
-            "message" if has(message, &["role"]) => {
-                self.is_wrapped = true;
+            // Only after the first words of a conversation: other programs print such lines, too.
+            "message" if self.is_wrapped && has(message, &["role"]) => {
                 let is_answer = text(message, "/role").as_deref() == Some("assistant");
                 let Some(said) = text(message, "/content").filter(|_| is_answer) else {
                     self.is_open = false;
@@ -134,8 +138,7 @@ impl Heard {
                 self.is_open = message.get("delta") == Some(&Value::Bool(true));
                 self.answer = Some(before.unwrap_or_default() + &said);
             }
-            "error" if has(message, &["severity"]) => {
-                self.is_wrapped = true;
+            "error" if self.is_wrapped && has(message, &["severity"]) => {
                 let is_error = text(message, "/severity").as_deref() == Some("error");
                 let why = text(message, "/message").filter(|_| is_error);
                 self.error = why
@@ -265,6 +268,11 @@ impl Heard {
         else {
             return;
         };
+        // Services answer programs that an agent calls in this form, too.
+        let kind = text(message, "/error/type").unwrap_or_default();
+        if !self.is_wrapped && !has(message, &["session_id"]) && !kind.starts_with("Fatal") {
+            return;
+        }
         self.is_wrapped = true;
         self.hear_conversation(message);
         let words: Vec<String> = text(message, "/error/type").into_iter().collect();

@@ -338,48 +338,289 @@ fn errors_are_told_apart() {
     .join("\n");
     let overloaded = "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"req_1\"}";
     let table: Vec<(String, String, Option<AgentStop>, bool)> = vec![
-        (claude("You've hit your limit · resets 5pm (Europe/Vilnius)", json!(429)), String::new(), Some(Limit), true),
-        (claude("You've hit your session limit · resets 1:10am (UTC)", Value::Null), String::new(), Some(Limit), true),
-        (claude("Claude AI usage limit reached|1796000000", Value::Null), String::new(), Some(Limit), true),
-        (claude("Something new", json!(429)), String::new(), Some(Limit), false),
+        (
+            claude(
+                "You've hit your limit · resets 5pm (Europe/Vilnius)",
+                json!(429),
+            ),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            claude(
+                "You've hit your session limit · resets 1:10am (UTC)",
+                Value::Null,
+            ),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            claude("Claude AI usage limit reached|1796000000", Value::Null),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            claude("Something new", json!(429)),
+            String::new(),
+            Some(Limit),
+            false,
+        ),
         (rejected, String::new(), None, true),
-        (claude(overloaded, json!(529)), String::new(), Some(Overloaded), false),
-        (claude(overloaded, Value::Null), String::new(), Some(Overloaded), false),
-        (claude("API Error: 503 no healthy upstream", Value::Null), String::new(), Some(Overloaded), false),
-        (claude("API Error: Unable to connect to API (ConnectionRefused)", Value::Null), String::new(), Some(NoNetwork), false),
-        (claude("Something about sockets", Value::Null), String::new(), Some(NoNetwork), false),
-        (claude("Invalid API key · Please run /login", json!(401)), String::new(), Some(NotSignedIn), false),
-        (claude("Not logged in · Please run /login", Value::Null), String::new(), Some(NotSignedIn), false),
-        (claude("API Error: 403 {\"error\":{\"type\":\"permission_error\",\"message\":\"No.\"}}", Value::Null), String::new(), Some(NotAllowed), false),
-        (claude("There's an issue with the selected model (claude-9).", json!(404)), String::new(), Some(NotFound), false),
-        (claude("Credit balance is too low", json!(400)), String::new(), Some(NoCredit), false),
-        (claude("Prompt is too long", json!(400)), String::new(), Some(ContextTooLong), false),
-        (claude("Something else is wrong", json!(400)), String::new(), None, false),
+        (
+            claude(overloaded, json!(529)),
+            String::new(),
+            Some(Overloaded),
+            false,
+        ),
+        (
+            claude(overloaded, Value::Null),
+            String::new(),
+            Some(Overloaded),
+            false,
+        ),
+        (
+            claude("API Error: 503 no healthy upstream", Value::Null),
+            String::new(),
+            Some(Overloaded),
+            false,
+        ),
+        (
+            claude(
+                "API Error: Unable to connect to API (ConnectionRefused)",
+                Value::Null,
+            ),
+            String::new(),
+            Some(NoNetwork),
+            false,
+        ),
+        (
+            claude("Something about sockets", Value::Null),
+            String::new(),
+            Some(NoNetwork),
+            false,
+        ),
+        (
+            claude("Invalid API key · Please run /login", json!(401)),
+            String::new(),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            claude("Not logged in · Please run /login", Value::Null),
+            String::new(),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            claude(
+                "API Error: 403 {\"error\":{\"type\":\"permission_error\",\"message\":\"No.\"}}",
+                Value::Null,
+            ),
+            String::new(),
+            Some(NotAllowed),
+            false,
+        ),
+        (
+            claude(
+                "There's an issue with the selected model (claude-9).",
+                json!(404),
+            ),
+            String::new(),
+            Some(NotFound),
+            false,
+        ),
+        (
+            claude("Credit balance is too low", json!(400)),
+            String::new(),
+            Some(NoCredit),
+            false,
+        ),
+        (
+            claude("Prompt is too long", json!(400)),
+            String::new(),
+            Some(ContextTooLong),
+            false,
+        ),
+        (
+            claude("Something else is wrong", json!(400)),
+            String::new(),
+            None,
+            false,
+        ),
         (billing, String::new(), Some(NoCredit), false),
         (max_turns, String::new(), None, false),
         (qwen, String::new(), Some(NotSignedIn), false),
-        (codex("You've hit your usage limit. To get more access now, send a request to your admin or try again at 12:16 PM."), String::new(), Some(Limit), true),
-        (codex("Your workspace is out of credits. Try again in 2 days 17 hours 14 minutes."), String::new(), Some(Limit), true),
-        (codex("Quota exceeded. Check your plan and billing details."), String::new(), Some(NoCredit), false),
-        (codex("exceeded retry limit, last status: 429 Too Many Requests, request id: c4fc"), String::new(), Some(Limit), false),
-        (codex("unexpected status 401 Unauthorized: Missing bearer"), String::new(), Some(NotSignedIn), false),
-        (codex("unexpected status 503 Service Unavailable: try later"), String::new(), Some(Overloaded), false),
-        (reconnecting("Reconnecting... 3/5 (stream disconnected before completion: error sending request)"), String::new(), Some(NoNetwork), false),
-        (codex("Codex ran out of room in the model's context window."), String::new(), Some(ContextTooLong), false),
+        (
+            codex(
+                "You've hit your usage limit. To get more access now, send a request to your admin or try again at 12:16 PM.",
+            ),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            codex("Your workspace is out of credits. Try again in 2 days 17 hours 14 minutes."),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            codex("Quota exceeded. Check your plan and billing details."),
+            String::new(),
+            Some(NoCredit),
+            false,
+        ),
+        (
+            codex("exceeded retry limit, last status: 429 Too Many Requests, request id: c4fc"),
+            String::new(),
+            Some(Limit),
+            false,
+        ),
+        (
+            codex("unexpected status 401 Unauthorized: Missing bearer"),
+            String::new(),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            codex("unexpected status 503 Service Unavailable: try later"),
+            String::new(),
+            Some(Overloaded),
+            false,
+        ),
+        (
+            reconnecting(
+                "Reconnecting... 3/5 (stream disconnected before completion: error sending request)",
+            ),
+            String::new(),
+            Some(NoNetwork),
+            false,
+        ),
+        (
+            codex("Codex ran out of room in the model's context window."),
+            String::new(),
+            Some(ContextTooLong),
+            false,
+        ),
         (codex("something went wrong"), String::new(), None, false),
-        (String::new(), gemini("Error", "[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 36.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]", json!(429)), Some(Limit), true),
-        (String::new(), gemini("FatalAuthenticationError", "Please set an Auth method in your settings", json!(41)), Some(NotSignedIn), false),
-        (String::new(), gemini("Error", "exception TypeError: fetch failed sending request", json!(1)), Some(NoNetwork), false),
-        (String::new(), gemini("FatalTurnLimitedError", "Reached max session turns for this session.", json!(53)), None, false),
-        (json!({"type": "result", "status": "error", "error": {"type": "Error", "message": "Your quota will reset after 11h30m15s."}}).to_string(), String::new(), Some(Limit), true),
-        (opencode("APIError", json!({"message": "Too Many Requests", "statusCode": 429, "isRetryable": true})), String::new(), Some(Limit), false),
-        (opencode("ProviderAuthError", json!({"providerID": "x", "message": "no key"})), String::new(), Some(NotSignedIn), false),
-        (opencode("ContextOverflowError", json!({"message": "it is full"})), String::new(), Some(ContextTooLong), false),
-        (opencode("UnknownError", json!({"message": "Unexpected server error. Check server logs for details."})), String::new(), None, false),
-        (copilot("rate_limit", "Sorry, you've hit a rate limit. Please try again in 3 hours.", json!(429)), String::new(), Some(Limit), true),
-        (copilot("quota", "You have no quota (402)", json!(402)), String::new(), Some(NoCredit), false),
-        (copilot("authentication", "No authentication information found.", Value::Null), String::new(), Some(NotSignedIn), false),
-        (copilot("query", "it failed", Value::Null), String::new(), None, false),
+        (
+            String::new(),
+            gemini(
+                "Error",
+                "[API Error: {\"error\":{\"code\":429,\"message\":\"You exceeded your current quota, please check your plan and billing details. Please retry in 36.5s.\",\"status\":\"RESOURCE_EXHAUSTED\"}}]",
+                json!(429),
+            ),
+            Some(Limit),
+            true,
+        ),
+        (
+            String::new(),
+            gemini(
+                "FatalAuthenticationError",
+                "Please set an Auth method in your settings",
+                json!(41),
+            ),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            String::new(),
+            gemini(
+                "Error",
+                "exception TypeError: fetch failed sending request",
+                json!(1),
+            ),
+            Some(NoNetwork),
+            false,
+        ),
+        (
+            String::new(),
+            gemini(
+                "FatalTurnLimitedError",
+                "Reached max session turns for this session.",
+                json!(53),
+            ),
+            None,
+            false,
+        ),
+        (
+            format!(
+                "{}\n{}",
+                json!({"type": "init", "session_id": "s"}),
+                json!({"type": "result", "status": "error", "error": {"type": "Error", "message": "Your quota will reset after 11h30m15s."}})
+            ),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            opencode(
+                "APIError",
+                json!({"message": "Too Many Requests", "statusCode": 429, "isRetryable": true}),
+            ),
+            String::new(),
+            Some(Limit),
+            false,
+        ),
+        (
+            opencode(
+                "ProviderAuthError",
+                json!({"providerID": "x", "message": "no key"}),
+            ),
+            String::new(),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            opencode("ContextOverflowError", json!({"message": "it is full"})),
+            String::new(),
+            Some(ContextTooLong),
+            false,
+        ),
+        (
+            opencode(
+                "UnknownError",
+                json!({"message": "Unexpected server error. Check server logs for details."}),
+            ),
+            String::new(),
+            None,
+            false,
+        ),
+        (
+            copilot(
+                "rate_limit",
+                "Sorry, you've hit a rate limit. Please try again in 3 hours.",
+                json!(429),
+            ),
+            String::new(),
+            Some(Limit),
+            true,
+        ),
+        (
+            copilot("quota", "You have no quota (402)", json!(402)),
+            String::new(),
+            Some(NoCredit),
+            false,
+        ),
+        (
+            copilot(
+                "authentication",
+                "No authentication information found.",
+                Value::Null,
+            ),
+            String::new(),
+            Some(NotSignedIn),
+            false,
+        ),
+        (
+            copilot("query", "it failed", Value::Null),
+            String::new(),
+            None,
+            false,
+        ),
     ];
     for (output, errors, stop, has_reset) in table {
         let read = AgentOutput::read(&output, &errors);
@@ -563,4 +804,19 @@ fn of_a_long_error_the_beginning_is_read() {
     let failure = read.failure.expect("an error");
     assert_eq!(failure.stop, Some(AgentStop::Limit));
     assert_eq!(failure.reset, None);
+}
+
+/// Linters, test programs and services print JSON of the same form.
+#[test]
+fn what_no_agent_program_prints_is_no_failure() {
+    let found = json!({"type": "error", "severity": "error", "message": "connection refused"});
+    let ended = json!({"type": "result", "status": "error", "error": {"message": "no network"}});
+    let said = json!({"type": "message", "role": "assistant", "content": "hello"});
+    let answered = json!({"error": {"code": 404, "message": "Not Found"}});
+    for output in [found, ended, said] {
+        let read = AgentOutput::read(&output.to_string(), "");
+        assert!(read.failure.is_none() && !read.is_wrapped, "{output}");
+    }
+    let read = AgentOutput::read("done", &answered.to_string());
+    assert!(read.failure.is_none() && !read.is_wrapped);
 }

@@ -25,10 +25,14 @@ fn without_home(text: &str, home: &str, names: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(home) {
-        let before = rest[..at]
-            .chars()
-            .next_back()
-            .or_else(|| out.chars().next_back());
+        let before = out.clone() + &rest[..at];
+        let word = before
+            .rsplit(|letter: char| letter.is_whitespace() || "\"'`=:(".contains(letter))
+            .next()
+            .unwrap_or_default();
+        // What is below another directory is nobody's home, but what an address begins with is.
+        let inner = word.strip_prefix("//").unwrap_or(word);
+        let is_below = inner.contains('/') || inner.len() < word.len() && !inner.is_empty();
         let mut end = at + home.len();
         if names > 0 {
             end += rest[end..]
@@ -36,9 +40,7 @@ fn without_home(text: &str, home: &str, names: usize) -> String {
                 .unwrap_or(rest.len() - end);
         }
         let is_whole = names > 0 || !rest[end..].starts_with(is_name);
-        let is_home = is_whole
-            && end > at + names * home.len()
-            && !before.is_some_and(|letter| is_name(letter) || letter == '/');
+        let is_home = is_whole && end > at + names * home.len() && !is_below;
         out.push_str(&rest[..at]);
         out.push_str(if is_home { "~" } else { &rest[at..end] });
         rest = &rest[end..];
@@ -63,11 +65,16 @@ fn without_ids(text: &str) -> String {
     out
 }
 
+/// Whether a word is a UUID, or has one between its dashes, as the names of files of conversations do.
 fn is_uuid(word: &str) -> bool {
     let parts: Vec<&str> = word.split('-').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
     let is_hex = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    lengths == [8, 4, 4, 4, 12] && parts.iter().all(is_hex)
+    let form = [8, 4, 4, 4, 12];
+    (0..parts.len().saturating_sub(form.len() - 1)).any(|at| {
+        let end = at + form.len();
+        lengths[at..end] == form && parts[at..end].iter().all(is_hex)
+    })
 }
 
 #[cfg(test)]
@@ -91,6 +98,18 @@ mod tests {
                 "/srv/annette /data/srv/ann /home/",
             ),
             ("resume 01890a5d-ac96-774b-bcce-b302099a8057!", "resume …!"),
+            (
+                "rollout-2026-11-28T10-01890a5d-ac96-774b-bcce-b302099a8057.jsonl",
+                "….jsonl",
+            ),
+            (
+                "@/home/ann/x -I/home/ann/y file:///home/ann/z.js a=/home/ann",
+                "@~/x -I~/y file://~/z.js a=~",
+            ),
+            (
+                "https://example.org/home/ann",
+                "https://example.org/home/ann",
+            ),
             ("a-b 0123-4567 é", "a-b 0123-4567 é"),
         ] {
             assert_eq!(unmarked(text, &ids, Some("/srv/ann/")), expected, "{text}");
