@@ -2,6 +2,7 @@
 //! places the files. The README of this crate has the steps.
 
 use super::durable::Prepared;
+use super::environment::without_owners;
 use super::gc::GcLock;
 use super::git_processes::{A_MOMENT, MOST_OUTLASTED, ReplacedIndex};
 use super::index::{IndexUpdate, refuse_unmerged};
@@ -17,7 +18,8 @@ use super::sign::Person;
 use super::{
     Error, Filters, GitProgram, Head, Identity, Index, Layout, Objects, Refs, StoreOptions, digest,
 };
-use git2::{FileMode, Oid};
+use crate::error::libgit2;
+use git2::{FileMode, Oid, Repository};
 use orch_base::Diagnostic;
 use orch_base::{Class, Code, Digest, RepoPath};
 use orch_files::{FileStamp, io_error};
@@ -154,6 +156,20 @@ pub(super) struct NewObjects {
 }
 
 impl NewObjects {
+    /// Whether the clone has all of these objects now, whatever was read of them before. Returns an error if the repository
+    /// cannot be opened again.
+    fn are_kept(&self, objects: &Objects) -> Result<bool, Error> {
+        // A handle that has read an object takes it for there.
+        let opened = without_owners(|| Repository::open(objects.repo.path())).map_err(libgit2)?;
+        let held = opened.odb().map_err(libgit2)?;
+        for added in &self.added {
+            if !held.exists(objects.oid(*added)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// From here on something may lead to the objects.
     fn keep(&self) {
         self.pack.iter().for_each(NewPack::keep);
@@ -365,7 +381,7 @@ impl<'s> Transaction<'s> {
             None => parts.lock_gc()?,
         };
         // Those of a commit that was built aside may have been collected.
-        if is_aside && !parts.objects.are_kept(&objects.added)? {
+        if is_aside && !objects.are_kept(parts.objects)? {
             return Err(Error::moved());
         }
         let planned = &planned[..built.len()];

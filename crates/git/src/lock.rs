@@ -33,10 +33,10 @@ const INDEX: &str = "index";
 /// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
 /// signal handler closes it before it ends the process.
 #[derive(Debug, Clone, Default)]
-pub struct IndexGate(Arc<Gate>);
+pub struct IndexGate(Arc<LockUse>);
 
 #[derive(Debug, Default)]
-struct Gate {
+struct LockUse {
     /// Locked while a store may write an index.
     writing: Mutex<()>,
     /// The locks of stores that have not begun to write.
@@ -80,7 +80,7 @@ pub(super) struct IndexLock<'s> {
     pub own: Arc<Directory>,
     git: Directory,
     is_left: bool,
-    gate: &'s Gate,
+    gate: &'s LockUse,
     /// `None` while nothing is written yet.
     writing: Option<MutexGuard<'s, ()>>,
 }
@@ -107,7 +107,7 @@ impl<'s> Locks<'s> {
     /// cannot be taken in this way, for example without hard links.
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'s>> {
         let own = self.kept_for_locks()?;
-        let gate: &Gate = &self.0.objects.environment.index_gate.0;
+        let gate: &LockUse = &self.0.objects.environment.index_gate.0;
         let writing = Some(locked(&gate.writing));
         let git = Directory::open(self.0.objects.repo.path(), self.0.objects.repo.path())?;
         let lock = self.index_lock();

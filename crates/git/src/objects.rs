@@ -3,7 +3,6 @@
 //! libgit2 takes an object file that it cannot look up for a missing one. In a shallow or partial clone a missing
 //! object is normal, so that an unreadable one would pass for it and hide what it contains.
 
-use super::environment::without_owners;
 use super::recent::Recent;
 use super::{Environment, Error, Listing, StoreCosts, digest};
 use crate::error::libgit2;
@@ -207,20 +206,6 @@ impl Objects {
             return Ok(true);
         }
         self.refuse_unread(id).map(|()| false)
-    }
-
-    /// Whether this clone has all of these objects now, whatever was read of them before. Returns an error if the repository
-    /// cannot be opened again.
-    pub(super) fn are_kept(&self, objects: &[Digest]) -> Result<bool, Error> {
-        // A handle that has read an object takes it for there.
-        let opened = without_owners(|| Repository::open(self.repo.path())).map_err(libgit2)?;
-        let held = opened.odb().map_err(libgit2)?;
-        for object in objects {
-            if !held.exists(self.oid(*object)?) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// What libgit2 found for the id of an object of a kind; `None` if this clone does not have the object, or it is of

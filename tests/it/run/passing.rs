@@ -65,8 +65,7 @@ fn a_wait_is_seen_and_survives_its_process() {
         runs["runs"][0]["state"] == "running" && runs["runs"][0]["waitsUntil"] == until
     });
     signal(&child, "INT");
-    let ended = world.end(child.wait_with_output().expect("ends")).ends(130);
-    ended.reports(&format!("improve waits until {text}"));
+    world.end(child.wait_with_output().expect("ends")).ends(130);
     assert_eq!(
         task.story()[..story.len()],
         story,
