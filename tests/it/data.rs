@@ -219,6 +219,13 @@ fn an_incomplete_requirement_is_found_where_it_stands() {
         .orch(&["suggest", "x"])
         .succeeds()
         .says("a requirement says neither SHALL nor MUST before its first scenario");
+    let told = world.read("changes/x/specs/cli/spec.md");
+    world.write(
+        "changes/x/specs/cli/spec.md",
+        told.replace("It retries.", "It SHALL retry."),
+    );
+    let suggested = world.orch(&["suggest", "x"]).succeeds();
+    assert!(!suggested.stdout.contains("SHALL"), "{}", suggested.stdout);
 }
 
 /// The files of a change, with its name and its phase.
