@@ -162,6 +162,56 @@ fn others_commit_while_a_signature_is_waited_for() {
     world.orch(&["audit"]).succeeds();
 }
 
+/// A repository with a plan, whose signing program does this first, and counts how often it was asked.
+fn signs_after(deed: &str) -> Option<World> {
+    let world = ssh()?;
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let program = world.path("../sign.sh");
+    let text = format!("#!/bin/sh\necho asked >> ../asked\n{deed}\nexec ssh-keygen \"$@\"\n");
+    fs::write(&program, text).expect("written");
+    executable(&program);
+    world.git(&["config", "gpg.ssh.program", &program.to_string_lossy()]);
+    Some(world)
+}
+
+/// How often the signing program was asked.
+fn asked(world: &World) -> usize {
+    let asked = fs::read_to_string(world.path("../asked"));
+    asked.expect("it was").lines().count()
+}
+
+/// No lock keeps `git gc --prune=now` away while a signature is waited for.
+#[test]
+fn objects_that_were_collected_while_a_signature_was_waited_for_are_made_again() {
+    let prune = "[ -e ../pruned ] || { touch ../pruned; git prune --expire=now; }";
+    let Some(world) = signs_after(prune) else {
+        return;
+    };
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
+    assert_eq!(asked(&world), 2);
+    assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
+    assert_eq!(world.dirty(), "");
+}
+
+/// A person who has touched a key is not asked again because a git command was at work.
+#[test]
+fn a_signature_outlasts_a_git_command() {
+    let stage = ": > .git/index.lock; (sleep 0.3; rm .git/index.lock) > ../staged 2>&1 &";
+    let Some(world) = signs_after(stage) else {
+        return;
+    };
+    world
+        .orch(&["next", "t"])
+        .succeeds()
+        .says("planning -> plan_review");
+    assert_eq!(asked(&world), 1);
+    assert_eq!(world.dirty(), "");
+}
+
 #[test]
 fn what_cannot_be_signed_is_told_whoever_commits_meanwhile() {
     let Some(world) = ssh() else { return };

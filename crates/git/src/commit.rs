@@ -362,28 +362,23 @@ impl<'s> Transaction<'s> {
             return Err(Error::moved());
         }
         let signs = parts.identity.signs()?;
-        let is_aside = signs && self.order == LockOrder::Late;
-        let gc = if is_aside {
-            None
+        let gc;
+        let made;
+        if signs && self.order == LockOrder::Late {
+            made = self.build_aside(planned, is_enough)?;
+            gc = parts.lock_gc()?;
+            // Until now nothing has kept `git gc` from them.
+            if !made.objects.are_kept(parts.objects)? {
+                return Err(Error::moved());
+            }
         } else {
-            Some(parts.lock_gc()?)
-        };
+            gc = parts.lock_gc()?;
+            made = self.build(planned, signs, is_enough)?;
+        }
         let Built {
             commits: built,
             objects,
-        } = if is_aside {
-            self.build_aside(planned, is_enough)?
-        } else {
-            self.build(planned, signs, is_enough)?
-        };
-        let gc = match gc {
-            Some(gc) => gc,
-            None => parts.lock_gc()?,
-        };
-        // Those of a commit that was built aside may have been collected.
-        if is_aside && !objects.are_kept(parts.objects)? {
-            return Err(Error::moved());
-        }
+        } = made;
         let planned = &planned[..built.len()];
         let mut journal = self.journal(planned, &built)?;
         let locked = self.index.take();

@@ -8,7 +8,7 @@ use super::tasks::MOST_GENERATED;
 use axum::http::StatusCode;
 use orch_base::{Code, Error};
 use orch_serve::CommandRunner;
-use orch_serve::http::{StartOutcome, wrong};
+use orch_serve::http::{DrivingCommand, StartOutcome, wrong};
 use serde_json::{Map, Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -69,18 +69,18 @@ impl Loops<'_> {
         let events = service.events.clone();
         let runner = service.runner.clone();
         let name = id.to_owned();
-        let started = service.runs.start_without_run(
-            &service.runner,
-            self.caller.clone(),
-            id,
+        let command = DrivingCommand {
+            runner: &service.runner,
+            caller: self.caller.clone(),
+            task: id,
             words,
-            move |executed| {
-                events.publish_transitions(clock.now(), &executed.printed);
-                let tasks = added(&*runner, &name, &executed.printed);
-                published.publish(&complete(&name, executed, &tasks));
-                ended.end(&name, clock.now(), executed, tasks);
-            },
-        );
+        };
+        let started = service.runs.start_without_run(command, move |executed| {
+            events.publish_transitions(clock.now(), &executed.printed);
+            let tasks = added(&*runner, &name, &executed.printed);
+            published.publish(&complete(&name, executed, &tasks));
+            ended.end(&name, clock.now(), executed, tasks);
+        });
         let error = match started {
             Ok(StartOutcome::Ended(executed)) => executed.error,
             Ok(StartOutcome::Begun) => None,

@@ -30,7 +30,8 @@ impl CommitAttempts {
     }
 
     /// Begins a transaction; returns the errors of [`Transactions::begin`](orch_git::Transactions::begin). After
-    /// [`MOST_LATE`] attempts, everything is locked at once: whose commits follow each other would be faster again and again.
+    /// [`MOST_LATE`] attempts everything is locked first: otherwise a user whose commits follow each other would win again
+    /// and again.
     pub(super) fn begin<'s>(&mut self, store: &'s Store) -> Result<Transaction<'s>, Error> {
         let order = if self.number < MOST_LATE {
             LockOrder::Late

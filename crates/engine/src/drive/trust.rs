@@ -58,6 +58,19 @@ pub struct Trustee {
     digest: Digest,
 }
 
+impl Trustee {
+    /// A text that agent programs read, with the digest of what it says.
+    fn of_text(name: String, digest: Digest) -> Self {
+        Self {
+            name,
+            command: None,
+            webhook: None,
+            is_trusted: false,
+            digest,
+        }
+    }
+}
+
 /// Everything that needs trust in a repository, in a fixed order, with whether it has it. Returns an error if a file
 /// that a command names, or the trust, cannot be read.
 pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
@@ -285,13 +298,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     };
     for (name, what) in settings {
         let digest = ObjectFormat::Sha256.blob(format!("settings\n{name}\n{what}").as_bytes());
-        found.push(Trustee {
-            name,
-            command: None,
-            webhook: None,
-            is_trusted: false,
-            digest,
-        });
+        found.push(Trustee::of_text(name, digest));
     }
     let shipped = System::shipped();
     let texts = setting
@@ -301,13 +308,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     for (path, text) in texts.filter(|(path, text)| shipped.text(path) != Some(*text)) {
         let digest = ObjectFormat::Sha256.blob(format!("agent\n{path}\n{text}").as_bytes());
         let name = format!("{}/{path}", setting.config.system);
-        found.push(Trustee {
-            name,
-            command: None,
-            webhook: None,
-            is_trusted: false,
-            digest,
-        });
+        found.push(Trustee::of_text(name, digest));
     }
     Ok(found)
 }

@@ -4,7 +4,7 @@ use super::{Repo, path};
 use crate::gc::own_host;
 use crate::ref_tables::RefMove;
 use crate::sign::Person;
-use crate::{MovedPath, PlannedCommit, Store, Transaction, Write};
+use crate::{LockOrder, LockWait, MovedPath, PlannedCommit, Store, Transaction, Write};
 use orch_base::{Class, Digest, ObjectFormat};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
@@ -44,6 +44,21 @@ fn made_and_moved(
     store.transactions().remove_journal().expect("removed");
 }
 
+/// A step with this state of the task, which lies in the work tree.
+fn step(text: &str) -> PlannedCommit {
+    let writes = vec![Write::evidence(
+        path("t/state.json"),
+        text.as_bytes().to_vec(),
+        false,
+    )];
+    PlannedCommit {
+        message: "step".to_owned(),
+        writes,
+        removes: Vec::new(),
+        moves: Vec::new(),
+    }
+}
+
 /// A repository with a committed file of a task.
 fn with_a_task() -> Repo {
     let repo = Repo::new();
@@ -60,19 +75,6 @@ fn with_a_task() -> Repo {
 fn git_collects_no_object_of_a_commit_in_the_making() {
     let repo = with_a_task();
     let (lock, collect) = (repo.path(".git/gc.pid"), ["gc", "-q", "--prune=now"]);
-    let planned = |text: &str| {
-        let writes = vec![Write::evidence(
-            path("t/state.json"),
-            text.as_bytes().to_vec(),
-            false,
-        )];
-        PlannedCommit {
-            message: "step".to_owned(),
-            writes,
-            removes: Vec::new(),
-            moves: Vec::new(),
-        }
-    };
     let host = own_host();
     // What a killed process leaves holds nobody up.
     for left in [
@@ -90,7 +92,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
                 "{said}"
             );
         };
-        made_and_moved(&repo.store(), planned(left), made, || ());
+        made_and_moved(&repo.store(), step(left), made, || ());
         assert!(!lock.exists());
         repo.git(&collect);
         repo.git(&["fsck", "--strict"]);
@@ -128,7 +130,7 @@ fn git_collects_no_object_of_a_commit_in_the_making() {
     // Whoever insists is seen before the branch moves.
     let store = repo.store();
     let transaction = store.transactions().begin().expect("begun");
-    let planned = [planned("forced")];
+    let planned = [step("forced")];
     let gc = store.transactions().lock_gc().expect("locked");
     let built = transaction
         .build(&planned, false, &|_| false)
@@ -151,25 +153,51 @@ fn the_index_is_not_locked_while_the_branch_is_waited_for() {
     let store = repo.store();
     let mut transaction = store.transactions().begin().expect("begun");
     repo.write(".git/refs/heads/main.lock", "");
-    let planned = PlannedCommit {
-        message: "step".to_owned(),
-        writes: vec![Write::evidence(
-            path("t/state.json"),
-            b"new\n".to_vec(),
-            false,
-        )],
-        removes: Vec::new(),
-        moves: Vec::new(),
-    };
     // Whoever meets this lock asked for the index.
     repo.write(".git/index.lock", "");
-    let error = transaction.commit(&[planned]).expect_err("refused");
+    let error = transaction.commit(&[step("new\n")]).expect_err("refused");
     assert!(error.to_string().contains("main.lock"), "{error}");
     drop(transaction);
     fs::remove_file(repo.path(".git/index.lock")).expect("removed");
     // The next one is refused before it makes anything.
     let error = store.transactions().begin().err().expect("refused");
     assert!(error.to_string().contains("main.lock"), "{error}");
+}
+
+/// While nothing is written, a process that holds the index may be ended at any time.
+#[test]
+fn an_index_that_is_locked_early_is_released_by_an_interrupt() {
+    let repo = with_a_task();
+    let store = repo.store();
+    let lock = repo.path(".git/index.lock");
+    let begin = || {
+        let mut wait = LockWait::at_most(Duration::ZERO);
+        let begun = store
+            .transactions()
+            .begin_within(&mut wait, LockOrder::Early);
+        begun.expect("begun")
+    };
+    let mut interrupted = begin();
+    assert!(lock.exists());
+    drop(
+        store
+            .objects()
+            .environment
+            .index_gate
+            .close()
+            .expect("closed"),
+    );
+    assert!(!lock.exists());
+    let error = interrupted.commit(&[step("late")]).expect_err("refused");
+    assert!(error.is_moved(), "{error}");
+    drop(interrupted);
+    drop(begin());
+    assert!(!lock.exists(), "nothing was committed");
+    repo.write("t/state.json", "early");
+    begin().commit(&[step("early")]).expect("committed");
+    assert!(!lock.exists());
+    assert_eq!(repo.git(&["show", "HEAD:t/state.json"]), "early");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
 
 /// A process that looks like `git gc`, until it is dropped.
@@ -212,18 +240,8 @@ impl Drop for Collector {
 fn a_collector_that_spares_young_objects_holds_no_commit_up() {
     let repo = with_a_task();
     let lock = repo.path(".git/gc.pid");
-    let planned = |text: &str| PlannedCommit {
-        message: "step".to_owned(),
-        writes: vec![Write::evidence(
-            path("t/state.json"),
-            text.as_bytes().to_vec(),
-            false,
-        )],
-        removes: Vec::new(),
-        moves: Vec::new(),
-    };
     let sparing = Collector::begin(&repo);
-    made_and_moved(&repo.store(), planned("one"), || (), || ());
+    made_and_moved(&repo.store(), step("one"), || (), || ());
     assert!(lock.exists(), "the file is that of git");
     drop(sparing);
     fs::remove_file(&lock).expect("removed");
@@ -232,7 +250,7 @@ fn a_collector_that_spares_young_objects_holds_no_commit_up() {
     let transaction = store.transactions().begin().expect("begun");
     let sparing = Collector::begin(&repo);
     let gc = store.transactions().lock_gc().expect("locked");
-    let planned = [planned("two")];
+    let planned = [step("two")];
     let built = transaction
         .build(&planned, false, &|_| false)
         .expect("built");

@@ -39,6 +39,15 @@ fn cost(message: &Value, pointer: &str) -> Option<f64> {
     Some(cost.max(0.0))
 }
 
+/// What was said of an error before the result that may report it.
+#[derive(Default)]
+struct AnnouncedError {
+    /// A word for it.
+    word: Option<String>,
+    /// When its limit passes.
+    reset: Option<Reset>,
+}
+
 /// What the messages of a program have said so far.
 #[derive(Default)]
 pub(super) struct Heard {
@@ -51,8 +60,7 @@ pub(super) struct Heard {
     failure: Option<AgentFailure>,
     /// An error that the program may still overcome.
     error: Option<AgentFailure>,
-    /// A word for an error that the next result may report, and when its limit passes.
-    announced: (Option<String>, Option<Reset>),
+    announced: AnnouncedError,
     denials: Vec<String>,
     conversations: Vec<String>,
     /// The tools that were called, by the id of the call.
@@ -104,7 +112,7 @@ impl Heard {
             "system" | "assistant" | "init" if has(message, &["session_id"]) => {
                 self.is_wrapped = true;
                 if let Some(error) = text(message, "/error") {
-                    self.announced.0 = Some(error);
+                    self.announced.word = Some(error);
                 }
                 let parts = message
                     .pointer("/message/content")
@@ -124,7 +132,8 @@ impl Heard {
                     .and_then(Value::as_i64);
                 if is_rejected {
                     let reset = at.map(|at| Reset::At(Timestamp::from_seconds(at)));
-                    self.announced = (Some("rate_limit".to_owned()), reset);
+                    let word = Some("rate_limit".to_owned());
+                    self.announced = AnnouncedError { word, reset };
                 }
             }
             // Only after the first words of a conversation: other programs print such lines, too.
@@ -186,12 +195,12 @@ impl Heard {
         let words = [
             text(message, "/error"),
             text(message, "/error/type"),
-            announced.0,
+            announced.word,
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         let reported = status(message, "/api_error_status");
         let mut failure = AgentFailure::of(why.as_deref().unwrap_or(&subtype), reported, &words);
-        failure.reset = announced.1.or(failure.reset);
+        failure.reset = announced.reset.or(failure.reset);
         if subtype.starts_with("error_max") {
             // Its own limits: a further try begins with new ones.
             failure.stop = None;

@@ -36,4 +36,4 @@ pub use problem::{problem, refusal, status_of};
 pub use request::{body, query, wrong};
 pub use routes::{Route, routes};
 pub use service::{OtherApi, Service};
-pub use started::{StartOutcome, StartedRuns, run_files};
+pub use started::{DrivingCommand, StartOutcome, StartedRuns, run_files};

@@ -7,7 +7,7 @@ use super::paging::Page;
 use super::problem::problem;
 use super::request;
 use super::routes::{Route, routes};
-use super::started::{StartOutcome, StartedRuns, run_files};
+use super::started::{DrivingCommand, StartOutcome, StartedRuns, run_files};
 use super::{openapi, output};
 use crate::{CallTerms, CommandRunner, Excluded, Executed, QueueLimits, WorkQueue, WorkTerms};
 use axum::Router;
@@ -271,9 +271,13 @@ impl Service {
         caller: Caller,
         words: Vec<String>,
     ) -> Result<(Executed, StatusCode), Error> {
-        let outcome = self
-            .runs
-            .start(&self.runner, caller.clone(), task, words, &self.news)?;
+        let command = DrivingCommand {
+            runner: &self.runner,
+            caller: caller.clone(),
+            task,
+            words,
+        };
+        let outcome = self.runs.start(command, &self.news)?;
         self.news.changed();
         if let StartOutcome::Ended(executed) = outcome {
             return Ok((*executed, StatusCode::OK));

@@ -66,6 +66,18 @@ impl StartedResult {
     }
 }
 
+/// A command that drives a task.
+pub struct DrivingCommand<'c> {
+    /// What executes it.
+    pub runner: &'c Arc<dyn CommandRunner>,
+    /// Who gives it.
+    pub caller: Caller,
+    /// The task.
+    pub task: &'c str,
+    /// Its words, without `orch`.
+    pub words: Vec<String>,
+}
+
 /// The error for a task that somebody drives.
 fn busy(task: &str) -> Error {
     Error::new(Code::Busy, format!("a run of `{task}` is in progress"))
@@ -77,15 +89,12 @@ impl StartedRuns {
     /// this server drives the task already, or too many.
     pub(super) fn start(
         &self,
-        runner: &Arc<dyn CommandRunner>,
-        caller: Caller,
-        task: &str,
-        words: Vec<String>,
+        command: DrivingCommand<'_>,
         news: &RunNews,
     ) -> Result<StartOutcome, Error> {
-        let files = run_files(runner, task)?;
+        let files = run_files(command.runner, command.task)?;
         let news = news.clone();
-        let result = self.spawn(runner, caller, task, words, move |_| news.changed())?;
+        let result = self.spawn(command, move |_| news.changed())?;
         Ok(result.wait(|| {
             // Only this server drives the task, or the command fails.
             let run = files
@@ -101,29 +110,29 @@ impl StartedRuns {
     /// called with what it has done. Returns an error if somebody drives the task already, or this server too many.
     pub fn start_without_run(
         &self,
-        runner: &Arc<dyn CommandRunner>,
-        caller: Caller,
-        task: &str,
-        words: Vec<String>,
+        command: DrivingCommand<'_>,
         ended: impl FnOnce(&Executed) + Send + 'static,
     ) -> Result<StartOutcome, Error> {
-        let files = run_files(runner, task)?;
+        let files = run_files(command.runner, command.task)?;
         if files.is_driven() {
-            return Err(busy(task));
+            return Err(busy(command.task));
         }
-        let result = self.spawn(runner, caller, task, words, ended)?;
+        let result = self.spawn(command, ended)?;
         Ok(result.wait(|| files.is_driven()))
     }
 
     /// Executes a command that drives a task in a thread of its own, and calls `ended` with what it has done.
     fn spawn(
         &self,
-        runner: &Arc<dyn CommandRunner>,
-        caller: Caller,
-        task: &str,
-        words: Vec<String>,
+        command: DrivingCommand<'_>,
         ended: impl FnOnce(&Executed) + Send + 'static,
     ) -> Result<StartedResult, Error> {
+        let DrivingCommand {
+            runner,
+            caller,
+            task,
+            words,
+        } = command;
         let interruption = Interruption::default();
         let mut driven = locked(&self.0.driven);
         if driven.is_ending {
