@@ -1,6 +1,7 @@
 //! Sets of globs, compiled once. `*` matches within one part of a path, `**` across parts.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -42,6 +43,13 @@ impl Patterns {
     #[must_use]
     pub fn texts(&self) -> &[String] {
         &self.texts
+    }
+}
+
+/// The globs as written.
+impl Serialize for Patterns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.texts.serialize(serializer)
     }
 }
 

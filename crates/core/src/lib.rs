@@ -69,6 +69,7 @@ pub mod decide;
 pub mod record;
 mod toml_lines;
 mod toml_reader;
+pub mod verification;
 pub mod workflow;
 
 pub use toml_lines::{TomlLines, TomlStep};

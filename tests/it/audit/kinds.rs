@@ -8,9 +8,10 @@ use crate::harness::{World, started};
 use orch_base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
 use orch_core::decide::{
     ActorKind, By, CodeFacts, Detail, DetailStep, Facts, Holder, Lapse, Migration, OtherTask,
-    OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, Verification,
-    VerifiedCode, VerifiedOutcome, VerifiedResult, WorkflowRef, apply, detailed,
+    OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, WorkflowRef, apply,
+    detailed,
 };
+use orch_core::verification::{Verification, VerifiedCode, VerifiedOutcome, VerifiedResult};
 use orch_core::workflow::{System, Workflow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -7,13 +7,15 @@ use orch_base::{
     VerificationName, WorkflowName,
 };
 use orch_core::decide::{
-    Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, FoundBy,
-    HistoryEntry, Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PatchedCode,
-    PersonRuling, Priority, Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict,
-    Verification, Verified, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
-    WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
+    Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, HistoryEntry,
+    Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PersonRuling, Priority, Recorded,
+    Relations, Ruling, RunRecord, Stamp, State, Verdict, Verified, WorkflowRef, apply, confirm,
+    evaluate, override_to, reopen, rollback, settle,
 };
 use orch_core::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
+use orch_core::verification::{
+    FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
+};
 use orch_core::workflow::Workflow;
 use proptest::collection::{btree_map, vec};
 use proptest::option;

@@ -8,13 +8,14 @@ use orch_base::{
 };
 use orch_core::decide::{
     ActorKind, By, ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts,
-    FileFact, FoundBy, MovedFile, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict,
-    apply, derive, evaluate, initial_state, settle,
+    FileFact, MovedFile, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
+    derive, evaluate, initial_state, settle,
 };
 use orch_core::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
     write_state,
 };
+use orch_core::verification::FoundBy;
 use orch_core::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use orch_read::read;
 use serde_json::{Value, json};

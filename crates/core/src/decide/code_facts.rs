@@ -3,7 +3,7 @@
 //! Other tasks change the same tree. So an approval is not held to the tree that was judged, but to the change of the
 //! task: to the files that its own commits touch, and to the paths that the workflow says its plan names.
 
-use super::FoundBy;
+use crate::verification::FoundBy;
 use orch_base::{ArtifactName, Digest, RepoPath};
 use serde::{Deserialize, Serialize};
 

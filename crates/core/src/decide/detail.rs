@@ -4,7 +4,8 @@
 //! An event has at most one such member. It is named as its kind.
 
 use super::{Kind, Ruling, WorkflowRef};
-use orch_base::{Digest, PhaseId, TaskId, Timestamp, VerificationName, words};
+use crate::verification::Verification;
+use orch_base::{Digest, PhaseId, TaskId, Timestamp, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,107 +77,6 @@ impl Detail {
             Self::Take(holder) => format!("{}, generation {}", holder.owner, holder.generation),
             Self::Lapse(lapse) => format!("{} of attempt {}", lapse.deadline, lapse.attempt),
             Self::Migrate(moved) => format!("from {} to {}", moved.from, moved.to),
-        }
-    }
-}
-
-/// A run of one command of the project on the code that it judges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verification {
-    /// The name of its table in the settings.
-    pub name: VerificationName,
-    /// The code that it judged.
-    pub code: VerifiedCode,
-    /// The digest of its table in the settings.
-    pub table: Digest,
-    /// The number of the rules of `orch` for verifications by which it was run.
-    pub rules: u32,
-    /// What its result was compared with, if there was anything.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<VerifiedBase>,
-    /// Its outcome.
-    pub result: VerifiedResult,
-}
-
-impl Verification {
-    /// The path of the file with its result, relative to the task directory.
-    #[must_use]
-    pub fn path(&self) -> String {
-        format!("eval/verify/{}.json", self.name)
-    }
-}
-
-/// The code that a verification judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum VerifiedCode {
-    /// The committed code under the paths of the verification.
-    Commit(Digest),
-    /// A patch, and the code to which it was applied.
-    Patch(PatchedCode),
-}
-
-/// A patch and the code to which it was applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PatchedCode {
-    /// The blob of the patch.
-    pub patch: Digest,
-    /// The code to which it was applied.
-    pub on: Digest,
-}
-
-/// The commit with which a verification was compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VerifiedBase {
-    /// The id of the commit.
-    pub commit: Digest,
-    /// The digest of its code.
-    pub code: Digest,
-    /// How it was found.
-    pub by: FoundBy,
-}
-
-words! {
-    /// How the base of a task is found.
-    pub enum FoundBy {
-        /// The merge base with the base branch.
-        Branch = "branch",
-        /// The parent of the commit that created the task.
-        Create = "create",
-    }
-}
-
-/// The outcome of a verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VerifiedResult {
-    /// Whether it passed.
-    pub outcome: VerifiedOutcome,
-    /// The digest of the file with the result.
-    pub digest: Digest,
-}
-
-words! {
-    /// Whether a verification passed. One that could not run is not recorded.
-    pub enum VerifiedOutcome {
-        /// It passed.
-        Passed = "passed",
-        /// It failed.
-        Failed = "failed",
-    }
-}
-
-impl VerifiedOutcome {
-    /// Whether this is the outcome of a result file that has this word. What passed only on another try is warned of.
-    #[must_use]
-    pub fn is_said_by(self, word: &str) -> bool {
-        match word.to_ascii_uppercase().as_str() {
-            "PASSED" | "WARNED" => self == Self::Passed,
-            "FAILED" => self == Self::Failed,
-            _ => false,
         }
     }
 }

@@ -2,9 +2,8 @@
 //! passed, and to which workflow it moved. Each says so in a [`Detail`].
 
 use super::order::{current, why_after, with_why};
-use super::{
-    Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition, Verification,
-};
+use super::{Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition};
+use crate::verification::Verification;
 use crate::workflow::Workflow;
 use orch_base::{ArtifactName, PhaseId, TaskId, Timestamp};
 

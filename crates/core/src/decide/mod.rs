@@ -71,10 +71,7 @@ pub use decision::{
     Truth, Verdict, WHY, is_order,
 };
 pub use derive::derive;
-pub use detail::{
-    Detail, FoundBy, Holder, Lapse, Migration, OtherTask, PatchedCode, PersonRuling, Priority,
-    Relations, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
-};
+pub use detail::{Detail, Holder, Lapse, Migration, OtherTask, PersonRuling, Priority, Relations};
 pub use detailed::{DetailStep, detailed};
 pub use drafting::{DraftFile, TODO, draft};
 pub use duty::{

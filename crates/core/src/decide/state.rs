@@ -2,8 +2,9 @@
 
 use super::{
     CodeBase, Detail, Holder, Kind, Mode, NotedFile, NotedFiles, Original, OtherTask,
-    RecordVersion, Relations, RestsOn, Ruling, VerifiedCode, VerifiedOutcome, Written, former_id,
+    RecordVersion, Relations, RestsOn, Ruling, Written, former_id,
 };
+use crate::verification::{VerifiedCode, VerifiedOutcome};
 use crate::workflow::{Workflow, is_repository_name};
 use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, Hint, ObjectFormat, PhaseId, TaskId,

@@ -4,7 +4,8 @@
 use super::json_patch::JsonPatchOp;
 use super::log_event::LogEvent;
 use super::patch_text::PatchText;
-use crate::decide::{Detail, VerifiedCode};
+use crate::decide::Detail;
+use crate::verification::VerifiedCode;
 use orch_base::{Digest, ObjectFormat, pointer};
 use serde_json::Value;
 use std::collections::HashMap;

@@ -4,9 +4,8 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
 use crate::survey::Error;
-use orch_core::decide::{
-    Detail, Kind, OtherTask, ProvenStep, Standing, Verification, replay_record,
-};
+use orch_core::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, replay_record};
+use orch_core::verification::Verification;
 use orch_core::workflow::{Phase, Workflow};
 use orch_files::Content;
 use serde_json::Value;

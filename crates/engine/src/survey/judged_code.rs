@@ -4,9 +4,9 @@ use super::snapshot::Snapshot;
 use super::{BaseOf, Error, TaskRef};
 use orch_base::{Digest, TaskId};
 use orch_core::decide::{
-    CodeBase, CodeFacts, CodeHistory, CodeSince, FoundBy, MovedFile, State, UnknownCode,
-    judged_before,
+    CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, State, UnknownCode, judged_before,
 };
+use orch_core::verification::FoundBy;
 use orch_core::workflow::{Artifact, Workflow};
 use orch_git::{CodePart, CodeQuestion, CommitsOf, NamedLog, Store};
 
