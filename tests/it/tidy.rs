@@ -17,7 +17,7 @@ const CRATES: [(&str, &[&str]); 3] = [
     (
         "engine",
         &[
-            "watch", "run", "survey", "history", "apply", "drive", "notices", "gather",
+            "watch", "run", "verify", "survey", "history", "apply", "drive", "notices", "gather",
         ],
     ),
     ("serve", &["mcp", "http"]),

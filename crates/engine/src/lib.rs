@@ -8,6 +8,7 @@ pub mod notices;
 mod random;
 pub mod run;
 pub mod survey;
+pub mod verify;
 pub mod watch;
 
 pub use random::random;

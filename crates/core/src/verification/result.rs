@@ -69,8 +69,11 @@ pub struct VerifiedRun {
     /// Why it did not; empty if it passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<NotPassed>,
-    /// How each command that was started ended, in their order.
+    /// How each command of the last try ended that was started, in their order.
     pub commands: Vec<CommandEnd>,
+    /// The tries before the last one, which failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<FailedTry>,
     /// How many tests there were.
     pub counts: TestCounts,
     /// What the reports say of each test that failed.
@@ -127,6 +130,50 @@ words! {
         /// The patch cannot be applied to the code.
         Patch = "patch",
     }
+}
+
+words! {
+    /// Why a verification could not run. It has no result then.
+    pub enum NotRun {
+        /// Its table names what cannot be: a report that git tracks, or a kept directory outside the checkout.
+        Table = "table",
+        /// The checkout cannot be made.
+        Checkout = "checkout",
+        /// The repository lacks commits or objects that are needed.
+        Shallow = "shallow",
+        /// A submodule cannot be filled.
+        Submodule = "submodule",
+        /// A file is a pointer of Git LFS, and its contents are missing.
+        Pointer = "lfs-pointer",
+        /// A file of `files` is missing, or git does not ignore it.
+        Files = "files",
+        /// `setup` failed.
+        Setup = "setup",
+        /// A command cannot be started.
+        Command = "command-not-found",
+        /// The system permits no network namespace.
+        Network = "network",
+        /// A time limit ended it.
+        Limit = "limit",
+        /// It was stopped on request.
+        Stopped = "stopped",
+        /// Another process runs it.
+        Busy = "busy",
+        /// Files of `orch` cannot be read or written.
+        System = "system",
+    }
+}
+
+/// A try that failed, before the last one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedTry {
+    /// Why it did not pass.
+    pub because: Vec<NotPassed>,
+    /// How each command that was started ended, in their order.
+    pub commands: Vec<CommandEnd>,
+    /// The names of the tests that failed.
+    pub failed: Vec<String>,
 }
 
 /// How a command ended.

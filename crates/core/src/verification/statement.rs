@@ -27,11 +27,7 @@ pub struct InvalidStatement(pub String);
 #[must_use]
 pub fn statement(result: &VerificationResult) -> String {
     let tests = &result.tests;
-    let word = match (result.run.outcome, tests.flaky.is_empty()) {
-        (VerifiedOutcome::Passed, true) => "PASSED",
-        (VerifiedOutcome::Passed, false) => "WARNED",
-        (VerifiedOutcome::Failed, _) => "FAILED",
-    };
+    let word = word_of(result);
     let listed: &[String] = match result.run.passed {
         None => &tests.passed,
         Some(_) => &[],
@@ -71,6 +67,16 @@ pub fn statement(result: &VerificationResult) -> String {
     let _ = writeln!(text, "    \"failedTests\": {}", json!(tests.failed));
     text.push_str("  }\n}\n");
     text
+}
+
+/// The word of the predicate for a result. What passed only when it was tried again is warned of.
+fn word_of(result: &VerificationResult) -> &'static str {
+    let is_first = result.tests.flaky.is_empty() && result.run.tries.is_empty();
+    match (result.run.outcome, is_first) {
+        (VerifiedOutcome::Passed, true) => "PASSED",
+        (VerifiedOutcome::Passed, false) => "WARNED",
+        (VerifiedOutcome::Failed, _) => "FAILED",
+    }
 }
 
 /// The digest of the names of tests that passed, where there are more than [`MOST_LISTED`].
@@ -151,11 +157,7 @@ fn contradiction(word: &str, result: &VerificationResult) -> Option<String> {
     let run = &result.run;
     let tests = &result.tests;
     let has_passed = run.outcome == VerifiedOutcome::Passed;
-    let expected = match (has_passed, tests.flaky.is_empty()) {
-        (true, true) => "PASSED",
-        (true, false) => "WARNED",
-        (false, _) => "FAILED",
-    };
+    let expected = word_of(result);
     if word != expected {
         return Some(format!(
             "its result is {word}, and what it rests on says {expected}"
