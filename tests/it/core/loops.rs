@@ -199,7 +199,7 @@ fn whatever_executors_do_a_run_ends_within_its_budget() {
     ];
     let mut endings: Vec<Ending> = Vec::new();
     let compiled = workflow(LOOP);
-    for seed in 0..number("ORCH_LOOP_COMBINATIONS").unwrap_or(1_000) {
+    for seed in 0..number("ORCH_LOOP_COMBINATIONS").unwrap_or(600) {
         let mut at = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mode = if seed % 5 == 0 {
             Mode::Interactive

@@ -636,7 +636,8 @@ fn a_fault_of_an_order_leaves_the_old_state_or_the_new_one() {
     }
     let mut below = choices();
     let mut wrong = Vec::new();
-    for order in &ORDERS {
+    // Half of the orders: each takes a second.
+    for order in ORDERS.iter().skip(below(2)).step_by(2) {
         let trial = Trial::of(order);
         for _ in 0..setting::number("ORCH_FAULT_COUNT").unwrap_or(1) {
             let (call, effects, count) = trial.calls[below(trial.calls.len())];
