@@ -5,6 +5,7 @@ use super::attempts::CommitAttempts;
 use super::authority::Authority;
 use super::first_step::creation;
 use super::record_files::{RecordFiles, Records};
+use super::results::NewResult;
 use super::{CommitGroup, Holds};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Digest, TaskId};
@@ -209,6 +210,8 @@ pub struct Advance<'w> {
     pub(super) group: Option<&'w CommitGroup>,
     /// Which transitions of a task it holds back although they are due.
     pub(super) holds: Option<&'w Holds<'w>>,
+    /// What verifications gave, whose files are written with the steps.
+    pub(super) results: &'w [NewResult],
 }
 
 impl Advance<'_> {
@@ -381,6 +384,7 @@ impl Advance<'_> {
                 self.records
                     .keep_copy(&sight.task.state_path(), "original")?;
             }
+            self.write_results(&sight.task)?;
             let stamps = self.records.write_record(&sight.task, &last)?;
             let commit = None;
             let head = head.clone();

@@ -48,7 +48,8 @@ impl Advance<'_> {
         let Some(record) = earlier.pop() else {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };
-        let (writes, removes) = evidence(store, sight)?;
+        let (mut writes, removes) = evidence(store, sight)?;
+        writes.extend(self.result_files(store, &sight.task)?);
         Ok(TaskCommit {
             sight,
             steps,

@@ -23,6 +23,7 @@ mod record_files;
 mod recover;
 mod relocate;
 mod resolve;
+mod results;
 mod ruled;
 mod split;
 mod suggestion;
@@ -41,6 +42,7 @@ use record_files::Records;
 pub use recover::{Recover, Recovered};
 pub use relocate::{Relocate, Relocation};
 pub use resolve::{Chosen, Dispute, MergeSide, Resolve, Resolved, ResolvedBy, Settlement};
+pub use results::{NewResult, Results};
 pub use split::{NewIdFor, Separate, SplitRecord};
 
 pub use advance::Wanted;
@@ -142,6 +144,17 @@ impl<'w> Writer<'w> {
             stops: self.stops,
             group: self.group,
             holds: self.holds,
+            results: &[],
+        }
+    }
+
+    /// Records the results of verifications.
+    #[must_use]
+    pub fn results(&self) -> Results<'w> {
+        Results {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+            advance: self.advance(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The record of a run: its usage, the process that drives it, the work in progress, and how it ended.
 
+use super::process_tree;
 use orch_base::Timestamp;
 use orch_core::decide::{Ending, LimitWait, Mode, Usage, Work};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,21 @@ impl Process {
             started,
             boot: boot(),
         }
+    }
+
+    /// This process.
+    #[must_use]
+    pub fn own() -> Self {
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        Self::new(own, process_tree::started(own))
+    }
+
+    /// Whether the leader of the group is alive.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let found = process_tree::look(self.group);
+        self.is_of_this_boot()
+            && found.is_some_and(|found| !found.is_dead && self.started == Some(found.started))
     }
 
     /// Whether the system has not been rebooted since.

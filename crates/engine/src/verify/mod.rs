@@ -5,6 +5,10 @@
 //! names and a fixed list of variables. The outcome is a [`VerificationResult`] for the code, and one for the same code with
 //! the protected tests of the base; or the reason why it could not run, which is no result. Nothing here decides or records.
 
+mod attempts;
+
+pub use attempts::{AttemptStanding, VerifyAttempt};
+
 use orch_base::{Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::verification::{
     NotRun, VerificationResult, VerifiedBase, VerifiedCode, VerifyTable,
