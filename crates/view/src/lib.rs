@@ -47,6 +47,7 @@ mod tests;
 mod text;
 mod transition;
 pub mod uri;
+mod verify;
 mod wire;
 
 pub use action_prompt::action_prompt;
@@ -82,6 +83,7 @@ pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
+pub use verify::{FailedTestView, VerificationLine, Verifications};
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
     QuestionView, SendBackView, Suggestion, Suggestions,

@@ -6,7 +6,7 @@ use crate::{
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
     HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer,
     RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
-    Transitions, TrustAnswer, WorkflowList, indented,
+    Transitions, TrustAnswer, Verifications, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -62,6 +62,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "The state of a repository and of its surroundings: output of orch doctor",
         ),
         schema::<TrustAnswer>("What orch.toml names that orch starts, and whether it is trusted"),
+        schema::<Verifications>(
+            "What verifications of the code gave: output of orch verify --json",
+        ),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),
     ]
