@@ -75,8 +75,12 @@ fn turn(name: &str, number: u32) -> Option<FileWriter> {
 
 fn inputs(independent: bool) -> Inputs {
     Inputs::new(
-        Require { independent },
+        Require {
+            independent,
+            ..Require::default()
+        },
         &BTreeMap::new(),
+        BTreeMap::new(),
         ObjectFormat::Sha1,
     )
 }

@@ -523,6 +523,7 @@ fn recorded_of(play: &mut Play<'_>) -> std::rc::Rc<std::cell::RefCell<Vec<String
                 RunCommand::End(told) => told.clone(),
                 RunCommand::Order(request) => format!("order {}", request.as_str()),
                 RunCommand::GiveUp(failed) => format!("give up {}", failed.action),
+                RunCommand::Verify(_) => "verify".to_owned(),
                 RunCommand::Start => "start".to_owned(),
                 RunCommand::Answer(_) => "answer".to_owned(),
                 RunCommand::Result { .. } => "result".to_owned(),

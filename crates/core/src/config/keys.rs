@@ -26,6 +26,8 @@ pub(super) const TOP: Section = Section {
         ("acknowledged", "[[acknowledged]]"),
         ("executor", "[executor.default]"),
         ("notify", "[[notify]]"),
+        ("verify", "[verify.tests]"),
+        ("checkouts", "[checkouts]"),
     ],
 };
 
@@ -58,6 +60,7 @@ pub(super) const WATCH: Section = Section {
         ("apply", "apply = [\"plan-accepted\"]"),
         ("adopt", "adopt = [\"team/*\"]"),
         ("poll", "poll = false"),
+        ("verify", "verify = false"),
         ("reconcile_seconds", "reconcile_seconds = 45"),
     ],
 };
@@ -73,7 +76,11 @@ pub(super) const PEOPLE: Section = Section {
 
 pub(super) const REQUIRE: Section = Section {
     title: "`[require]`",
-    keys: &[("independent", "independent = false")],
+    keys: &[
+        ("independent", "independent = false"),
+        ("verified", "verified = true"),
+        ("tests_kept", "tests_kept = true"),
+    ],
 };
 
 pub(super) const HOOK: Section = Section {
@@ -123,8 +130,34 @@ pub(super) const NOTIFY: Section = Section {
     ],
 };
 
+/// `[verify.NAME]`.
+pub(super) const VERIFY: Section = Section {
+    title: "`[verify.NAME]`",
+    keys: &[
+        ("command", "command = [\"make\", \"test\"]"),
+        ("commands", "commands = [[\"make\"], [\"make\", \"test\"]]"),
+        ("setup", "setup = [\"npm\", \"ci\"]"),
+        ("setup_key", "setup_key = [\"package-lock.json\"]"),
+        ("report", "report = [\"junit.xml\"]"),
+        ("paths", "paths = [\"src/**\"]"),
+        ("timeout", "timeout = \"20m\""),
+        ("keep", "keep = [\"/target\"]"),
+        ("protect", "protect = [\"tests/**\"]"),
+        ("env", "env = [\"DATABASE_URL\"]"),
+        ("files", "files = [\".env.test\"]"),
+        ("network", "network = true"),
+        ("retries", "retries = 0"),
+        ("allow_empty", "allow_empty = false"),
+    ],
+};
+
+pub(super) const CHECKOUTS: Section = Section {
+    title: "`[checkouts]`",
+    keys: &[("max", "max = 8")],
+};
+
 /// All tables.
-pub(super) const SECTIONS: [Section; 10] = [
+pub(super) const SECTIONS: [Section; 12] = [
     TOP,
     ROOT,
     GIT,
@@ -135,6 +168,8 @@ pub(super) const SECTIONS: [Section; 10] = [
     ACKNOWLEDGED,
     EXECUTOR,
     NOTIFY,
+    VERIFY,
+    CHECKOUTS,
 ];
 
 /// The title of the table that a key belongs to, and an example of the key.

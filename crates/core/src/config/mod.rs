@@ -13,6 +13,7 @@ mod root_path;
 mod roots;
 mod subject;
 mod task_branch;
+mod verify;
 mod webhook;
 
 pub use executors::{ExecutorConfig, Executors};
@@ -27,7 +28,10 @@ pub use task_branch::{InvalidTaskBranch, TaskBranch};
 pub use webhook::Webhook;
 
 use crate::decide::{Inputs, People, Require};
-use orch_base::{Digest, ObjectFormat, RepoPath, RuleId, TaskId, WorkflowName, words};
+use crate::verification::VerifyTable;
+use orch_base::{
+    Digest, ObjectFormat, RepoPath, RuleId, TaskId, VerificationName, WorkflowName, words,
+};
 use std::collections::BTreeMap;
 
 /// The name of the file at the root of the repository.
@@ -171,6 +175,10 @@ pub struct Config {
     pub acknowledged: Vec<Acknowledged>,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
+    /// `[verify.NAME]`: the commands of the project that `orch` runs on the code that it judges.
+    pub verify: BTreeMap<VerificationName, VerifyTable>,
+    /// `max` of `[checkouts]`: how many checkouts the verifications of a repository have at most.
+    pub most_checkouts: usize,
     /// `[[notify]]`: what is started when a person is needed, or a task or run has ended.
     pub notify: Vec<NotifyConfig>,
 }
@@ -179,7 +187,11 @@ impl Config {
     /// What these settings ask of decisions, in a repository with ids of this format.
     #[must_use]
     pub fn inputs(&self, format: ObjectFormat) -> Inputs {
-        Inputs::new(self.require, &self.teams, format)
+        let tables = self.verify.iter();
+        let verify = tables
+            .map(|(name, table)| (name.clone(), table.digest(format)))
+            .collect();
+        Inputs::new(self.require, &self.teams, verify, format)
     }
 
     /// What the entries of `[[notify]]` do, each with the name of the entry: `notify.1` is the first of all.
@@ -253,6 +265,8 @@ pub struct Watch {
     pub adopt: Adopt,
     /// Whether to poll instead of listening for file system events.
     pub poll: bool,
+    /// Whether it runs verifications that are due.
+    pub verify: bool,
     /// How often everything is read again even if nothing was reported, in seconds.
     pub reconcile_seconds: u64,
 }
@@ -349,6 +363,8 @@ impl Default for Config {
             hook: Hook::default(),
             executors: Executors::default(),
             notify: Vec::new(),
+            verify: BTreeMap::new(),
+            most_checkouts: 8,
         }
     }
 }
@@ -374,6 +390,7 @@ impl Default for Watch {
             apply: Apply::All,
             adopt: Adopt::None,
             poll: false,
+            verify: false,
             reconcile_seconds: 45,
         }
     }
@@ -506,16 +523,19 @@ mod tests {
                         let all = section.keys.iter().map(|(_, example)| *example);
                         format!("{header}\n{}", all.collect::<Vec<_>>().join("\n"))
                     }
+                    keys::VERIFY if !key.starts_with("command") => {
+                        format!("{header}\ncommand = ['a']\n{example}")
+                    }
                     keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
                     _ => format!("{header}\n{example}"),
                 };
                 if text == "[[acknowledged]]" || text == "[[notify]]" {
                     continue;
                 }
-                let text = if text == "[[root]]" {
-                    "[[root]]\npath = 'a/*'".to_owned()
-                } else {
-                    text
+                let text = match text.as_str() {
+                    "[[root]]" => "[[root]]\npath = 'a/*'".to_owned(),
+                    "[verify.tests]" => "[verify.tests]\ncommand = ['a']".to_owned(),
+                    _ => text,
                 };
                 assert_eq!(parse(&text, FILE).1, [], "{text}");
                 assert!(

@@ -1,14 +1,15 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
-use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, example};
+use super::keys::{ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, example};
 use super::notices::notify;
 use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
+use super::verify::verifications;
 use super::{
     Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns,
     Root, RootPath, Roots, TaskBranch, Watch,
 };
-use crate::decide::{AgentOrder, OrdersBy, People, Require};
+use crate::decide::{AgentOrder, OrdersBy, People, Require, RequireVerified};
 use crate::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
 use orch_base::{Code, Diagnostic, Digest, RepoPath, RuleId, TaskId, WorkflowName, nearest};
 use std::collections::BTreeMap;
@@ -134,6 +135,13 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         acknowledged: top
             .take("acknowledged")
             .map_or_else(Vec::new, |value| acknowledged(reader, value)),
+        verify: top
+            .take("verify")
+            .map(|value| verifications(reader, value))
+            .unwrap_or_default(),
+        most_checkouts: reader
+            .table(top, "checkouts", CHECKOUTS.title)
+            .map_or(default.most_checkouts, |table| checkouts(reader, table)),
         executors: top
             .take("executor")
             .map(|value| executors(reader, value))
@@ -263,6 +271,7 @@ fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch
             .take("adopt")
             .map_or(default.adopt, |value| adopt(reader, value)),
         poll: reader.boolean(&mut table, "poll", default.poll),
+        verify: reader.boolean(&mut table, "verify", default.verify),
         reconcile_seconds: reader.integer_at(
             &mut table,
             "reconcile_seconds",
@@ -359,18 +368,41 @@ fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<Str
 fn require(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Require {
     let require = Require {
         independent: reader.boolean(&mut table, "independent", false),
+        tests_kept: reader.boolean(&mut table, "tests_kept", false),
+        verified: table
+            .take("verified")
+            .and_then(|value| required(reader, value))
+            .unwrap_or_default(),
     };
-    for key in ["verified", "tests_kept"] {
-        if let Some(value) = table.take(key) {
-            let message = format!("`{key}` needs verifications, which this version does not have");
-            reader.report(
-                value.span(),
-                invalid(message, format!("remove `{key}`, or update orch")),
-            );
-        }
-    }
     reader.finish(table);
     require
+}
+
+/// `verified`: a boolean, or `"tip"`.
+fn required(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Option<RequireVerified> {
+    match value.get_ref() {
+        DeValue::Boolean(false) => Some(RequireVerified::No),
+        DeValue::Boolean(true) => Some(RequireVerified::Yes),
+        DeValue::String(text) if text == "tip" => Some(RequireVerified::Tip),
+        _ => {
+            let message = "`verified` is true, false or \"tip\"";
+            let hint = "\"tip\" asks for a verification of the newest commit at an approval";
+            reader.report(value.span(), invalid(message, hint));
+            None
+        }
+    }
+}
+
+/// `max` of `[checkouts]`.
+fn checkouts(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> usize {
+    let most = reader.integer_at(
+        &mut table,
+        "max",
+        1..=1000,
+        Config::default().most_checkouts as u64,
+    );
+    reader.finish(table);
+    usize::try_from(most).unwrap_or(1)
 }
 
 /// An entry that cannot be read acknowledges nothing.
@@ -736,7 +768,7 @@ mod tests {
             ),
             (
                 "[watch]\nelephant = 1",
-                "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`",
+                "the keys of `[watch]` are `apply`, `adopt`, `poll`, `verify` and `reconcile_seconds`",
             ),
             (
                 "[executor]\ncommand = 1",
@@ -862,13 +894,20 @@ mod tests {
             ("[require]\nindependent = ", true),
         ] {
             let require = parse(text, "orch.toml").0.require;
-            assert_eq!(
-                require,
+            let everything = if expected {
+                Require::EVERYTHING
+            } else {
+                Require::default()
+            };
+            let expected = if text == "[require]\nindependent = true" {
                 Require {
-                    independent: expected
-                },
-                "{text}"
-            );
+                    independent: true,
+                    ..Require::default()
+                }
+            } else {
+                everything
+            };
+            assert_eq!(require, expected, "{text}");
         }
         let (config, _) = parse(
             "[people.teams]\nsec = ['a@x.org', 1]\nweb = 'b@x.org'",

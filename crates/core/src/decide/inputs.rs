@@ -1,6 +1,6 @@
 //! What the settings of a project ask of decisions, beside the workflow.
 
-use orch_base::{Digest, ObjectFormat};
+use orch_base::{Digest, ObjectFormat, VerificationName, words};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub struct Inputs {
     pub require: Require,
     /// `[people.teams]`: the addresses of the members, by team.
     pub teams: BTreeMap<String, Vec<String>>,
+    /// `[verify.*]`: the digest of each table.
+    pub verify: BTreeMap<VerificationName, Digest>,
     /// Their digest; `None` if all are as without settings.
     pub digest: Option<Digest>,
     /// What is wrong with these settings, where nobody else tells it: then everything is required.
@@ -25,6 +27,34 @@ pub struct Require {
     /// Whether a verdict by a writer of what it judges, or by an unknown writer, keeps a task where it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub independent: bool,
+    /// Whether only what `orch` has verified counts.
+    #[serde(skip_serializing_if = "RequireVerified::is_no")]
+    pub verified: RequireVerified,
+    /// Whether a test that is lost keeps a task where it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tests_kept: bool,
+}
+
+words! {
+    /// Whether verifications are required.
+    #[derive(Default)]
+    pub enum RequireVerified {
+        /// They are not.
+        #[default]
+        No = "no",
+        /// A report that `orch` has not made counts for nothing.
+        Yes = "yes",
+        /// The same, and an approval needs a verification of the newest commit.
+        Tip = "tip",
+    }
+}
+
+impl RequireVerified {
+    /// Whether nothing is required.
+    #[must_use]
+    pub fn is_no(&self) -> bool {
+        *self == Self::No
+    }
 }
 
 /// What the digest is made of; what is as without settings is left out.
@@ -34,6 +64,8 @@ struct InputMembers<'i> {
     require: Require,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     teams: &'i BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    verify: &'i BTreeMap<VerificationName, Digest>,
 }
 
 fn is_default(require: &Require) -> bool {
@@ -42,7 +74,11 @@ fn is_default(require: &Require) -> bool {
 
 impl Require {
     /// All that can be required: what stands for settings that cannot be read, so that a fault loosens nothing.
-    pub const EVERYTHING: Self = Self { independent: true };
+    pub const EVERYTHING: Self = Self {
+        independent: true,
+        verified: RequireVerified::Tip,
+        tests_kept: true,
+    };
 }
 
 impl Inputs {
@@ -52,6 +88,7 @@ impl Inputs {
     pub fn new(
         require: Require,
         teams: &BTreeMap<String, Vec<String>>,
+        verify: BTreeMap<VerificationName, Digest>,
         format: ObjectFormat,
     ) -> Self {
         let mut teams = teams.clone();
@@ -62,6 +99,7 @@ impl Inputs {
         let text = serde_json::to_string(&InputMembers {
             require,
             teams: &teams,
+            verify: &verify,
         })
         .unwrap_or_default();
         let digest = if text == "{}" {
@@ -72,6 +110,7 @@ impl Inputs {
         Self {
             require,
             teams,
+            verify,
             digest,
             fault: None,
         }
@@ -90,7 +129,11 @@ mod tests {
             BTreeMap::from([("security".to_owned(), members)])
         };
         let digest = |independent, teams: &BTreeMap<String, Vec<String>>| {
-            Inputs::new(Require { independent }, teams, ObjectFormat::Sha1).digest
+            let require = Require {
+                independent,
+                ..Require::default()
+            };
+            Inputs::new(require, teams, BTreeMap::new(), ObjectFormat::Sha1).digest
         };
         assert_eq!(digest(false, &none), None);
         assert_eq!(

@@ -82,7 +82,7 @@ pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
 pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
 pub use grounds::{Ground, RestsOn, judged_before};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
-pub use inputs::{Inputs, Require};
+pub use inputs::{Inputs, Require, RequireVerified};
 pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};

@@ -71,7 +71,10 @@ pub(super) fn look_ahead(
                     .push((Worker::Question(answer.ask.clone()), answer.fingerprint));
                 RunCommand::Answer(answer.clone())
             }
-            NextStep::Perform(_) | NextStep::GiveUp(_) | NextStep::End(..) => break,
+            NextStep::Perform(_)
+            | NextStep::Verify(_)
+            | NextStep::GiveUp(_)
+            | NextStep::End(..) => break,
         };
         if !go(writer, &mut ahead, &command, &mut foreseen) {
             break;
@@ -115,6 +118,13 @@ fn forecast(
     let (ending, reason) = match &due {
         NextStep::End(ending, reason) => (*ending, reason.clone()),
         NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),
+        NextStep::Verify(names) => {
+            let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+            (
+                Ending::Waiting,
+                format!("`{}` would be verified", names.join("`, `")),
+            )
+        }
         NextStep::GiveUp(failed) => (
             Ending::Waiting,
             format!("`{}` would be given up", failed.action),

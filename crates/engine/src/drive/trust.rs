@@ -10,8 +10,11 @@ use super::RunOptions;
 use super::program_settings::{FoundSettings, program_settings, what_is_named};
 use crate::apply::Writer;
 use crate::survey::Workspace;
-use orch_base::{Code, Digest, Error, Hint, ObjectFormat, command, is_program_setting};
+use orch_base::{
+    Code, Digest, Error, Hint, ObjectFormat, VerificationName, command, is_program_setting,
+};
 use orch_core::config::{NotifyAction, Webhook};
+use orch_core::verification::VerifyTable;
 use orch_core::workflow::System;
 use orch_files::{Directory, io_error};
 use orch_git::durable;
@@ -29,6 +32,8 @@ enum CommandPurpose {
     Executor,
     /// To tell somebody of an event.
     Notification,
+    /// To verify code.
+    Verification,
 }
 
 /// The word that the digest of a webhook begins with.
@@ -40,6 +45,7 @@ impl CommandPurpose {
         match self {
             Self::Executor => "command",
             Self::Notification => "notification",
+            Self::Verification => "verification",
         }
     }
 }
@@ -148,6 +154,46 @@ pub(super) fn refuse_untrusted(
         Some(Trustee { name, .. }) => configured(argv, &name),
         None => format!("`{}`", command(argv)),
     }))
+}
+
+/// Returns an error unless a person has trusted all commands of a verification as they are, or trusts everything now.
+pub(super) fn refuse_untrusted_verification(
+    writer: &Writer<'_>,
+    name: &VerificationName,
+    table: &VerifyTable,
+    trusts_all: bool,
+) -> Result<(), Error> {
+    if trusts_all || writer.caller.trusts_once {
+        return Ok(());
+    }
+    let known = known(writer)?;
+    for one in verified(writer.workspace.reader.root(), name, table)? {
+        if !known.contains(&one.digest) {
+            let argv = one.command.unwrap_or_default();
+            return Err(untrusted(&configured(&argv, &one.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The commands of a verification.
+fn verified(
+    root: &Path,
+    name: &VerificationName,
+    table: &VerifyTable,
+) -> Result<Vec<Trustee>, Error> {
+    let setup = Some(&table.setup).filter(|setup| !setup.is_empty());
+    let mut found = Vec::new();
+    for command in setup.into_iter().chain(&table.commands) {
+        found.push(Trustee {
+            name: format!("verify.{name}"),
+            command: Some(command.clone()),
+            webhook: None,
+            is_trusted: false,
+            digest: command_digest(root, CommandPurpose::Verification, command)?,
+        });
+    }
+    Ok(found)
 }
 
 /// The leave to do what an entry of `[[notify]]` says, as it was when this was made.
@@ -275,6 +321,9 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             is_trusted: false,
             digest,
         });
+    }
+    for (name, table) in &setting.config.verify {
+        found.extend(verified(root, name, table)?);
     }
     for (name, _, action) in setting.config.notify_actions() {
         let digest = notification_digest(root, action)?;

@@ -8,7 +8,7 @@ use crate::decide::{
     Stamp, State, Step, Transition, accept, answer, apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
-use orch_base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp};
+use orch_base::{ActionName, ArtifactName, Digest, Reason, RuleId, Timestamp, VerificationName};
 use std::sync::Arc;
 
 /// Something that a run records.
@@ -38,6 +38,8 @@ pub enum RunCommand {
     GiveUp(FailedAction),
     /// The answer to a question by its default.
     Answer(DefaultAnswer),
+    /// The results of verifications, which have to run before.
+    Verify(Vec<VerificationName>),
     /// The response to an order to end.
     Order(ControlRequest),
     /// The end of the run, in words.
@@ -73,7 +75,11 @@ impl RunCommand {
                 .is_some_and(|signal| responds(workflow, signal)),
             Self::Begin(_) => workflow.has_actions(),
             Self::End(ending) => keeps_end(workflow, ending),
-            Self::Moves { .. } | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
+            Self::Moves { .. }
+            | Self::Result { .. }
+            | Self::GiveUp(_)
+            | Self::Answer(_)
+            | Self::Verify(_) => true,
         }
     }
 
@@ -120,7 +126,8 @@ impl RunCommand {
         recorder: &Recorder<'_>,
     ) -> Result<Option<Transition>, Reason> {
         match self {
-            Self::Moves { .. } => Ok(None),
+            // Its steps follow from what the verifications give.
+            Self::Moves { .. } | Self::Verify(_) => Ok(None),
             Self::Start => signalled(workflow, state, facts, Signal::Start).transpose(),
             Self::Order(request) => match request.signal() {
                 Some(signal) => signalled(workflow, state, facts, signal).transpose(),
@@ -174,7 +181,9 @@ impl RunCommand {
     fn stamp(&self, workflow: &Workflow, recorder: &Recorder<'_>) -> Stamp {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
-            Self::Moves { .. } | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
+            Self::Moves { .. } | Self::Answer(_) | Self::End(_) | Self::Verify(_) => {
+                recorder.own.clone()
+            }
             Self::GiveUp(_) => Stamp {
                 performance: recorder.performance(&[]),
                 ..recorder.own.clone()

@@ -180,6 +180,7 @@ impl RunMachine {
                     proposed: self.proposed.clone(),
                 }),
             },
+            NextStep::Verify(names) => RunEffect::Record(RunCommand::Verify(names)),
             NextStep::GiveUp(failed) => RunEffect::Record(RunCommand::GiveUp(failed)),
             NextStep::Answer(answer) => {
                 self.begin();
@@ -458,6 +459,11 @@ impl RunMachine {
                 Ending::Error,
                 format!("`{action}` failed too often, and giving it up was refused: {why}"),
             ),
+            // Somebody has to look at it before it can run.
+            (RunCommand::Verify(_), Some(why)) if noted != RecordOutcome::Nothing => {
+                self.acted = true;
+                self.end(Ending::Waiting, why.to_owned())
+            }
             (command, _) => match noted {
                 RecordOutcome::Refused(why) => self.end(Ending::Error, why.into()),
                 _ if self.records == 0 => {

@@ -3,7 +3,7 @@
 use super::{Budget, Ending, FailureCause, Precondition, Usage, Worker};
 use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
 use crate::workflow::{Owner, Workflow};
-use orch_base::{ActionName, Digest, Period, RuleId};
+use orch_base::{ActionName, Digest, Period, RuleId, VerificationName};
 use serde_json::{Map, Value};
 
 /// A task as evaluated.
@@ -80,6 +80,8 @@ pub enum NextStep {
     Apply,
     /// Start an executor.
     Perform(Work),
+    /// Run verifications, and record what they give.
+    Verify(Vec<VerificationName>),
     /// Record that an action failed too often.
     GiveUp(FailedAction),
     /// Answer a question by its default.
