@@ -53,6 +53,23 @@ pub fn writable(directory: &Path) -> io::Result<()> {
     }
 }
 
+/// Gives the disk back what a file has in a range; it reads as zeros then, and the file is as long as before. Returns an
+/// error where the system cannot do so.
+pub fn forget_range(file: &File, range: std::ops::Range<u64>) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let length = range.end.saturating_sub(range.start);
+        Ok(fallocate(file, flags, range.start, length)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, range);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// A file in memory that has no name; `None` if the system has none.
 #[must_use]
 pub fn unnamed_file() -> Option<File> {

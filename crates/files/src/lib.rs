@@ -9,7 +9,7 @@ mod regular;
 mod source;
 mod stamp;
 
-pub use directory::{Directory, permitted, unnamed_file, writable};
+pub use directory::{Directory, forget_range, permitted, unnamed_file, writable};
 pub use error::{io_error, refusal};
 pub use files::FileSet;
 pub use regular::{open_linked, open_regular, open_with_size, read_sized, read_up_to};

@@ -173,7 +173,7 @@ pub fn git_pager(directory: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
-fn program() -> Command {
+pub(super) fn program() -> Command {
     #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
     Command::new("git")
 }

@@ -53,6 +53,7 @@ mod recent;
 mod ref_tables;
 mod references;
 mod removals;
+mod separate;
 mod side_work;
 mod sign;
 mod sources;
@@ -93,6 +94,9 @@ use orch_files::io_error;
 pub use patch::patch;
 pub use references::{BranchTip, Refs};
 pub use removals::{Removal, Removals};
+pub use separate::{
+    CheckoutChanges, CloneSource, SeparateCheckout, SeparateClone, SeparateEntry, Submodule,
+};
 pub use side_work::SideWork;
 pub use sign::{Identity, Signature};
 pub use sources::{TreeSource, tree_id};

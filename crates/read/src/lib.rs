@@ -11,7 +11,10 @@ mod validation_cache;
 pub use agent::{AgentFailure, AgentOutput, AgentStop, ReportedCost, Reset, unmarked};
 pub use matcher::Matcher;
 pub use observe::{Observed, ObservedFile, ReadLimits, RepositoryFile, StateFile, observe};
-pub use read::{JsonText, ReadResult, conflict, locate, parse_json, parse_text, read, read_by};
+pub use read::{
+    JsonText, ReadResult, ReportedFailure, ReportedTest, ReportedTestEnd, TestReport, conflict,
+    locate, parse_json, parse_text, read, read_by, tests_of,
+};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use span::{inside, span};
 pub use validation_cache::ValidationCache;

@@ -2,6 +2,7 @@
 
 use super::control_group::{ControlGroup, ENTERS_ITSELF};
 use super::program::LimitedProgram;
+use super::session::SessionProgram;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs::File;
@@ -26,14 +27,33 @@ impl ChildProcess {
     /// Starts a program, in a control group of its own where the system permits one. Returns an error if the program
     /// cannot be started.
     pub(super) fn start(program: &LimitedProgram) -> io::Result<(Self, Option<ControlGroup>)> {
+        Self::start_with(&|| command_of(program), false)
+    }
+
+    /// Starts a program as the leader of a session, whose output goes to a file. Returns an error if it cannot be started.
+    pub(super) fn start_session(
+        program: &SessionProgram<'_>,
+        output: &File,
+    ) -> io::Result<(Self, Option<ControlGroup>)> {
+        Self::start_with(&|| session_command(program, output), true)
+    }
+
+    fn start_with(
+        command: &dyn Fn() -> io::Result<Command>,
+        leads_session: bool,
+    ) -> io::Result<(Self, Option<ControlGroup>)> {
         if let Some(group) = ControlGroup::new()
             && let Ok(entrance) = group.entrance()
-            && let Ok(child) = Self::spawn(&mut entering(command_of(program)?, entrance))
+            && let Ok(child) = Self::spawn(&mut prepared(command()?, Some(entrance), leads_session))
         {
             return Ok((child, Some(group)));
         }
         // Nothing of the program has run yet. If it is not the group that it cannot enter, this fails, too.
-        Ok((Self::spawn(&mut command_of(program)?)?, None))
+        let mut command = command()?;
+        if leads_session {
+            command = prepared(command, None, true);
+        }
+        Ok((Self::spawn(&mut command)?, None))
     }
 
     fn spawn(command: &mut Command) -> io::Result<Self> {
@@ -63,16 +83,35 @@ impl ChildProcess {
     }
 }
 
-/// What starts a program as the leader of a process group, with three pipes. Returns an error if it has no name.
-fn command_of(program: &LimitedProgram) -> io::Result<Command> {
-    let (name, arguments) = program.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
+/// What starts a program of these arguments. Returns an error if it has no name.
+fn program_of(argv: &[String]) -> io::Result<Command> {
+    let (name, arguments) = argv.split_first().ok_or(io::ErrorKind::NotFound)?;
     #[expect(
         clippy::disallowed_methods,
         reason = "this room starts programs of the settings, without a shell"
     )]
     let mut command = Command::new(name);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// What starts a program whose output goes to a file, and which reads nothing. Returns an error if it has no name.
+fn session_command(program: &SessionProgram<'_>, output: &File) -> io::Result<Command> {
+    let mut command = program_of(program.argv)?;
     command
-        .args(arguments)
+        .current_dir(program.directory)
+        .env_clear()
+        .envs(program.environment)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?);
+    Ok(command)
+}
+
+/// What starts a program as the leader of a process group, with three pipes. Returns an error if it has no name.
+fn command_of(program: &LimitedProgram) -> io::Result<Command> {
+    let mut command = program_of(&program.argv)?;
+    command
         .current_dir(&program.directory)
         .envs(program.environment.iter().map(|(key, value)| (key, value)))
         .stdin(Stdio::piped())
@@ -83,16 +122,25 @@ fn command_of(program: &LimitedProgram) -> io::Result<Command> {
 }
 
 /// Lets the process enter a control group by itself before it becomes the program: if it were moved later, it might have
-/// started others already.
+/// started others already. Lets it lead a session if it has to.
 #[expect(
     unsafe_code,
-    reason = "the standard library starts no process in a control group"
+    reason = "the standard library starts no process in a control group or in a session of its own"
 )]
-fn entering(mut command: Command, entrance: File) -> Command {
-    let enter = move || (&entrance).write_all(ENTERS_ITSELF);
-    // SAFETY: between fork(2) and execve(2) the closure does no more than write(2): it takes no lock and allocates nothing.
+fn prepared(mut command: Command, entrance: Option<File>, leads_session: bool) -> Command {
+    let prepare = move || {
+        if let Some(entrance) = &entrance {
+            (&*entrance).write_all(ENTERS_ITSELF)?;
+        }
+        if leads_session {
+            rustix::process::setsid()?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork(2) and execve(2) the closure does no more than write(2) and setsid(2): it takes no lock and
+    // allocates nothing.
     unsafe {
-        command.pre_exec(enter);
+        command.pre_exec(prepare);
     }
     command
 }

@@ -132,6 +132,16 @@ impl Group {
         self.remaining(&|| self.escaped(&locked(&LIVE))).end(grace)
     }
 
+    /// The names of the living processes that remain: in the group, outside it, and below those.
+    pub(super) fn remaining_names(&self) -> Vec<String> {
+        let outside = self.escaped(&locked(&LIVE));
+        let outside: Vec<i32> = outside
+            .iter()
+            .map(|pid| pid.as_raw_nonzero().get())
+            .collect();
+        process_tree::names_below(self.number(), &outside)
+    }
+
     /// Kills it and these, for a process that is about to exit: nobody removes its control group later.
     fn end_now(&self, others: &dyn Fn() -> Vec<Pid>) {
         self.remaining(others).kill();

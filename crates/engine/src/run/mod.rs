@@ -21,6 +21,8 @@ mod pipes;
 mod process_tree;
 mod program;
 mod record;
+mod session;
+mod session_log;
 mod trial;
 
 pub use announced::{AnnouncedAgent, AnnouncedAgents};
@@ -33,4 +35,6 @@ pub use own_program::{OwnProgram, wait_for_hang_up};
 pub use person_programs::{RunningPager, edit, open_url};
 pub use program::{LimitedProgram, unstartable};
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
+pub use session::{NetworkFence, SessionEnd, SessionProgram};
+pub use session_log::SessionLog;
 pub use trial::{Ended, Live};

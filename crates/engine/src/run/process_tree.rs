@@ -60,6 +60,33 @@ pub(super) fn name(pid: i32) -> String {
     }
 }
 
+/// The names of the living processes of a group, of these others, and of all that descend from them, each once and in order.
+pub(super) fn names_below(group: i32, others: &[i32]) -> Vec<String> {
+    let all: Vec<(i32, ProcessEntry)> = all()
+        .into_iter()
+        .filter_map(|pid| Some((pid, look(pid)?)))
+        .collect();
+    let mut found: Vec<i32> = Vec::new();
+    // Each round finds the children of what the round before has found.
+    loop {
+        let known = found.len();
+        for (pid, seen) in &all {
+            let is_below =
+                seen.group == group || others.contains(pid) || found.contains(&seen.parent);
+            if is_below && !seen.is_dead && !found.contains(pid) {
+                found.push(*pid);
+            }
+        }
+        if found.len() == known {
+            break;
+        }
+    }
+    let mut names: Vec<String> = found.into_iter().map(name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// The program of a process and its arguments, as it was started; empty if it is gone.
 pub(super) fn arguments(pid: i32) -> Vec<String> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

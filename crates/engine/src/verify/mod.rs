@@ -6,10 +6,25 @@
 //! the protected tests of the base; or the reason why it could not run, which is no result. Nothing here decides or records.
 
 mod attempts;
+mod base;
+mod caches;
+mod checkout;
+mod commands;
+mod environment;
+mod given;
+mod masks;
+mod places;
+mod reports;
+mod session;
+mod setup;
+#[cfg(test)]
+mod tests;
+mod tried;
 
 pub use attempts::{AttemptStanding, VerifyAttempt};
+pub use places::{CachedCheckout, cached_checkouts, checkouts_directory, remove_cached_checkouts};
 
-use orch_base::{Digest, Hint, Patterns, TaskId, VerificationName};
+use orch_base::{Digest, Hint, Patterns, Period, TaskId, VerificationName};
 use orch_core::verification::{
     NotRun, VerificationResult, VerifiedBase, VerifiedCode, VerifyTable,
 };
@@ -67,6 +82,15 @@ pub struct VerifyPlace<'a> {
     pub most: usize,
     /// The environment of the caller.
     pub environment: &'a BTreeMap<String, String>,
+    /// The time that a program has between SIGTERM and SIGKILL: see [`VerifyPlace::GRACE`].
+    pub grace: Period,
+}
+
+impl VerifyPlace<'_> {
+    /// How long a program has to end that was asked to.
+    pub const GRACE: Period = Period::from_seconds(5);
+    /// How many checkouts a repository has at most, if the settings say nothing.
+    pub const MOST: usize = 8;
 }
 
 /// The directory of all checkouts by the environment of a caller: `orch/verify` in `XDG_CACHE_HOME`, or else in `~/.cache`.
@@ -115,6 +139,17 @@ pub enum VerifySubject {
     Code,
     /// The judged code with the protected files of the base.
     Protected,
+}
+
+impl VerifySubject {
+    /// The word for it in the names of files.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Code => "code",
+            Self::Protected => "protected",
+        }
+    }
 }
 
 /// How a run is watched and stopped.
@@ -177,6 +212,8 @@ pub fn verify(
     place: &VerifyPlace<'_>,
     watch: &mut VerifyWatch<'_>,
 ) -> Verified {
-    let _ = (request, place, watch);
-    Verified::CouldNotRun(CouldNotRun::new(NotRun::System, "not there yet"))
+    match session::run(request, place, watch) {
+        Ok(ran) => Verified::Ran(Box::new(ran)),
+        Err(why) => Verified::CouldNotRun(why),
+    }
 }

@@ -10,6 +10,7 @@ mod toml;
 mod yaml;
 
 pub use json::{JsonText, parse_json, parse_text};
+pub use junit::{ReportedFailure, ReportedTest, ReportedTestEnd, TestReport, tests_of};
 pub(crate) use memory::{memory_limit, memory_of, memory_of_all};
 
 use orch_base::{Code, Diagnostic, Place, RepoPath};

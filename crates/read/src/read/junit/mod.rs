@@ -7,9 +7,11 @@ mod encoding;
 mod first;
 mod location;
 mod other_root;
+mod tests_of;
 mod xml;
 
 pub(in crate::read) use first::read as read_first;
+pub use tests_of::{ReportedFailure, ReportedTest, ReportedTestEnd, TestReport, tests_of};
 
 use super::{ReadResult, conflict};
 use case::{Case, CaseMark, FailedTest, MarkKind, TestOutcome, clean};
@@ -67,6 +69,8 @@ struct Report {
     suites: Vec<Suite>,
     open: Vec<usize>,
     failed: Vec<FailedTest>,
+    /// Every test, if they are asked for.
+    every: Option<Vec<(Option<String>, TestOutcome)>>,
     case: Option<Case>,
     mark: Option<OpenMark>,
     time: f64,
@@ -207,6 +211,9 @@ impl Report {
         counts.extra += case.extra;
         counts.add(outcome);
         counts.tests += u64::from(outcome != TestOutcome::NoTest);
+        if let Some(every) = &mut self.every {
+            every.push((case.name.clone(), outcome));
+        }
         if outcome >= TestOutcome::Failure {
             self.name_failed(|| case.failed());
         }

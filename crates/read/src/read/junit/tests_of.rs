@@ -1,0 +1,132 @@
+//! Every test of a report by its name, for who compares two runs.
+
+use super::case::{FailedTest, TestOutcome};
+use super::{Fault, Report, encoding, xml};
+use orch_base::{Diagnostic, Place, RepoPath};
+
+/// What a report says of each of its tests.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TestReport {
+    /// The tests that have a name, in the order of the report. One may be there several times.
+    pub tests: Vec<ReportedTest>,
+    /// How many tests were executed. What a suite declares counts where it is worse.
+    pub executed: u64,
+    /// How many failures and errors there are.
+    pub failed: u64,
+    /// How many tests were not executed.
+    pub skipped: u64,
+    /// What is said of the failures, of the first 50.
+    pub failures: Vec<ReportedFailure>,
+}
+
+/// A test and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedTest {
+    /// Its class and its name.
+    pub name: String,
+    /// What became of it.
+    pub end: ReportedTestEnd,
+}
+
+/// What became of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReportedTestEnd {
+    /// It was not executed.
+    Skipped,
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+}
+
+/// What a report says of a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedFailure {
+    /// The name of the test, or of the suite.
+    pub name: String,
+    /// The first lines of its message.
+    pub message: String,
+    /// The file where it happened.
+    pub file: Option<String>,
+    /// The line there.
+    pub line: Option<u64>,
+}
+
+/// Reads every test of a JUnit report. Returns an error if it is none.
+pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnostic>> {
+    let text = encoding::decode(path, bytes)?;
+    let mut report = Report {
+        every: Some(Vec::new()),
+        ..Report::default()
+    };
+    xml::read(&text, &mut report).map_err(|fault| at_fault(path, &text, fault))?;
+    let all = report.all;
+    let every = report.every.unwrap_or_default().into_iter();
+    Ok(TestReport {
+        tests: every
+            .filter_map(|(name, outcome)| reported(name, outcome))
+            .collect(),
+        executed: all.tests.saturating_sub(all.skipped),
+        failed: all.failures.saturating_add(all.errors),
+        skipped: all.skipped,
+        failures: report.failed.into_iter().map(failure).collect(),
+    })
+}
+
+fn at_fault(path: &RepoPath, text: &str, fault: Fault) -> Box<Diagnostic> {
+    let place = Place::at(path.as_str(), text, fault.at, 1);
+    let finding = Diagnostic::error(fault.code, fault.message);
+    Box::new(finding.at(place).hint(fault.hint))
+}
+
+fn reported(name: Option<String>, outcome: TestOutcome) -> Option<ReportedTest> {
+    let end = match outcome {
+        TestOutcome::NoTest => return None,
+        TestOutcome::Skipped => ReportedTestEnd::Skipped,
+        TestOutcome::Passed => ReportedTestEnd::Passed,
+        TestOutcome::Failure | TestOutcome::Error => ReportedTestEnd::Failed,
+    };
+    Some(ReportedTest { name: name?, end })
+}
+
+fn failure(test: FailedTest) -> ReportedFailure {
+    ReportedFailure {
+        name: test.name,
+        message: test.message,
+        file: test.file,
+        line: test.line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_has_its_end() {
+        let path = RepoPath::new("r.xml").expect("valid");
+        let many: String = (0..60)
+            .map(|number| {
+                format!(
+                    "<testcase classname='c' name='t{number}'><failure message='no'/></testcase>"
+                )
+            })
+            .collect();
+        let text = format!(
+            "<testsuites><testsuite name='s' errors='1'><testcase name='ok'/><testcase name='left'><skipped/></testcase>\
+             {many}</testsuite></testsuites>"
+        );
+        let report = tests_of(&path, text.as_bytes()).expect("a report");
+        assert_eq!(
+            (report.tests.len(), report.executed, report.failed),
+            (62, 61, 61)
+        );
+        assert_eq!((report.skipped, report.failures.len()), (1, 50));
+        assert_eq!(report.tests[0].end, ReportedTestEnd::Passed);
+        assert_eq!(report.tests[1].end, ReportedTestEnd::Skipped);
+        assert_eq!(report.tests[61].name, "c.t59");
+        for broken in ["", "<testsuite>", "<html/>", "plain"] {
+            assert!(tests_of(&path, broken.as_bytes()).is_err(), "{broken}");
+        }
+    }
+}
