@@ -12,7 +12,7 @@ pub use event::{
     FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
 };
 pub use result::{
-    BaseTests, CommandEnd, FailedTest, FailedTry, NamedDigest, NotPassed, NotRun, TestCounts,
+    BaseTests, CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, TestCounts,
     TestNames, TestedCode, VerificationResult, VerifiedRun,
 };
 pub use statement::{

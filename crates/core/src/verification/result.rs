@@ -73,7 +73,7 @@ pub struct VerifiedRun {
     pub commands: Vec<CommandEnd>,
     /// The tries before the last one, which failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tries: Vec<FailedTry>,
+    pub tries: Vec<EarlierTry>,
     /// How many tests there were.
     pub counts: TestCounts,
     /// What the reports say of each test that failed.
@@ -167,7 +167,7 @@ words! {
 /// A try that failed, before the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FailedTry {
+pub struct EarlierTry {
     /// Why it did not pass.
     pub because: Vec<NotPassed>,
     /// How each command that was started ended, in their order.

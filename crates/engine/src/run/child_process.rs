@@ -1,8 +1,7 @@
 //! The process of a program, with its three pipes.
 
 use super::control_group::{ControlGroup, ENTERS_ITSELF};
-use super::program::LimitedProgram;
-use super::session::SessionProgram;
+use super::program::{LimitedProgram, SessionProgram};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs::File;

@@ -2,6 +2,7 @@
 
 use orch_base::Period;
 use orch_core::workflow::Times;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,6 +21,21 @@ pub struct LimitedProgram {
     pub input: String,
     /// Its soft, hard and idle time limits.
     pub times: Times,
+    /// The time between SIGTERM and SIGKILL.
+    pub grace: Period,
+}
+
+/// A program to start, with the whole of its environment.
+#[derive(Debug, Clone)]
+pub struct SessionProgram<'p> {
+    /// The program and its arguments.
+    pub argv: &'p [String],
+    /// The working directory.
+    pub directory: &'p Path,
+    /// Its environment; nothing else is passed on.
+    pub environment: &'p BTreeMap<String, String>,
+    /// How long it may take.
+    pub limit: Period,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Period,
 }

@@ -3,34 +3,17 @@
 use super::child_process::ChildProcess;
 use super::group::{Escapes, Group, RunningExecutor, adopt_orphans};
 use super::process_tree;
+use super::program::SessionProgram;
 use super::session_log::SessionLog;
 use super::trial::{Ended, millis};
-use orch_base::Period;
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The variable by which processes are recognised that have left their parents.
 const MARK: &str = "ORCH_VERIFICATION";
-
-/// A program to start, with the whole of its environment.
-#[derive(Debug, Clone)]
-pub struct SessionProgram<'p> {
-    /// The program and its arguments.
-    pub argv: &'p [String],
-    /// The working directory.
-    pub directory: &'p Path,
-    /// Its environment; nothing else is passed on.
-    pub environment: &'p BTreeMap<String, String>,
-    /// How long it may take.
-    pub limit: Period,
-    /// The time between SIGTERM and SIGKILL.
-    pub grace: Period,
-}
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,18 +46,18 @@ struct PlacedModule {
 }
 
 /// Why a checkout could not be made: git failed, which another try may mend, or something that it does not.
-enum Failure {
+enum CheckoutFault {
     Git(Error),
     Final(CouldNotRun),
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CheckoutFault {
     fn from(error: Error) -> Self {
         Self::Git(error)
     }
 }
 
-impl From<CouldNotRun> for Failure {
+impl From<CouldNotRun> for CheckoutFault {
     fn from(why: CouldNotRun) -> Self {
         Self::Final(why)
     }
@@ -153,8 +153,8 @@ impl<'m> CheckoutMaker<'m> {
         for round in 0..3 {
             match self.try_place(slot, target) {
                 Ok(placed) => return Ok(placed),
-                Err(Failure::Final(why)) => return Err(why),
-                Err(Failure::Git(error)) => {
+                Err(CheckoutFault::Final(why)) => return Err(why),
+                Err(CheckoutFault::Git(error)) => {
                     tracing::info!(%error, round, "a checkout is made anew");
                     slot.wipe().map_err(|error| system(&slot.root, &error))?;
                     if round == 1 && !self.has(target.tree) {
@@ -203,7 +203,7 @@ impl<'m> CheckoutMaker<'m> {
         &self,
         slot: &CheckoutSlot,
         target: CheckoutTarget,
-    ) -> Result<PlacedCode, Failure> {
+    ) -> Result<PlacedCode, CheckoutFault> {
         let checkout = SeparateCheckout {
             root: slot.root.clone(),
             index: slot.index(""),
@@ -257,7 +257,7 @@ impl<'m> CheckoutMaker<'m> {
         Err(why)
     }
 
-    fn refuse_pointers(&self, placed: &PlacedCode) -> Result<(), Failure> {
+    fn refuse_pointers(&self, placed: &PlacedCode) -> Result<(), CheckoutFault> {
         for (prefix, clone, checkout) in placed.all(&self.clone) {
             for path in clone.large(checkout)? {
                 if !is_pointer(&checkout.root.join(&path)) {
@@ -284,7 +284,7 @@ impl<'m> CheckoutMaker<'m> {
         above: &ModulesAbove<'_>,
         depth: u32,
         filled: &mut Vec<PlacedModule>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CheckoutFault> {
         let wanted: Vec<&SeparateEntry> = above
             .entries
             .iter()

@@ -162,7 +162,7 @@ pub struct VerifyWatch<'w> {
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verified {
+pub enum VerifyOutcome {
     /// It ran.
     Ran(Box<RanVerification>),
     /// It could not run: there is no result.
@@ -211,9 +211,9 @@ pub fn verify(
     request: &VerifyRequest<'_>,
     place: &VerifyPlace<'_>,
     watch: &mut VerifyWatch<'_>,
-) -> Verified {
+) -> VerifyOutcome {
     match session::run(request, place, watch) {
-        Ok(ran) => Verified::Ran(Box::new(ran)),
-        Err(why) => Verified::CouldNotRun(why),
+        Ok(ran) => VerifyOutcome::Ran(Box::new(ran)),
+        Err(why) => VerifyOutcome::CouldNotRun(why),
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// One request while it is carried out.
-struct Session<'s> {
+struct VerifySession<'s> {
     request: &'s VerifyRequest<'s>,
     place: &'s VerifyPlace<'s>,
     places: &'s CheckoutPlaces,
@@ -47,7 +47,7 @@ pub(super) fn run(
         Judged::Commit(commit) | Judged::Patch { on: commit, .. } => commit,
     };
     let maker = CheckoutMaker::new(request, &places, &environment, vec![head], watch)?;
-    let mut session = Session {
+    let mut session = VerifySession {
         request,
         place,
         places: &places,
@@ -77,7 +77,7 @@ fn refuse_table(request: &VerifyRequest<'_>) -> Result<(), CouldNotRun> {
     Ok(())
 }
 
-impl Session<'_> {
+impl VerifySession<'_> {
     fn run(
         &mut self,
         head: Digest,

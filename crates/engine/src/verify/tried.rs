@@ -12,7 +12,7 @@ use super::{CouldNotRun, VerifyEvent, VerifyPart, VerifyPlace, VerifyWatch};
 use crate::run::{Ended, NetworkFence, SessionLog};
 use orch_base::{Digest, ObjectFormat};
 use orch_core::verification::{
-    CommandEnd, FailedTest, FailedTry, NamedDigest, NotPassed, NotRun, TestCounts, TestNames,
+    CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, TestCounts, TestNames,
 };
 use orch_files::writable;
 use orch_read::ReportedTestEnd;
@@ -26,7 +26,7 @@ pub(super) struct TreeRun {
     pub tests: TestNames,
     pub because: Vec<NotPassed>,
     pub commands: Vec<CommandEnd>,
-    pub tries: Vec<FailedTry>,
+    pub tries: Vec<EarlierTry>,
     pub counts: TestCounts,
     pub failures: Vec<FailedTest>,
     pub reports: Vec<NamedDigest>,
@@ -49,7 +49,7 @@ pub(super) struct TreeTrial<'t> {
 }
 
 /// One try.
-struct Tried {
+struct OneTry {
     because: Vec<NotPassed>,
     commands: Vec<CommandEnd>,
     reports: ReadReports,
@@ -117,7 +117,7 @@ impl TreeTrial<'_> {
             }
             let failed = tried.reports.named(ReportedTestEnd::Failed);
             failed_before.extend(failed.iter().cloned());
-            tries.push(FailedTry {
+            tries.push(EarlierTry {
                 because: tried.because,
                 commands: tried.commands,
                 failed,
@@ -302,7 +302,7 @@ impl Trial<'_> {
         number: u32,
         log: &mut SessionLog,
         watch: &mut VerifyWatch<'_>,
-    ) -> Result<Tried, CouldNotRun> {
+    ) -> Result<OneTry, CouldNotRun> {
         let table = self.of.maker.request.table;
         let root = &self.of.slot.root;
         remove_reports(root, &table.report).map_err(|error| system(root, &error))?;
@@ -339,7 +339,7 @@ impl Trial<'_> {
         }
         let is_judged = |path: &str| table.paths.is_empty() || table.paths.matches(path);
         let changed = self.placed.changes(&self.of.maker.clone, &is_judged)?;
-        let mut tried = Tried {
+        let mut tried = OneTry {
             because: Vec::new(),
             commands,
             reports,
@@ -370,7 +370,7 @@ impl Trial<'_> {
     }
 
     /// Everything for which a try did not pass.
-    fn because(&self, tried: &Tried) -> Vec<NotPassed> {
+    fn because(&self, tried: &OneTry) -> Vec<NotPassed> {
         let table = self.of.maker.request.table;
         let last = tried.commands.last();
         let reports = &tried.reports;

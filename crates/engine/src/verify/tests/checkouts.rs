@@ -364,5 +364,5 @@ fn a_checkout_in_use_is_waited_for() {
             held = None;
         }
     });
-    assert!(has_waited && matches!(verified, Verified::Ran(_)));
+    assert!(has_waited && matches!(verified, VerifyOutcome::Ran(_)));
 }

@@ -5,7 +5,7 @@ mod checkouts;
 mod outcomes;
 
 use super::{
-    CouldNotRun, Judged, RanVerification, Verified, VerifyEvent, VerifyPlace, VerifyRequest,
+    CouldNotRun, Judged, RanVerification, VerifyEvent, VerifyOutcome, VerifyPlace, VerifyRequest,
     VerifyWatch, verify,
 };
 use orch_base::{Digest, ObjectFormat, Patterns, Period, TaskId, VerificationName};
@@ -194,11 +194,11 @@ impl World {
     }
 
     /// Verifies the present HEAD.
-    fn verify(&self, asked: &Asked) -> Verified {
+    fn verify(&self, asked: &Asked) -> VerifyOutcome {
         self.watch(asked, &mut |_| {})
     }
 
-    fn watch(&self, asked: &Asked, hear: &mut dyn FnMut(VerifyEvent<'_>)) -> Verified {
+    fn watch(&self, asked: &Asked, hear: &mut dyn FnMut(VerifyEvent<'_>)) -> VerifyOutcome {
         let store = Store::discover(&self.repo(), &Environment::default())
             .expect("a repository")
             .expect("a repository");
@@ -255,7 +255,7 @@ impl World {
             },
         );
         // Whatever came of it, it can be written and read again, and the user's repository is as it was.
-        if let Verified::Ran(ran) = &verified {
+        if let VerifyOutcome::Ran(ran) = &verified {
             let protected = ran.protected.iter().flatten();
             for result in std::iter::once(&ran.result).chain(protected) {
                 let read = read_statement(&statement(result));
@@ -267,15 +267,15 @@ impl World {
 
     fn ran(&self, asked: &Asked) -> RanVerification {
         match self.verify(asked) {
-            Verified::Ran(ran) => *ran,
-            Verified::CouldNotRun(why) => panic!("{why:?}"),
+            VerifyOutcome::Ran(ran) => *ran,
+            VerifyOutcome::CouldNotRun(why) => panic!("{why:?}"),
         }
     }
 
     fn failed_to_run(&self, asked: &Asked) -> CouldNotRun {
         match self.verify(asked) {
-            Verified::Ran(ran) => panic!("{:?}", ran.result.run),
-            Verified::CouldNotRun(why) => why,
+            VerifyOutcome::Ran(ran) => panic!("{:?}", ran.result.run),
+            VerifyOutcome::CouldNotRun(why) => why,
         }
     }
 
@@ -288,8 +288,8 @@ impl World {
     /// Why it did not pass, or could not run, as words.
     fn outcome(&self, asked: &Asked) -> String {
         match self.verify(asked) {
-            Verified::CouldNotRun(why) => format!("not run: {}", why.reason.as_str()),
-            Verified::Ran(ran) => {
+            VerifyOutcome::CouldNotRun(why) => format!("not run: {}", why.reason.as_str()),
+            VerifyOutcome::Ran(ran) => {
                 let words: Vec<&str> = ran
                     .result
                     .run

@@ -285,7 +285,7 @@ fn output_is_passed_on_and_kept() {
         VerifyEvent::Begins(part) => parts.push(format!("{part:?}")),
         _ => {}
     });
-    let Verified::Ran(ran) = verified else {
+    let VerifyOutcome::Ran(ran) = verified else {
         panic!("{verified:?}")
     };
     assert_eq!(lines[1..], ["one", "two", "three"]);

@@ -91,12 +91,16 @@ pub(super) struct CaseMark {
     text: String,
 }
 
-/// A test that failed, or what else is wrong with a suite.
-#[derive(Debug, Clone)]
-pub(super) struct FailedTest {
+/// What a report says of a failure: of a test, or of what else is wrong with a suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedFailure {
+    /// The name of the test, or of the suite.
     pub name: String,
+    /// The first lines of its message.
     pub message: String,
+    /// The file where it happened.
     pub file: Option<String>,
+    /// The line there.
     pub line: Option<u64>,
 }
 
@@ -186,7 +190,7 @@ impl CaseMark {
     }
 
     /// The failure of a suite, outside its tests.
-    pub(super) fn failed(&self, suite: &str) -> FailedTest {
+    pub(super) fn failed(&self, suite: &str) -> ReportedFailure {
         Case {
             name: Some(suite.to_owned()),
             ..Case::default()
@@ -301,7 +305,7 @@ impl Case {
                     .is_some_and(|mark| mark.text.contains(NO_TESTS)))
     }
 
-    pub(super) fn failed(&self) -> FailedTest {
+    pub(super) fn failed(&self) -> ReportedFailure {
         self.failed_by(
             self.worst
                 .as_ref()
@@ -310,7 +314,7 @@ impl Case {
         )
     }
 
-    fn failed_by(&self, mark: Option<&CaseMark>) -> FailedTest {
+    fn failed_by(&self, mark: Option<&CaseMark>) -> ReportedFailure {
         let name = self
             .name
             .clone()
@@ -351,7 +355,7 @@ impl Case {
             Some(place) => (Some(place.file), Some(place.line)),
             None => (self.file.as_deref().map(clean), self.line),
         };
-        FailedTest {
+        ReportedFailure {
             name,
             message: shortened(&message),
             file,
@@ -360,7 +364,7 @@ impl Case {
     }
 }
 
-impl FailedTest {
+impl ReportedFailure {
     pub(super) fn value(&self) -> Value {
         let mut value = json!({"name": self.name, "message": self.message});
         if let Some(file) = &self.file {

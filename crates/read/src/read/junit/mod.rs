@@ -10,11 +10,12 @@ mod other_root;
 mod tests_of;
 mod xml;
 
+pub use case::ReportedFailure;
 pub(in crate::read) use first::read as read_first;
-pub use tests_of::{ReportedFailure, ReportedTest, ReportedTestEnd, TestReport, tests_of};
+pub use tests_of::{ReportedTest, ReportedTestEnd, TestReport, tests_of};
 
 use super::{ReadResult, conflict};
-use case::{Case, CaseMark, FailedTest, MarkKind, TestOutcome, clean};
+use case::{Case, CaseMark, MarkKind, TestOutcome, clean};
 use orch_base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::{Value, json};
 use xml::{Element, Fault, Taker};
@@ -68,7 +69,7 @@ struct Report {
     all: Counts,
     suites: Vec<Suite>,
     open: Vec<usize>,
-    failed: Vec<FailedTest>,
+    failed: Vec<ReportedFailure>,
     /// Every test, if they are asked for.
     every: Option<Vec<(Option<String>, TestOutcome)>>,
     case: Option<Case>,
@@ -265,7 +266,7 @@ impl Report {
             }
             let name = shown.clone();
             let message = counts;
-            self.name_failed(|| FailedTest {
+            self.name_failed(|| ReportedFailure {
                 name,
                 message,
                 file: None,
@@ -284,7 +285,7 @@ impl Report {
         self.innermost_counts().include(&counts);
     }
 
-    fn name_failed(&mut self, test: impl FnOnce() -> FailedTest) {
+    fn name_failed(&mut self, test: impl FnOnce() -> ReportedFailure) {
         if self.failed.len() < MAX_NAMED {
             self.failed.push(test());
         }
@@ -368,7 +369,7 @@ impl Report {
             "time": self.time,
             "suites": suites,
             "failed": self.failed.iter().map(|test| test.name.as_str()).collect::<Vec<_>>(),
-            "failed_tests": self.failed.iter().map(FailedTest::value).collect::<Vec<_>>(),
+            "failed_tests": self.failed.iter().map(ReportedFailure::value).collect::<Vec<_>>(),
         })
     }
 }

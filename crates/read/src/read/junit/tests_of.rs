@@ -1,6 +1,6 @@
 //! Every test of a report by its name, for who compares two runs.
 
-use super::case::{FailedTest, TestOutcome};
+use super::case::{ReportedFailure, TestOutcome};
 use super::{Fault, Report, encoding, xml};
 use orch_base::{Diagnostic, Place, RepoPath};
 
@@ -39,19 +39,6 @@ pub enum ReportedTestEnd {
     Failed,
 }
 
-/// What a report says of a failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportedFailure {
-    /// The name of the test, or of the suite.
-    pub name: String,
-    /// The first lines of its message.
-    pub message: String,
-    /// The file where it happened.
-    pub file: Option<String>,
-    /// The line there.
-    pub line: Option<u64>,
-}
-
 /// Reads every test of a JUnit report. Returns an error if it is none.
 pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnostic>> {
     let text = encoding::decode(path, bytes)?;
@@ -69,7 +56,7 @@ pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnos
         executed: all.tests.saturating_sub(all.skipped),
         failed: all.failures.saturating_add(all.errors),
         skipped: all.skipped,
-        failures: report.failed.into_iter().map(failure).collect(),
+        failures: report.failed,
     })
 }
 
@@ -87,15 +74,6 @@ fn reported(name: Option<String>, outcome: TestOutcome) -> Option<ReportedTest> 
         TestOutcome::Failure | TestOutcome::Error => ReportedTestEnd::Failed,
     };
     Some(ReportedTest { name: name?, end })
-}
-
-fn failure(test: FailedTest) -> ReportedFailure {
-    ReportedFailure {
-        name: test.name,
-        message: test.message,
-        file: test.file,
-        line: test.line,
-    }
 }
 
 #[cfg(test)]
