@@ -171,7 +171,20 @@ impl SeparateClone {
         words.push(&place);
         words.extend(specs.iter().map(String::as_str));
         self.run(&words, &run)?;
+        let words = [
+            "for-each-ref",
+            "--format=%(objectname) %(refname)",
+            "refs/tags",
+        ];
+        let tags = self.run(&words, &Run::default())?;
+        let file = self.tags_file();
+        fs::write(&file, tags).map_err(|source| io_error(&file, source))?;
         self.pack()
+    }
+
+    /// The file with its tags, as `packed-refs` has them.
+    fn tags_file(&self) -> PathBuf {
+        self.directory.join("orch-tags")
     }
 
     /// Packs what many fetches have brought.
@@ -298,12 +311,11 @@ impl SeparateClone {
     pub fn place(&self, checkout: &SeparateCheckout, keep: &[String]) -> Result<(), Error> {
         let mut run = Run::on_index(&checkout.index);
         run.work_tree = Some(&checkout.root);
+        // Whoever held it was killed.
+        let _ = fs::remove_file(checkout.index.with_added_extension("lock"));
         let mut clean = vec!["clean", "-ffdxq"];
         for kept in keep {
             clean.extend(["-e", kept]);
-        }
-        if checkout.index.is_file() {
-            self.run(&clean, &run)?;
         }
         let storage = self.large_files.as_ref();
         let storage = storage.map(|path| format!("lfs.storage={}", path.display()));
@@ -321,7 +333,11 @@ impl SeparateClone {
         }
         let tree = checkout.tree.to_string();
         words.extend(["read-tree", "--reset", "-u", &tree]);
-        self.run(&words, &run)?;
+        if self.try_run(&words, &run)?.is_err() {
+            // Something may be in the way.
+            self.run(&clean, &run)?;
+            self.run(&words, &run)?;
+        }
         self.run(&clean, &run)?;
         Ok(())
     }
@@ -343,8 +359,21 @@ impl SeparateClone {
         Ok(paths(&self.run(&words, &run)?))
     }
 
-    /// The paths of a checkout whose contents Git LFS keeps.
-    pub fn large(&self, checkout: &SeparateCheckout) -> Result<Vec<String>, Error> {
+    /// The paths of a checkout whose contents Git LFS keeps, given its entries.
+    pub fn large(
+        &self,
+        checkout: &SeparateCheckout,
+        entries: &[SeparateEntry],
+    ) -> Result<Vec<String>, Error> {
+        let mut attributes = entries
+            .iter()
+            .map(|entry| entry.path.as_str())
+            .filter(|path| path.rsplit('/').next() == Some(".gitattributes"))
+            .filter_map(|path| durable::read_regular(&checkout.root.join(path)));
+        let names_filter = |text: Vec<u8>| String::from_utf8_lossy(&text).contains("filter=lfs");
+        if !attributes.any(names_filter) {
+            return Ok(Vec::new());
+        }
         let mut run = Run::on_index(&checkout.index);
         run.work_tree = Some(&checkout.root);
         let listed = self.run(&["ls-files", "-z", "--", ":(attr:filter=lfs)"], &run)?;
@@ -396,14 +425,8 @@ impl SeparateClone {
     /// nothing that an earlier run has left there. Returns an error if it cannot be written.
     pub fn give_git(&self, checkout: &SeparateCheckout) -> Result<(), Error> {
         let git = checkout.root.join(".git");
-        let tags = self.run(
-            &[
-                "for-each-ref",
-                "--format=%(objectname) %(refname)",
-                "refs/tags",
-            ],
-            &Run::default(),
-        )?;
+        let file = self.tags_file();
+        let tags = fs::read(&file).map_err(|source| io_error(&file, source))?;
         let (version, extension) = match self.format {
             ObjectFormat::Sha1 => (0, ""),
             ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
@@ -435,16 +458,20 @@ impl SeparateClone {
     pub fn changes(&self, checkout: &SeparateCheckout) -> Result<CheckoutChanges, Error> {
         let mut run = Run::on_index(&checkout.index);
         run.work_tree = Some(&checkout.root);
-        // It ends with 1 if anything is different.
-        let _ = self.try_run(&["update-index", "-q", "--really-refresh"], &run)?;
         let words = ["diff-files", "-z", "--name-only", "--ignore-submodules=all"];
-        let files = paths(&self.run(&words, &run)?);
+        let mut files = paths(&self.run(&words, &run)?);
+        if !files.is_empty() {
+            // Some may only have been touched. It ends with 1 if anything is different.
+            let _ = self.try_run(&["update-index", "-q", "--really-refresh"], &run)?;
+            files = paths(&self.run(&words, &run)?);
+        }
         let git = checkout.root.join(".git");
         let head = durable::read_regular(&git.join("HEAD")).unwrap_or_default();
         let is_same_head = String::from_utf8_lossy(&head).trim() == checkout.head.to_string();
         let index = durable::read_regular(&git.join("index"));
         let is_same_index = match index {
             None => false,
+            Some(bytes) if durable::read_regular(&checkout.index).as_ref() == Some(&bytes) => true,
             Some(bytes) => self.has_tree(&bytes, checkout.tree)?,
         };
         Ok(CheckoutChanges {

@@ -314,5 +314,18 @@ pub fn end_leftovers(
     .end(grace)
 }
 
+/// Ends all processes with this entry in their environment, and returns whether there were any.
+pub(super) fn end_all_marked(mark: &str, grace: Duration) -> bool {
+    Remaining {
+        group: None,
+        control: None,
+        others: &|| {
+            let marked = process_tree::marked(mark);
+            marked.into_iter().map(|(pid, _)| pid).collect()
+        },
+    }
+    .end(grace)
+}
+
 /// The environment variable with the path of the result file.
 pub const RESULT: &str = "ORCH_RESULT";

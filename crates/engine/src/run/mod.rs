@@ -35,6 +35,6 @@ pub use own_program::{OwnProgram, wait_for_hang_up};
 pub use person_programs::{RunningPager, edit, open_url};
 pub use program::{LimitedProgram, SessionProgram, unstartable};
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
-pub use session::{NetworkFence, SessionEnd};
+pub use session::{NetworkFence, SessionEnd, end_marked};
 pub use session_log::SessionLog;
 pub use trial::{Ended, Live};

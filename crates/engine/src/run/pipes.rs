@@ -104,13 +104,13 @@ impl Pipes {
 
 /// A descriptor of the process, see pidfd_open(2).
 #[cfg(target_os = "linux")]
-fn end_of(child: &ChildProcess) -> Option<OwnedFd> {
+pub(super) fn end_of(child: &ChildProcess) -> Option<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
     pidfd_open(child.pid, PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_of(_child: &ChildProcess) -> Option<OwnedFd> {
+pub(super) fn end_of(_child: &ChildProcess) -> Option<OwnedFd> {
     None
 }
 

@@ -34,6 +34,8 @@ pub struct SessionProgram<'p> {
     pub directory: &'p Path,
     /// Its environment; nothing else is passed on.
     pub environment: &'p BTreeMap<String, String>,
+    /// A text in its environment by which all that it starts is recognised. No two programs have it at the same time.
+    pub mark: &'p str,
     /// How long it may take.
     pub limit: Period,
     /// The time between SIGTERM and SIGKILL.

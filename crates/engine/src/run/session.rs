@@ -1,11 +1,14 @@
 //! A program in a session of its own, whose output goes to a file: what it leaves behind cannot hold up its end.
 
 use super::child_process::ChildProcess;
-use super::group::{Escapes, Group, RunningExecutor, adopt_orphans};
+use super::group::{Escapes, Group, RunningExecutor, adopt_orphans, end_all_marked};
+use super::pipes::end_of;
 use super::process_tree;
 use super::program::SessionProgram;
 use super::session_log::SessionLog;
 use super::trial::{Ended, millis};
+use orch_base::Period;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -38,9 +41,8 @@ impl SessionProgram<'_> {
     ) -> io::Result<SessionEnd> {
         adopt_orphans();
         let mut program = self.clone();
-        let mark = format!("{}-{}", std::process::id(), crate::random(8)?);
         let mut environment = self.environment.clone();
-        environment.insert(MARK.to_owned(), mark.clone());
+        environment.insert(MARK.to_owned(), self.mark.to_owned());
         program.environment = &environment;
         let output = log.output()?;
         let before = process_tree::children();
@@ -48,7 +50,7 @@ impl SessionProgram<'_> {
         let (child, group) = running.start(|| {
             let (child, control) = ChildProcess::start_session(&program, &output)?;
             let escapes = Escapes::Adopted { before };
-            let mark = format!("{MARK}={mark}");
+            let mark = format!("{MARK}={}", self.mark);
             let group = Group::of(child.pid, control, mark, escapes);
             Ok((child, group))
         })?;
@@ -82,6 +84,7 @@ impl SessionProgram<'_> {
         let begun = Instant::now();
         let mut asked: Option<(Instant, Ended)> = None;
         let mut pause = Duration::from_millis(1);
+        let end = end_of(child);
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok((status, asked.map(|(_, why)| why)));
@@ -104,10 +107,23 @@ impl SessionProgram<'_> {
                     }
                 }
             }
-            sleep(pause);
+            match &end {
+                // A signal may end the wait early, which is harmless.
+                Some(end) => {
+                    let mut ready = [PollFd::new(end, PollFlags::IN)];
+                    let _ = poll(&mut ready, Timespec::try_from(PAUSE).ok().as_ref());
+                }
+                None => sleep(pause),
+            }
             pause = PAUSE.min(pause * 2);
         }
     }
+}
+
+/// Ends the programs with this mark: a process that was killed could not end what it had started. Returns whether there
+/// were any.
+pub fn end_marked(mark: &str, grace: Period) -> bool {
+    end_all_marked(&format!("{MARK}={mark}"), millis(grace))
 }
 
 fn ended_by(status: ExitStatus) -> Ended {

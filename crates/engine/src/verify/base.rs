@@ -11,8 +11,8 @@ use std::fs;
 /// The names of the base's tests by what became of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct KnownTests {
-    /// Whether there was a report.
-    pub has_report: bool,
+    /// Why there are none.
+    pub not_run: Option<String>,
     pub passed: BTreeSet<String>,
     pub failed: BTreeSet<String>,
 }
@@ -23,8 +23,13 @@ pub(super) type BaseNames = Result<KnownTests, String>;
 impl KnownTests {
     pub(super) fn of(run: &TreeRun) -> Self {
         let tests = &run.tests;
+        let has_report = !run.reports.is_empty();
         Self {
-            has_report: !run.reports.is_empty(),
+            not_run: if has_report {
+                None
+            } else {
+                Some("the base wrote no report".to_owned())
+            },
             passed: tests.passed.iter().chain(&tests.flaky).cloned().collect(),
             failed: tests.failed.iter().cloned().collect(),
         }
@@ -32,10 +37,17 @@ impl KnownTests {
 
     /// What a run is compared with.
     pub(super) fn names(self) -> BaseNames {
-        if self.has_report {
-            Ok(self)
-        } else {
-            Err("the base wrote no report".to_owned())
+        match self.not_run {
+            None => Ok(self),
+            Some(why) => Err(why),
+        }
+    }
+
+    /// That of a base which a limit has ended.
+    pub(super) fn too_slow(message: String) -> Self {
+        Self {
+            not_run: Some(message),
+            ..Self::default()
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct CheckoutMaker<'m> {
     /// The commits that are needed.
     pub commits: Vec<Digest>,
     pub clone: SeparateClone,
+    /// The tree of the first of them.
+    pub tree: Digest,
 }
 
 /// What to check out.
@@ -39,7 +41,16 @@ pub(super) struct PlacedCode {
     modules: Vec<PlacedModule>,
 }
 
+/// A checkout with its path in the whole, and the entries of its index.
+type PlacedPart<'p> = (
+    String,
+    &'p SeparateClone,
+    &'p SeparateCheckout,
+    &'p [SeparateEntry],
+);
+
 struct PlacedModule {
+    entries: Vec<SeparateEntry>,
     path: String,
     clone: SeparateClone,
     checkout: SeparateCheckout,
@@ -69,12 +80,12 @@ const DEEPEST: u32 = 10;
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 impl<'m> CheckoutMaker<'m> {
-    /// Brings the commits to the clone of the repository.
+    /// Brings a commit to the clone of the repository.
     pub(super) fn new(
         request: &'m VerifyRequest<'m>,
         places: &'m CheckoutPlaces,
         environment: &'m BTreeMap<String, String>,
-        commits: Vec<Digest>,
+        commit: Digest,
         watch: &mut VerifyWatch<'_>,
     ) -> Result<Self, CouldNotRun> {
         let _lock = places.lock_store(watch)?;
@@ -82,22 +93,24 @@ impl<'m> CheckoutMaker<'m> {
             request,
             places,
             environment,
-            commits,
+            commits: vec![commit],
             clone: open(request, places, environment)?,
+            tree: commit,
         };
         if maker.can_read_large_files() {
             let common = request.store.layout().common_directory();
             maker.clone.use_large_files(common.join("lfs"));
         }
-        let is_whole = maker.bring().is_ok()
-            && maker
-                .commits
-                .iter()
-                .all(|commit| maker.clone.tree_of(*commit).is_ok());
-        if !is_whole {
+        let first = maker.bring().is_ok();
+        let tree = match maker.clone.tree_of(commit) {
+            Ok(tree) if first => Ok(tree),
             // Whatever is wrong with the objects, or with the source.
-            maker.bring_anew()?;
-        }
+            _ => {
+                maker.bring_anew()?;
+                maker.clone.tree_of(commit)
+            }
+        };
+        maker.tree = tree.map_err(|error| refused(NotRun::Checkout, &error))?;
         Ok(maker)
     }
 
@@ -258,8 +271,8 @@ impl<'m> CheckoutMaker<'m> {
     }
 
     fn refuse_pointers(&self, placed: &PlacedCode) -> Result<(), CheckoutFault> {
-        for (prefix, clone, checkout) in placed.all(&self.clone) {
-            for path in clone.large(checkout)? {
+        for (prefix, clone, checkout, entries) in placed.all(&self.clone) {
+            for path in clone.large(checkout, entries)? {
                 if !is_pointer(&checkout.root.join(&path)) {
                     continue;
                 }
@@ -361,6 +374,7 @@ impl<'m> CheckoutMaker<'m> {
             };
             self.fill(slot, &inside, depth + 1, filled)?;
             filled.push(PlacedModule {
+                entries,
                 path,
                 clone,
                 checkout,
@@ -400,16 +414,23 @@ struct ModulesAbove<'a> {
 }
 
 impl PlacedCode {
-    /// The checkouts of the whole and of its submodules, each with its path.
-    fn all<'p>(
-        &'p self,
-        clone: &'p SeparateClone,
-    ) -> impl Iterator<Item = (String, &'p SeparateClone, &'p SeparateCheckout)> {
-        let modules = self
-            .modules
-            .iter()
-            .map(|module| (format!("{}/", module.path), &module.clone, &module.checkout));
-        std::iter::once((String::new(), clone, &self.checkout)).chain(modules)
+    /// The checkouts of the whole and of its submodules, each with its path and its entries.
+    fn all<'p>(&'p self, clone: &'p SeparateClone) -> impl Iterator<Item = PlacedPart<'p>> {
+        let whole = (
+            String::new(),
+            clone,
+            &self.checkout,
+            self.entries.as_slice(),
+        );
+        let modules = self.modules.iter().map(|module| {
+            (
+                format!("{}/", module.path),
+                &module.clone,
+                &module.checkout,
+                module.entries.as_slice(),
+            )
+        });
+        std::iter::once(whole).chain(modules)
     }
 
     /// What a run has changed: paths of the judged files, and `HEAD` or `index` if they were. `is_judged` tells which paths
@@ -420,7 +441,7 @@ impl PlacedCode {
         is_judged: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<String>, CouldNotRun> {
         let mut changed = Vec::new();
-        for (prefix, clone, checkout) in self.all(clone) {
+        for (prefix, clone, checkout, _) in self.all(clone) {
             let seen = clone
                 .changes(checkout)
                 .map_err(|error| refused(NotRun::System, &error))?;

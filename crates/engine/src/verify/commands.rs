@@ -14,6 +14,8 @@ pub(super) struct CommandRoom<'c> {
     pub directory: &'c Path,
     pub environment: &'c BTreeMap<String, String>,
     pub grace: Period,
+    /// See [`SessionProgram::mark`].
+    pub mark: &'c str,
 }
 
 /// The time that several programs have together.
@@ -76,6 +78,7 @@ impl CommandRoom<'_> {
             argv: fenced.as_deref().unwrap_or(argv),
             directory: self.directory,
             environment: self.environment,
+            mark: self.mark,
             limit: time.rest(),
             grace: self.grace,
         };

@@ -182,6 +182,11 @@ impl CheckoutPlaces {
         Ok(slot)
     }
 
+    /// Whether there is a checkout for a task and a table.
+    pub(super) fn is_there(&self, task: &str, name: &VerificationName) -> bool {
+        self.directory.join(task).join(name.as_str()).is_dir()
+    }
+
     /// Removes the checkouts that are unused for the longest, until there are at most so many. Those in use stay.
     pub(super) fn make_room(&self, most: usize) {
         let mut known: Vec<(Option<SystemTime>, String, String)> = self

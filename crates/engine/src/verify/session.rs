@@ -46,7 +46,7 @@ pub(super) fn run(
     let head = match request.judged {
         Judged::Commit(commit) | Judged::Patch { on: commit, .. } => commit,
     };
-    let maker = CheckoutMaker::new(request, &places, &environment, vec![head], watch)?;
+    let maker = CheckoutMaker::new(request, &places, &environment, head, watch)?;
     let mut session = VerifySession {
         request,
         place,
@@ -120,7 +120,7 @@ impl VerifySession<'_> {
         let _lock = self.places.lock_store(watch)?;
         let failed = |error| refused(NotRun::Checkout, &error);
         let clone = &self.maker.clone;
-        let of_commit = clone.tree_of(head).map_err(failed)?;
+        let of_commit = self.maker.tree;
         let (blob, bytes) = match self.request.judged {
             Judged::Commit(commit) => {
                 let tested = TestedCode::Commit {
@@ -212,8 +212,16 @@ impl VerifySession<'_> {
                 known.keep(&slot, tree, table);
                 Ok(Some(known.names()))
             }
-            Err(why) if why.reason == NotRun::Stopped => Err(why),
-            Err(why) => Ok(Some(Err(why.message))),
+            Err(why) => match why.reason {
+                NotRun::Stopped => Err(why),
+                NotRun::Limit => {
+                    // It would take as long each time.
+                    let known = KnownTests::too_slow(why.message);
+                    known.keep(&slot, tree, table);
+                    Ok(Some(known.names()))
+                }
+                _ => Ok(Some(Err(why.message))),
+            },
         }
     }
 
@@ -229,7 +237,9 @@ impl VerifySession<'_> {
         watch: &mut VerifyWatch<'_>,
     ) -> Result<TreeRun, CouldNotRun> {
         let is_new = !self.slot.root.exists() && !self.request.fresh;
-        let base = if is_new && !self.request.table.keep.is_empty() {
+        let has_caches =
+            !self.request.table.keep.is_empty() && self.places.is_there(BASE, self.request.name);
+        let base = if is_new && has_caches {
             Some(self.places.take(BASE, self.request.name, watch)?)
         } else {
             None
@@ -239,7 +249,7 @@ impl VerifySession<'_> {
             place: self.place,
             slot: &self.slot,
             target,
-            base: base.as_ref(),
+            base,
         };
         trial.run(watch)
     }

@@ -9,7 +9,7 @@ use super::places::{CheckoutSlot, make, remove_tree, system};
 use super::reports::{ReadReports, read_reports, remove_reports};
 use super::setup::Setup;
 use super::{CouldNotRun, VerifyEvent, VerifyPart, VerifyPlace, VerifyWatch};
-use crate::run::{Ended, NetworkFence, SessionLog};
+use crate::run::{Ended, NetworkFence, SessionLog, end_marked};
 use orch_base::{Digest, ObjectFormat};
 use orch_core::verification::{
     CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, TestCounts, TestNames,
@@ -45,7 +45,7 @@ pub(super) struct TreeTrial<'t> {
     pub slot: &'t CheckoutSlot,
     pub target: CheckoutTarget,
     /// A checkout whose caches a new one begins with.
-    pub base: Option<&'t CheckoutSlot>,
+    pub base: Option<CheckoutSlot>,
 }
 
 /// One try.
@@ -60,9 +60,14 @@ struct OneTry {
 
 impl TreeTrial<'_> {
     /// Checks the tree out, sets it up, and runs the commands.
-    pub(super) fn run(&self, watch: &mut VerifyWatch<'_>) -> Result<TreeRun, CouldNotRun> {
+    pub(super) fn run(mut self, watch: &mut VerifyWatch<'_>) -> Result<TreeRun, CouldNotRun> {
+        let base = self.base.take();
         let request = self.maker.request;
         let table = request.table;
+        let mark = self.slot.root.to_string_lossy();
+        if end_marked(&mark, self.place.grace) {
+            tracing::warn!(%mark, "ended what a killed process had left in a checkout");
+        }
         let temporary = self.temporary()?;
         let temporary = TemporaryPlace(&temporary);
         let places = EnvironmentPlaces {
@@ -75,6 +80,7 @@ impl TreeTrial<'_> {
             directory: &self.slot.root,
             environment: &environment,
             grace: self.place.grace,
+            mark: &mark,
         };
         let path = self
             .slot
@@ -85,7 +91,7 @@ impl TreeTrial<'_> {
             self.slot
                 .wipe()
                 .map_err(|error| system(&self.slot.root, &error))?;
-        } else if let Some(base) = self.base
+        } else if let Some(base) = base
             && !self.slot.root.exists()
             && base.root.is_dir()
         {
@@ -93,8 +99,9 @@ impl TreeTrial<'_> {
                 directory: temporary.0,
                 environment: &environment,
                 grace: self.place.grace,
+                mark: &mark,
             };
-            super::caches::begin_with_caches(base, self.slot, table, &scratch, log, watch)?;
+            super::caches::begin_with_caches(&base, self.slot, table, &scratch, log, watch)?;
         }
         let mut placed = self.maker.place(self.slot, self.target, watch)?;
         let mut given = self.prepare(&placed, &room, log, watch)?;
@@ -105,7 +112,7 @@ impl TreeTrial<'_> {
         let mut number = 1;
         let last = loop {
             let trial = Trial {
-                of: self,
+                of: &self,
                 placed: &placed,
                 room: &room,
                 fence: fence.as_ref(),
@@ -209,6 +216,7 @@ impl TreeTrial<'_> {
             directory,
             environment,
             grace: self.place.grace,
+            mark: &self.slot.root.to_string_lossy(),
         };
         let time = TimeLeft::new(table.timeout);
         let nothing = ["true".to_owned()];

@@ -84,6 +84,10 @@ fn a_broken_checkout_is_made_anew_and_a_whole_one_is_not_touched() {
     assert_eq!(world.because(&asked), []);
     assert_eq!(inode(&root.join("src/a.rs")), before);
     assert_eq!(inode(&root.join(".git/HEAD")), head);
+    // What a killed git left does not cost the caches.
+    fs::write(state.join("index.lock"), "").expect("written");
+    assert_eq!(world.because(&asked), []);
+    assert_eq!(inode(&root.join("src/a.rs")), before);
     let remove_packs = || {
         fs::remove_dir_all(repository.join(".store.git/objects/pack")).expect("packs");
     };

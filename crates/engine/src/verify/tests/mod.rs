@@ -30,6 +30,8 @@ const RUNNER: &str = "#!/bin/sh\nbad=0\n{ echo '<testsuite name=\"s\">'\nfor t i
 struct World {
     home: tempfile::TempDir,
     environment: BTreeMap<String, String>,
+    /// What the caller's environment has beside.
+    more: BTreeMap<String, String>,
     format: ObjectFormat,
 }
 
@@ -113,6 +115,7 @@ impl World {
         let world = Self {
             home,
             environment,
+            more: BTreeMap::new(),
             format,
         };
         let option = match format {
@@ -240,17 +243,19 @@ impl World {
             fresh: asked.fresh,
         };
         let cache = self.cache();
+        let mut environment = self.environment.clone();
+        environment.extend(self.more.clone());
         let place = VerifyPlace {
             cache: &cache,
             most: asked.most,
-            environment: &self.environment,
+            environment: &environment,
             grace: Period::from_milliseconds(200),
         };
         let verified = verify(
             &request,
             &place,
             &mut VerifyWatch {
-                wants_stop: &|| false,
+                wants_stop: &|| self.root().join("stop").exists(),
                 hear,
             },
         );

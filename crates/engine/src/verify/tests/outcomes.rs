@@ -163,31 +163,59 @@ fn lives(file: &Path) -> bool {
 }
 
 #[test]
+fn what_a_killed_process_left_is_ended_and_a_run_can_be_stopped() {
+    let world = World::new();
+    world.commit(&[("a", "a\n")]);
+    let asked = ask(sh("test ! -e planted"));
+    assert_eq!(world.because(&asked), []);
+    let root = world.checkout(&asked);
+    // As if it had been started by a run that was killed: it goes on to write into the checkout.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process that a killed run has left"
+    )]
+    let mut left = Command::new("sh")
+        .args(["-c", "while :; do touch planted; done"])
+        .current_dir(&root)
+        .env("ORCH_VERIFICATION", &root)
+        .spawn()
+        .expect("sh");
+    assert_eq!(world.because(&asked), []);
+    assert!(!left.wait().expect("ended").success());
+    // Killed while it prepares the checkout: what is half there is replaced.
+    fs::write(root.join(".git/index.lock"), "").expect("written");
+    fs::write(root.join(".git/HEAD"), "").expect("written");
+    assert_eq!(world.because(&asked), []);
+    let stop = world.root().join("stop");
+    let waits = ask(sh(&format!("touch {}; sleep 1000", stop.display())));
+    is(NotRun::Stopped, &world.failed_to_run(&waits));
+    fs::remove_file(&stop).expect("removed");
+    assert_eq!(world.because(&asked), []);
+}
+
+#[test]
 fn a_run_sees_nothing_of_the_user_that_its_table_does_not_name() {
     let mut world = World::new();
     world.commit(&[(".gitignore", ".env.test\n")]);
     world.write(".env.test", "SECRET=1\n");
-    for name in [
-        "PYTEST_ADDOPTS",
-        "MAKEFLAGS",
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_WORK_TREE",
-        "GIT_CONFIG_COUNT",
+    // As a hook of git finds it, and a shell with a virtual environment.
+    let index = world
+        .repo()
+        .join(".git/index")
+        .to_string_lossy()
+        .into_owned();
+    for (name, value) in [
+        ("PYTEST_ADDOPTS", "--collect-only"),
+        ("MAKEFLAGS", "n"),
+        ("GIT_DIR", ".git"),
+        ("GIT_INDEX_FILE", &index),
+        ("GIT_WORK_TREE", "/"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "core.bare"),
+        ("GIT_CONFIG_VALUE_0", "true"),
+        ("TOKEN", "abcdef"),
     ] {
-        world.environment.insert(name.to_owned(), "1".to_owned());
-    }
-    world
-        .environment
-        .insert("TOKEN".to_owned(), "abcdef".to_owned());
-    // A test of git itself would have to live with these, too.
-    for name in [
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_WORK_TREE",
-        "GIT_CONFIG_COUNT",
-    ] {
-        world.environment.remove(name);
+        world.more.insert(name.to_owned(), value.to_owned());
     }
     let script = "test -z \"$PYTEST_ADDOPTS$MAKEFLAGS$TOKEN\" && test \"$CI$TERM\" = truedumb && test -z \"$(ls $TMPDIR)\" && \
         touch $TMPDIR/x && test ! -e .env.test && test \"$(git rev-parse --show-toplevel)\" = \"$PWD\" && \
@@ -240,9 +268,7 @@ fn failures_are_told_without_the_places_of_this_machine() {
     let failure = &run.failures[0];
     assert_eq!(failure.message.as_deref(), Some("no in src/a.rs"));
     assert_eq!(run.reports[0].path, "junit.xml");
-    world
-        .environment
-        .insert("TOKEN".to_owned(), "src/a.rs".to_owned());
+    world.more.insert("TOKEN".to_owned(), "src/a.rs".to_owned());
     asked.table.env = words(&["TOKEN"]);
     let message = world.ran(&asked).result.run.failures[0].message.clone();
     assert_eq!(message.as_deref(), Some("no in [TOKEN]"));
