@@ -12,6 +12,7 @@ use orch_base::{Digest, Error, ObjectFormat, RepoPath};
 use orch_files::{io_error, unnamed_file};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -76,6 +77,14 @@ const SETTINGS: &str = "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\t
     [protocol]\n\tversion = 2\n[protocol \"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
     [fetch]\n\tunpackLimit = 1\n\tfsckObjects = false\n[transfer]\n\tunpackLimit = 1\n[advice]\n\tdetachedHead = false\n";
 
+/// The filter of Git LFS.
+const LARGE_FILES: [(&str, &str); 4] = [
+    ("smudge", "git-lfs smudge -- %f"),
+    ("clean", "git-lfs clean -- %f"),
+    ("process", "git-lfs filter-process"),
+    ("required", "true"),
+];
+
 /// With so many packs they are packed into one.
 const MOST_PACKS: usize = 40;
 
@@ -116,7 +125,7 @@ impl SeparateClone {
         Ok(clone)
     }
 
-    /// Lets Git LFS take contents from this directory of a repository on this machine.
+    /// Lets Git LFS have the contents that this directory of a repository on this machine has.
     pub fn use_large_files(&mut self, directory: PathBuf) {
         self.large_files = Some(directory);
     }
@@ -141,8 +150,9 @@ impl SeparateClone {
             CloneSource::Directory(directory) => {
                 let is_partial = is_partial(directory);
                 if is_partial {
-                    // Its git serves what it lacks only if it may get it.
+                    // Its git serves what it lacks only if it may get it, as the user does.
                     run.variables.push(("GIT_NO_LAZY_FETCH", "0".into()));
+                    run.with_user_settings = true;
                 }
                 (directory.to_string_lossy().into_owned(), is_partial)
             }
@@ -158,6 +168,19 @@ impl SeparateClone {
         let mut words = vec![
             "-c",
             "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            // Nobody waits forever for a dead server.
+            "-c",
+            "http.lowSpeedLimit=1",
+            "-c",
+            "http.lowSpeedTime=60",
+            "-c",
+            "fetch.unpackLimit=1",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "maintenance.auto=false",
             "fetch",
             "--quiet",
             "--no-write-fetch-head",
@@ -317,22 +340,10 @@ impl SeparateClone {
         for kept in keep {
             clean.extend(["-e", kept]);
         }
-        let storage = self.large_files.as_ref();
-        let storage = storage.map(|path| format!("lfs.storage={}", path.display()));
-        let mut words = Vec::new();
-        if let Some(storage) = &storage {
-            for setting in [
-                "filter.lfs.smudge=git-lfs smudge -- %f",
-                "filter.lfs.clean=git-lfs clean -- %f",
-                "filter.lfs.process=git-lfs filter-process",
-                "filter.lfs.required=true",
-                storage,
-            ] {
-                words.extend(["-c", setting]);
-            }
-        }
         let tree = checkout.tree.to_string();
-        words.extend(["read-tree", "--reset", "-u", &tree]);
+        let words = ["read-tree", "--reset", "-u", &tree];
+        // Pointers first: Git LFS would ask a server for what is missing.
+        run.variables.push(("GIT_LFS_SKIP_SMUDGE", "1".into()));
         if self.try_run(&words, &run)?.is_err() {
             // Something may be in the way.
             self.run(&clean, &run)?;
@@ -378,6 +389,63 @@ impl SeparateClone {
         run.work_tree = Some(&checkout.root);
         let listed = self.run(&["ls-files", "-z", "--", ":(attr:filter=lfs)"], &run)?;
         Ok(paths(&listed))
+    }
+
+    /// Puts the contents of large files in the place of their pointers. Returns the path of one whose contents are missing.
+    pub fn fill(
+        &self,
+        checkout: &SeparateCheckout,
+        pointers: &[String],
+    ) -> Result<Option<String>, Error> {
+        let Some(source) = &self.large_files else {
+            return Ok(pointers.first().cloned());
+        };
+        let mut input = Vec::new();
+        for path in pointers {
+            let file = checkout.root.join(path);
+            let pointer = durable::read_regular(&file).unwrap_or_default();
+            let Some(place) = large_object(&String::from_utf8_lossy(&pointer)) else {
+                return Ok(Some(path.clone()));
+            };
+            let from = source.join(&place);
+            let to = self.directory.join("lfs").join(&place);
+            if !to.is_file() {
+                // Git LFS would look for it on a server.
+                if !from.is_file() {
+                    return Ok(Some(path.clone()));
+                }
+                let above = to.parent().unwrap_or(&to);
+                let linked = fs::create_dir_all(above).and_then(|()| {
+                    fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop))
+                });
+                linked.map_err(|error| io_error(&to, error))?;
+            }
+            // git leaves a file that is as its index says.
+            fs::remove_file(&file).map_err(|error| io_error(&file, error))?;
+            input.extend_from_slice(path.as_bytes());
+            input.push(0);
+        }
+        let mut run = Run::on_index(&checkout.index);
+        run.work_tree = Some(&checkout.root);
+        run.input = &input;
+        self.run(&["checkout-index", "-f", "-u", "-z", "--stdin"], &run)?;
+        Ok(None)
+    }
+
+    /// The settings by which git starts Git LFS; none if there are no large files.
+    fn large_settings(&self) -> Vec<String> {
+        if self.large_files.is_none() {
+            return Vec::new();
+        }
+        let storage = self.directory.join("lfs");
+        let storage = format!("lfs.storage={}", storage.display());
+        let filter = LARGE_FILES
+            .iter()
+            .map(|(name, value)| format!("filter.lfs.{name}={value}"));
+        filter
+            .chain([storage])
+            .flat_map(|setting| ["-c".to_owned(), setting])
+            .collect()
     }
 
     /// The submodules that a checkout describes.
@@ -431,9 +499,16 @@ impl SeparateClone {
             ObjectFormat::Sha1 => (0, ""),
             ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
         };
+        let mut filter = String::new();
+        if self.large_files.is_some() {
+            filter.push_str("[filter \"lfs\"]\n");
+            for (name, value) in LARGE_FILES {
+                let _ = writeln!(filter, "\t{name} = {value}");
+            }
+        }
         let config = format!(
             "[core]\n\trepositoryFormatVersion = {version}\n\tfileMode = true\n\tbare = false\n\thooksPath = /dev/null\n\
-             \tfsmonitor = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n{extension}"
+             \tfsmonitor = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n{filter}{extension}"
         );
         let index =
             fs::read(&checkout.index).map_err(|source| io_error(&checkout.index, source))?;
@@ -512,7 +587,11 @@ impl SeparateClone {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_DEFAULT_REF_FORMAT", "files")
             .env("LC_ALL", "C")
-            .envs(run.variables.iter().map(|(name, value)| (name, value)))
+            .envs(run.variables.iter().map(|(name, value)| (name, value)));
+        if run.work_tree.is_some() {
+            command.args(self.large_settings());
+        }
+        command
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -650,6 +729,15 @@ fn entry_of(line: &str) -> Option<SeparateEntry> {
         is_submodule: mode == "160000",
         id: Digest::parse(words.next()?)?,
     })
+}
+
+/// Where Git LFS keeps the contents for which a pointer stands, below its directory.
+fn large_object(pointer: &str) -> Option<PathBuf> {
+    let mut lines = pointer.lines();
+    let id = lines.find_map(|line| line.strip_prefix("oid sha256:"))?;
+    let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts = [id.get(..2)?, id.get(2..4)?, id];
+    is_id.then(|| Path::new("objects").join(parts.iter().collect::<PathBuf>()))
 }
 
 /// Whether a repository lacks objects that another one promises.

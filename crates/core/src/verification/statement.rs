@@ -121,7 +121,8 @@ pub fn read_statement(text: &str) -> Result<VerificationResult, InvalidStatement
 ///
 /// As [`read_statement`].
 pub fn statement_of(value: &Value) -> Result<VerificationResult, InvalidStatement> {
-    let file = Written::deserialize(value).map_err(|error| InvalidStatement(error.to_string()))?;
+    let file = WrittenStatement::deserialize(value)
+        .map_err(|error| InvalidStatement(error.to_string()))?;
     let [configuration] = file.predicate.configuration;
     let run = configuration.annotations.run;
     let tests = TestNames {
@@ -185,7 +186,7 @@ fn contradiction(word: &str, result: &VerificationResult) -> Option<String> {
 }
 
 /// What the subjects say.
-fn tested(subjects: &[Subject]) -> Result<TestedCode, InvalidStatement> {
+fn tested(subjects: &[StatementSubject]) -> Result<TestedCode, InvalidStatement> {
     let find = |name: &str, kind: &str| {
         subjects
             .iter()
@@ -210,10 +211,10 @@ fn tested(subjects: &[Subject]) -> Result<TestedCode, InvalidStatement> {
 /// The members as they are written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenStatement {
     #[serde(rename = "_type")]
     kind: String,
-    subject: Vec<Subject>,
+    subject: Vec<StatementSubject>,
     #[serde(rename = "predicateType")]
     predicate_kind: String,
     predicate: Predicate,
@@ -221,7 +222,7 @@ struct Written {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Subject {
+struct StatementSubject {
     name: String,
     digest: BTreeMap<String, Digest>,
 }

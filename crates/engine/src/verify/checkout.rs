@@ -41,16 +41,7 @@ pub(super) struct PlacedCode {
     modules: Vec<PlacedModule>,
 }
 
-/// A checkout with its path in the whole, and the entries of its index.
-type PlacedPart<'p> = (
-    String,
-    &'p SeparateClone,
-    &'p SeparateCheckout,
-    &'p [SeparateEntry],
-);
-
 struct PlacedModule {
-    entries: Vec<SeparateEntry>,
     path: String,
     clone: SeparateClone,
     checkout: SeparateCheckout,
@@ -180,16 +171,7 @@ impl<'m> CheckoutMaker<'m> {
                 }
             }
         }
-        let why = last.map(|error| {
-            // git names the filter that failed.
-            let is_pointer = error.message().contains("filter lfs");
-            let reason = if is_pointer {
-                NotRun::Pointer
-            } else {
-                NotRun::Checkout
-            };
-            refused(reason, &error)
-        });
+        let why = last.map(|error| refused(NotRun::Checkout, &error));
         Err(why.unwrap_or_else(|| {
             let message = "the objects of the judged code cannot be read";
             CouldNotRun::new(NotRun::Checkout, message)
@@ -226,9 +208,10 @@ impl<'m> CheckoutMaker<'m> {
         let keep = &self.request.table.keep;
         prepare(&checkout.root, keep)?;
         self.clone.place(&checkout, keep)?;
-        self.clone.give_git(&checkout)?;
         let entries = self.clone.entries(&checkout)?;
         self.refuse_tracked_reports(&entries)?;
+        self.fill_pointers(&self.clone, &checkout, &entries, "")?;
+        self.clone.give_git(&checkout)?;
         let mut placed = PlacedCode {
             checkout,
             entries,
@@ -248,7 +231,6 @@ impl<'m> CheckoutMaker<'m> {
         let mut modules = Vec::new();
         self.fill(slot, &above, 0, &mut modules)?;
         placed.modules = modules;
-        self.refuse_pointers(&placed)?;
         Ok(placed)
     }
 
@@ -270,24 +252,33 @@ impl<'m> CheckoutMaker<'m> {
         Err(why)
     }
 
-    fn refuse_pointers(&self, placed: &PlacedCode) -> Result<(), CheckoutFault> {
-        for (prefix, clone, checkout, entries) in placed.all(&self.clone) {
-            for path in clone.large(checkout, entries)? {
-                if !is_pointer(&checkout.root.join(&path)) {
-                    continue;
-                }
-                let message =
-                    format!("{prefix}{path} is a pointer of Git LFS, and its contents are missing");
-                let mut why = CouldNotRun::new(NotRun::Pointer, message);
-                why.hint = Some(if self.can_read_large_files() {
-                    orch_base::Hint::run(&["git", "lfs", "fetch"])
-                } else {
-                    "install git-lfs".into()
-                });
-                return Err(why.into());
-            }
+    /// Puts the contents of large files in the place of their pointers. `prefix` is the path of the checkout in the whole.
+    fn fill_pointers(
+        &self,
+        clone: &SeparateClone,
+        checkout: &SeparateCheckout,
+        entries: &[SeparateEntry],
+        prefix: &str,
+    ) -> Result<(), CheckoutFault> {
+        let is_left = |path: &String| is_pointer(&checkout.root.join(path));
+        let mut pointers = clone.large(checkout, entries)?;
+        pointers.retain(is_left);
+        if pointers.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let missing = clone.fill(checkout, &pointers)?;
+        let Some(path) = missing.or_else(|| pointers.into_iter().find(is_left)) else {
+            return Ok(());
+        };
+        let message =
+            format!("{prefix}{path} is a pointer of Git LFS, and its contents are missing");
+        let mut why = CouldNotRun::new(NotRun::Pointer, message);
+        why.hint = Some(if self.can_read_large_files() {
+            orch_base::Hint::run(&["git", "lfs", "fetch", "--all"])
+        } else {
+            "install git-lfs".into()
+        });
+        Err(why.into())
     }
 
     /// Fills the submodules of a checkout, and those in them.
@@ -362,8 +353,9 @@ impl<'m> CheckoutMaker<'m> {
                 .collect();
             prepare(&checkout.root, &keep)?;
             clone.place(&checkout, &keep)?;
-            clone.give_git(&checkout)?;
             let entries = clone.entries(&checkout)?;
+            self.fill_pointers(&clone, &checkout, &entries, &format!("{path}/"))?;
+            clone.give_git(&checkout)?;
             let inside = ModulesAbove {
                 clone: &clone,
                 checkout: &checkout,
@@ -374,7 +366,6 @@ impl<'m> CheckoutMaker<'m> {
             };
             self.fill(slot, &inside, depth + 1, filled)?;
             filled.push(PlacedModule {
-                entries,
                 path,
                 clone,
                 checkout,
@@ -414,23 +405,16 @@ struct ModulesAbove<'a> {
 }
 
 impl PlacedCode {
-    /// The checkouts of the whole and of its submodules, each with its path and its entries.
-    fn all<'p>(&'p self, clone: &'p SeparateClone) -> impl Iterator<Item = PlacedPart<'p>> {
-        let whole = (
-            String::new(),
-            clone,
-            &self.checkout,
-            self.entries.as_slice(),
-        );
-        let modules = self.modules.iter().map(|module| {
-            (
-                format!("{}/", module.path),
-                &module.clone,
-                &module.checkout,
-                module.entries.as_slice(),
-            )
-        });
-        std::iter::once(whole).chain(modules)
+    /// The checkouts of the whole and of its submodules, each with its path.
+    fn all<'p>(
+        &'p self,
+        clone: &'p SeparateClone,
+    ) -> impl Iterator<Item = (String, &'p SeparateClone, &'p SeparateCheckout)> {
+        let modules = self
+            .modules
+            .iter()
+            .map(|module| (format!("{}/", module.path), &module.clone, &module.checkout));
+        std::iter::once((String::new(), clone, &self.checkout)).chain(modules)
     }
 
     /// What a run has changed: paths of the judged files, and `HEAD` or `index` if they were. `is_judged` tells which paths
@@ -441,7 +425,7 @@ impl PlacedCode {
         is_judged: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<String>, CouldNotRun> {
         let mut changed = Vec::new();
-        for (prefix, clone, checkout, _) in self.all(clone) {
+        for (prefix, clone, checkout) in self.all(clone) {
             let seen = clone
                 .changes(checkout)
                 .map_err(|error| refused(NotRun::System, &error))?;

@@ -370,3 +370,35 @@ fn a_checkout_in_use_is_waited_for() {
     });
     assert!(has_waited && matches!(verified, VerifyOutcome::Ran(_)));
 }
+
+#[test]
+fn large_files_have_their_contents() {
+    let world = World::new();
+    let path = world.environment["PATH"].clone();
+    let mut places = path
+        .split(':')
+        .map(|place| Path::new(place).join("git-lfs"));
+    if !places.any(|place| place.is_file()) {
+        println!("skipped: there is no git-lfs");
+        return;
+    }
+    world.git(&["lfs", "install", "--local"]);
+    world.git(&["lfs", "track", "*.bin"]);
+    world.commit(&[("a.bin", "large contents\n"), ("sub/b.bin", "more\n")]);
+    assert!(world.git(&["show", "HEAD:a.bin"]).starts_with("version"));
+    let script =
+        "grep -q large a.bin && grep -q more sub/b.bin && test -z \"$(git status --porcelain)\"";
+    let mut asked = ask(sh(script));
+    for _ in 0..2 {
+        assert_eq!(world.outcome(&asked), "passed");
+    }
+    asked.table = sh("echo more >> a.bin");
+    assert_eq!(world.outcome(&asked), "changed");
+    // Later nothing of the user's is needed, and what was never there is missed.
+    fs::remove_dir_all(world.repo().join(".git/lfs/objects")).expect("removed");
+    asked.table = sh(script);
+    assert_eq!(world.outcome(&asked), "passed");
+    world.commit(&[("a.bin", "other contents\n")]);
+    fs::remove_dir_all(world.repo().join(".git/lfs/objects")).expect("removed");
+    assert_eq!(world.outcome(&asked), "not run: lfs-pointer");
+}
